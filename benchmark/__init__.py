@@ -1,0 +1,1 @@
+"""The harness: pools, scores, selection, subsets, engines, results, report, and the demo."""

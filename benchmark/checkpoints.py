@@ -1,0 +1,59 @@
+"""From the name of a checkpoint to a folder on this machine, and to its revision."""
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+
+from benchmark.errors import UserError
+
+WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.ckpt")
+OTHER_RUNTIMES = ["*.msgpack", "*.h5", "*.onnx", "*.ot", "onnx/*"]
+
+
+@lru_cache
+def locate_checkpoint(name: str) -> Path:
+    """Return the local folder of `name`: a path, or a hub name that is cached or can be downloaded.
+
+    Raises `UserError` with what to do if it is neither.
+    """
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return path
+    looks_like_path = name.startswith((".", "/", "~")) or name.count("/") > 1
+    if looks_like_path:
+        raise UserError(
+            f"checkpoint {name} is not there: no such folder; give one in the hub's format, or a hub name"
+        )
+    # Imported here: the hub client takes half a second that a run on local folders need not pay.
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        return Path(snapshot_download(name, local_files_only=True))
+    except HFValidationError:
+        raise UserError(f"checkpoint {name!r} is neither a folder nor a hub name") from None
+    except (OSError, ValueError):
+        pass
+    try:
+        return Path(snapshot_download(name, ignore_patterns=OTHER_RUNTIMES))
+    except Exception as error:  # the hub's client raises a dozen kinds: offline, absent, gated, refused
+        reason = str(error).split("\n")[0][:200]
+        raise UserError(
+            f"checkpoint {name} cannot be had ({reason}); on a machine with network run"
+            f" `hf download {name}`, or give the path of a folder"
+        ) from None
+
+
+@lru_cache
+def revision(folder: Path) -> str:
+    """Return what identifies the weights in `folder`: the hub's commit, or a hash of the files."""
+    if folder.parent.name == "snapshots":
+        return folder.name
+    digest = hashlib.sha256()
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        if path.suffix not in {".json", ".txt", ".model"} and not any(path.match(w) for w in WEIGHTS):
+            continue
+        digest.update(str(path.relative_to(folder)).encode())
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,16 @@
+"""Errors that a user can cause and mend."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UserError(Exception):
+    """A mistake of the user: shown as one line that says what to do, with exit code 2."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return ``"did you mean 'icc'? known: ..."`` for an unknown `name`."""
+    names = sorted(known)
+    close = get_close_matches(name, names, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"{hint}known: {', '.join(names)}"

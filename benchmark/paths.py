@@ -1,0 +1,34 @@
+"""The cache folder, and writes that are whole or absent."""
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+PROJECT = "pairsift"
+
+
+def cache_dir() -> Path:
+    """Return ``$XDG_CACHE_HOME/pairsift`` (default ``~/.cache/pairsift``)."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / PROJECT
+
+
+@contextmanager
+def atomic_write(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; on success it is renamed into place, on failure removed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The suffix stays last: numpy and others append their own to a path that lacks it.
+    temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}{path.suffix}")
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write `text` to `path` as UTF-8, whole or not at all."""
+    with atomic_write(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Downstream models, the trainer they share, evaluation sets and metrics."""

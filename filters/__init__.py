@@ -1,0 +1,1 @@
+"""Filters: each scores image-caption pairs, higher = keep; none decides."""
