@@ -11,6 +11,7 @@ from PIL import Image
 # Why a sample cannot be used. The strings are stable: manifests and reports count by them.
 CAPTION_MISSING = "caption_missing"
 CAPTION_EMPTY = "caption_empty"
+CAPTION_TOO_LONG = "caption_too_long"
 CAPTION_INVALID_UTF8 = "caption_invalid_utf8"
 DOWNLOAD_FAILED = "download_failed"
 DUPLICATE_UID = "duplicate_uid"
