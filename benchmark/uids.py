@@ -1,4 +1,4 @@
-"""A sample's identity: 128 bits, written as 32 hex characters, or as a pair of 64-bit words in subset files."""
+"""A sample's identity: 128 bits, written as 32 hex characters, in subset files as two 64-bit words."""
 
 import hashlib
 from collections.abc import Sequence
@@ -78,7 +78,9 @@ def read_subset(path: Path) -> UidArray:
     except ValueError:
         raise UserError(f"{path} is no numpy array file") from None
     if array.dtype != UID_DTYPE or array.ndim != 1:
-        raise UserError(f"{path} has dtype {array.dtype}, shape {array.shape}; a subset file is u8,u8 of shape (n,)")
+        raise UserError(
+            f"{path} has dtype {array.dtype}, shape {array.shape}; a subset file is u8,u8 of shape (n,)"
+        )
     order = sort_uids(array)
     if (order[1:] < order[:-1]).any():
         # DataComp's resharder merges two sorted streams: an unsorted file would be misread in silence.

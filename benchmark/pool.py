@@ -1,0 +1,185 @@
+"""A pool: shards of image-caption pairs in img2dataset / DataComp layout, on a disk or behind an fsspec URL."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+
+import fsspec
+import pyarrow.parquet as pq
+
+from benchmark.batch import Batch
+from benchmark.errors import UserError, did_you_mean
+from benchmark.metadata_reader import read_metadata
+from benchmark.paths import cache_dir
+from benchmark.sample_fields import pick_column
+from benchmark.tar_index import TarIndex, index_tar
+from benchmark.tar_reader import load_index, read_images, read_texts, save_index
+
+TAR_PATTERNS = ("shards/*.tar", "*.tar")
+METADATA_PATTERNS = ("metadata/*.parquet", "*.parquet", "shards/*.parquet")
+# Fields that every sample has; whatever else a filter needs is a metadata column.
+SAMPLE_FIELDS = frozenset({"image", "text"})
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One tar or one metadata parquet. `fingerprint` changes when the file does."""
+
+    name: str
+    url: str
+    fingerprint: str
+
+    @property
+    def is_tar(self) -> bool:
+        """Whether this shard holds images."""
+        return self.url.endswith(".tar")
+
+
+class Pool:
+    """A pool of image-caption pairs.
+
+    Args:
+        name: what results call it.
+        url: a folder or fsspec URL: ``shards/*.tar`` and ``metadata/*.parquet``, or img2dataset's flat layout.
+        columns: our column names to the file's (``{"text": "TEXT", "url": "URL"}`` for LAION-400M).
+        scale: the pool is a 1:scale model of the paper's; size and budget shrink by it.
+        hidden: metadata columns that only an upper bound (``oracle``) may read.
+
+    Raises:
+        UserError: when `url` is no folder of shards.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        columns: Mapping[str, str] | None = None,
+        scale: int = 1,
+        hidden: Sequence[str] = (),
+    ) -> None:
+        self.name = name
+        self.url = str(url).rstrip("/")
+        self.columns = dict(columns or {})
+        self.scale = scale
+        self.hidden = frozenset(hidden)
+        self._tars = self._find(TAR_PATTERNS)
+        self._metadata = self._find(METADATA_PATTERNS)
+        if not self._tars and not self._metadata:
+            raise UserError(
+                f"pool.url={self.url} is no pool: neither {' nor '.join(TAR_PATTERNS + METADATA_PATTERNS)} there;"
+                " give the folder that img2dataset or DataComp's download wrote"
+            )
+
+    @property
+    def key(self) -> str:
+        """What identifies the pool in the cache: its url and how its columns are read."""
+        digest = hashlib.sha256(json.dumps([self.url, self.columns], sort_keys=True).encode())
+        return f"{self.name}-{digest.hexdigest()[:12]}"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the tars can be read at random offsets."""
+        return "://" not in self.url or self.url.startswith("file://")
+
+    def shards(self, needs: frozenset[str]) -> list[Shard]:
+        """Return the shards that a filter with `needs` reads: tars for images, else metadata alone."""
+        if "image" in needs:
+            if not self._tars:
+                raise UserError(
+                    f"pool {self.name} ({self.url}) holds metadata only, no tars, and images are needed;"
+                    " download them with img2dataset, or use a text-only filter"
+                )
+            return self._tars
+        if self._metadata:
+            self._check_columns(needs - SAMPLE_FIELDS)
+            return self._metadata
+        return self._tars
+
+    def batches(
+        self, shard: Shard, needs: frozenset[str], batch_size: int, drops: Counter[str]
+    ) -> Iterator[Batch]:
+        """Yield the usable samples of `shard` in batches; count the others by reason in `drops`."""
+        wanted = needs - SAMPLE_FIELDS
+        if not shard.is_tar:
+            yield from read_metadata(shard.url, self.columns, wanted, batch_size, drops)
+            return
+        with self.local(shard) as path:
+            index = self.index(shard, path, wanted)
+            drops.update(index.drops)
+            if "image" in needs:
+                yield from read_images(path, index, batch_size, drops)
+            else:
+                yield from read_texts(index, batch_size)
+
+    def index(self, shard: Shard, path: Path, wanted: frozenset[str] = frozenset()) -> TarIndex:
+        """Return the index of a tar that lies at `path`; the plain one is kept in the cache."""
+        if wanted:
+            return index_tar(path, self.columns, wanted)
+        cached = cache_dir() / "index" / self.key / f"{shard.name}-{shard.fingerprint}.parquet"
+        if cached.is_file():
+            return load_index(cached)
+        index = index_tar(path, self.columns)
+        save_index(cached, index)
+        return index
+
+    @contextmanager
+    def local(self, shard: Shard) -> Iterator[Path]:
+        """Yield a local path of `shard`; a remote one is fetched for as long as it is read."""
+        if self.is_local:
+            yield Path(shard.url.removeprefix("file://"))
+            return
+        with TemporaryDirectory(prefix="pairsift-") as folder:
+            path = Path(folder) / PurePosixPath(shard.url).name
+            filesystem, remote = fsspec.core.url_to_fs(shard.url)
+            filesystem.get_file(remote, str(path))
+            yield path
+
+    def count(self) -> int | None:
+        """Return the number of samples that the metadata lists; None when only tars are there."""
+        if not self._metadata:
+            return None
+        total = 0
+        for shard in self._metadata:
+            try:
+                with fsspec.open(shard.url, "rb") as file:
+                    total += pq.ParquetFile(file).metadata.num_rows
+            except (OSError, ValueError):
+                continue  # counted by its reason when it is read
+        return total
+
+    def _find(self, patterns: Sequence[str]) -> list[Shard]:
+        try:
+            filesystem, root = fsspec.core.url_to_fs(self.url)
+        except (ValueError, ImportError) as error:
+            raise UserError(f"pool.url={self.url} cannot be opened: {error}") from None
+        for pattern in patterns:
+            found = sorted(filesystem.glob(f"{root}/{pattern}"))
+            if found:
+                return [_shard(filesystem, path) for path in found]
+        return []
+
+    def _check_columns(self, wanted: frozenset[str]) -> None:
+        for shard in self._metadata:
+            try:
+                with fsspec.open(shard.url, "rb") as file:
+                    present = set(pq.ParquetFile(file).schema_arrow.names)
+            except (OSError, ValueError):
+                continue  # a broken file; the next one shows the columns
+            missing = sorted(c for c in wanted if pick_column(c, self.columns, present) is None)
+            if missing:
+                hint = did_you_mean(missing[0], present)
+                raise UserError(f"pool {self.name} has no column {missing[0]!r} in its metadata; {hint}")
+            return
+
+
+def _shard(filesystem: fsspec.AbstractFileSystem, path: str) -> Shard:
+    """Describe a file by its name, its size and when it was written."""
+    info = filesystem.info(path)
+    written = info.get("ETag") or info.get("mtime") or info.get("LastModified") or info.get("updated")
+    fingerprint = hashlib.sha256(f"{info.get('size')} {written}".encode()).hexdigest()[:12]
+    return Shard(PurePosixPath(path).stem, filesystem.unstrip_protocol(path), fingerprint)
