@@ -25,6 +25,7 @@ def locate_checkpoint(name: str) -> Path:
             f"checkpoint {name} is not there: no such folder; give one in the hub's format, or a hub name"
         )
     # Imported here: the hub client takes half a second that a run on local folders need not pay.
+    import httpx
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError
 
@@ -36,7 +37,7 @@ def locate_checkpoint(name: str) -> Path:
         pass
     try:
         return Path(snapshot_download(name, ignore_patterns=OTHER_RUNTIMES))
-    except Exception as error:  # the hub's client raises a dozen kinds: offline, absent, gated, refused
+    except (OSError, ValueError, httpx.HTTPError) as error:  # offline, absent, gated, refused
         reason = str(error).split("\n")[0][:200]
         raise UserError(
             f"checkpoint {name} cannot be had ({reason}); on a machine with network run"

@@ -1,0 +1,95 @@
+"""Any open_clip model, as ``(model, pretrained)``, embedding images and captions."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from PIL import Image
+
+from benchmark.errors import UserError, did_you_mean
+
+LOCAL = "local-dir:"
+
+
+@dataclass(frozen=True)
+class ClipModel:
+    """An open_clip model in evaluation mode with its own preprocessing and tokenizer."""
+
+    model: Any
+    preprocess: Any
+    tokenizer: Any
+    device: torch.device
+
+    @torch.inference_mode()
+    def embed_images(self, images: Sequence[Image.Image]) -> npt.NDArray[np.float32]:
+        """Return L2-normalised embeddings of shape (n, d)."""
+        pixels = torch.stack([self.preprocess(image) for image in images]).to(self.device)
+        with self._autocast():
+            return _numpy(self.model.encode_image(pixels, normalize=True))
+
+    @torch.inference_mode()
+    def embed_texts(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return L2-normalised embeddings of shape (n, d)."""
+        tokens = self.tokenizer(list(texts)).to(self.device)
+        with self._autocast():
+            return _numpy(self.model.encode_text(tokens, normalize=True))
+
+    def _autocast(self) -> torch.autocast:
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda")
+
+
+def local_clip_folder(model: str) -> Path | None:
+    """Return the folder of a ``local-dir:`` model. Raises `UserError` when it is not there."""
+    if not model.startswith(LOCAL):
+        return None
+    folder = Path(model.removeprefix(LOCAL))
+    if not (folder / "open_clip_config.json").is_file():
+        raise UserError(f"checkpoint {folder} is not there: no open_clip_config.json in it")
+    return folder
+
+
+def load_clip(model: str, pretrained: str | None, device: torch.device) -> ClipModel:
+    """Load an open_clip model.
+
+    Args:
+        model: an open_clip architecture, or ``local-dir:FOLDER``, or ``hf-hub:NAME``.
+        pretrained: open_clip's tag or a weights file; None for the two forms that carry their weights.
+        device: where it runs.
+
+    Raises:
+        UserError: unknown model or tag, weights that cannot be had, or no weights named at all.
+    """
+    import open_clip
+
+    local_clip_folder(model)
+    carries_weights = model.startswith((LOCAL, "hf-hub:"))
+    if not carries_weights:
+        if model not in open_clip.list_models():
+            raise UserError(
+                f"open_clip has no model {model!r}; {did_you_mean(model, open_clip.list_models())}"
+            )
+        if not pretrained:  # open_clip would only warn, and leave random weights
+            tags = open_clip.list_pretrained_tags_by_model(model)
+            raise UserError(
+                f"model {model} needs filter.pretrained: one of {', '.join(tags)}, or a weights file"
+            )
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    try:
+        network, _, preprocess = open_clip.create_model_and_transforms(
+            model, pretrained=pretrained, device=device, weights_only=True
+        )
+        tokenizer = open_clip.get_tokenizer(model)
+    except (RuntimeError, OSError, ValueError) as error:  # an unknown tag, no network, a broken file
+        reason = str(error).split("\n")[0][:200]
+        raise UserError(f"CLIP {model} / {pretrained} cannot be loaded: {reason}") from None
+    network.eval()
+    return ClipModel(network, preprocess, tokenizer, device)
+
+
+def _numpy(tensor: torch.Tensor) -> npt.NDArray[np.float32]:
+    return tensor.float().cpu().numpy()

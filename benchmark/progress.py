@@ -1,0 +1,48 @@
+"""Progress bars on a terminal; one line now and then elsewhere."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+log = logging.getLogger(__name__)
+console = Console(stderr=True)  # stdout is kept for results: its last line is the path of the result
+LOG_EVERY_SECONDS = 30.0
+
+
+@contextmanager
+def progress(title: str, total: int, unit: str) -> Iterator[Callable[[int, str], None]]:
+    """Yield ``advance(amount, text)``, which moves a bar of `total` and shows `text` (a rate, a loss) beside it."""
+    if not console.is_terminal:
+        yield _log_lines(title, total, unit)
+        return
+    text = TextColumn("{task.fields[text]}", markup=False)
+    with Progress(
+        TextColumn(title),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn(unit),
+        text,
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    ) as bars:
+        bar = bars.add_task(title, total=total, text="")
+        yield lambda amount, text: bars.update(bar, advance=amount, text=text)
+
+
+def _log_lines(title: str, total: int, unit: str) -> Callable[[int, str], None]:
+    done = 0
+    last = time.monotonic()
+
+    def advance(amount: int, text: str) -> None:
+        nonlocal done, last
+        done += amount
+        if time.monotonic() - last >= LOG_EVERY_SECONDS:
+            last = time.monotonic()
+            log.info("%s: %d of %d %s, %s", title, done, total, unit, text)
+
+    return advance

@@ -1,0 +1,125 @@
+"""Scores of a pool: one parquet part per shard, in a cache that all sizes and sweeps share."""
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmark.engine.base import Engine
+from benchmark.errors import UserError
+from benchmark.paths import cache_dir
+from benchmark.pool import Pool, Shard
+from benchmark.progress import progress
+from benchmark.score_parts import read_part
+from benchmark.scoring_work import ScoreShard
+from benchmark.uids import UidArray, sort_uids
+from filters.base import Composite, Filter
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class ScoreTable:
+    """The scores of n samples, sorted by uid, each uid once.
+
+    `drops` counts by reason what could not be scored; `seconds` is what scoring took when it was done, `reused`
+    the share of parts that were already there.
+    """
+
+    uids: UidArray
+    scores: npt.NDArray[np.float32]
+    drops: Counter[str]
+    seconds: float = 0.0
+    reused: float = 0.0
+
+
+def score_pool(pool: Pool, scorer: Filter, engine: Engine) -> ScoreTable:
+    """Score every sample of `pool`, or read what an earlier run scored."""
+    if isinstance(scorer, Composite):
+        return _combine(scorer, [score_pool(pool, part, engine) for part in scorer.filters])
+    secret = sorted(scorer.needs & pool.hidden)
+    if secret and not scorer.upper_bound:
+        raise UserError(
+            f"pool {pool.name} hides the column {secret[0]!r} from filters; only an upper bound reads it"
+        )
+    source = scorer.features or scorer
+    shards = pool.shards(source.needs)
+    folder = cache_dir() / "scores" / pool.key / scorer.key()
+    parts = {shard.name: folder / f"{shard.name}-{shard.fingerprint}.parquet" for shard in shards}
+    missing = [shard for shard in shards if not parts[shard.name].is_file()]
+    name = type(scorer).__name__.lower()
+    if missing:
+        log.info("score: %s on %d of %d shards of pool %s", name, len(missing), len(shards), pool.name)
+        _score_shards(pool, scorer, engine, missing, parts)
+    else:
+        log.info("score: reusing the scores of %s on all %d shards of pool %s", name, len(shards), pool.name)
+    table = _load(parts.values())
+    table.reused = 1 - len(missing) / len(shards)
+    return table
+
+
+def _score_shards(
+    pool: Pool, scorer: Filter, engine: Engine, shards: Sequence[Shard], parts: dict[str, Path]
+) -> None:
+    scorer.fit(pool)
+    work = ScoreShard(pool, scorer, parts)
+    started = time.monotonic()
+    done = 0
+    with progress("score", len(shards), "shards") as advance:
+        for samples in engine.run(work, shards):
+            done += samples
+            advance(1, f"{done / (time.monotonic() - started):,.0f} pairs/s")
+
+
+def _load(paths: Iterable[Path]) -> ScoreTable:
+    parts = [read_part(path) for path in paths]
+    drops = sum((part.drops for part in parts), Counter[str]())
+    uids = np.concatenate([part.uids for part in parts])
+    scores = np.concatenate([part.scores for part in parts])
+    return _deduplicate(ScoreTable(uids, scores, drops, sum(part.seconds for part in parts)))
+
+
+def _deduplicate(table: ScoreTable) -> ScoreTable:
+    """Sort by uid; a uid that the pool holds twice counts once, with its best score."""
+    order = sort_uids(table.uids)
+    uids, scores = table.uids[order], table.scores[order]
+    first = np.ones(len(uids), bool)
+    first[1:] = uids[1:] != uids[:-1]
+    if not first.all():
+        starts = np.flatnonzero(first)
+        scores = np.fmax.reduceat(scores, starts)
+        table.drops["duplicate_uid"] += int(len(uids) - len(starts))
+        uids = uids[starts]
+    return ScoreTable(uids, scores, table.drops, table.seconds, table.reused)
+
+
+def _combine(scorer: Composite, tables: Sequence[ScoreTable]) -> ScoreTable:
+    """Join the parts' scores by uid; a sample that one of them lacks has NaN there."""
+    uids = np.concatenate([t.uids for t in tables])
+    uids = uids[sort_uids(uids)]
+    keep = np.ones(len(uids), bool)
+    keep[1:] = uids[1:] != uids[:-1]
+    uids = uids[keep]
+    columns = np.full((len(tables), len(uids)), np.nan, np.float32)
+    for row, table in enumerate(tables):
+        columns[row, find_uids(uids, table.uids)] = table.scores
+    drops = Counter[str]()
+    for table in tables:
+        drops |= table.drops  # the parts read the same pool: the same sample dropped twice counts once
+    seconds, reused = sum(t.seconds for t in tables), min(t.reused for t in tables)
+    return ScoreTable(uids, scorer.combine(columns), drops, seconds, reused)
+
+
+def find_uids(haystack: UidArray, needles: UidArray) -> npt.NDArray[np.int64]:
+    """Return the positions in the sorted `haystack` of sorted `needles`, all of which are in it."""
+    joined = np.concatenate([haystack, needles])
+    order = sort_uids(joined)  # stable: a needle follows its twin in the haystack
+    rank = np.cumsum(order < len(haystack)) - 1
+    positions = np.empty(len(joined), np.int64)
+    positions[order] = rank
+    return positions[len(haystack) :]

@@ -1,0 +1,55 @@
+"""CLIPScore (Hessel et al. 2021): how similar a CLIP model finds image and caption."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from benchmark.batch import Batch
+from benchmark.checkpoints import revision
+from benchmark.clip_models import ClipModel, load_clip, local_clip_folder
+from filters.base import Features, Filter, Scores
+
+
+class ClipFeatures(Features):
+    """L2-normalised image and text embeddings of one open_clip model."""
+
+    needs = frozenset({"image", "text"})
+
+    def __init__(self, model: str, pretrained: str | None = None) -> None:
+        self.model = model
+        self.pretrained = pretrained
+        self._clip: ClipModel | None = None
+
+    def identity(self) -> dict[str, Any]:
+        """Add the revision of local weights."""
+        local = local_clip_folder(self.model)
+        return super().identity() | ({"revision": revision(local)} if local else {})
+
+    def setup(self, device: torch.device) -> None:
+        """Load the model; `UserError` if its weights cannot be had."""
+        self._clip = load_clip(self.model, self.pretrained, device)
+
+    def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
+        """Return ``image`` and ``text``, each of shape (n, d)."""
+        assert self._clip is not None
+        return {
+            "image": self._clip.embed_images(batch.images),
+            "text": self._clip.embed_texts(batch.texts),
+        }
+
+
+class Clip(Filter):
+    """Cosine similarity of image and caption. Embeddings are cached and shared by filters of the same model."""
+
+    needs = frozenset({"image", "text"})
+
+    def __init__(self, model: str, pretrained: str | None = None) -> None:
+        self.features = ClipFeatures(model, pretrained)
+
+    def score(self, batch: Batch) -> Scores:
+        """Return cosines of shape (n,)."""
+        image, text = batch.features["image"], batch.features["text"]
+        return np.asarray(np.einsum("nd,nd->n", image, text), np.float32)
