@@ -1,0 +1,91 @@
+"""Text in pictures: on plain ground, on a band or with an outline over a scene."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+from PIL import Image as PillowImage
+from PIL import ImageDraw, ImageFont
+
+from benchmark.demo.world import pick
+
+Image = npt.NDArray[np.uint8]
+Colour = tuple[int, int, int]
+DARK: tuple[Colour, ...] = ((24, 24, 30), (120, 20, 40), (20, 50, 120), (20, 84, 50), (90, 40, 110))
+PALE: tuple[Colour, ...] = (
+    (250, 250, 250),
+    (255, 232, 90),
+    (224, 236, 248),
+    (250, 224, 214),
+    (214, 240, 214),
+)
+LARGEST, SMALLEST = 30, 13  # heights of letters in a picture of 128 pixels: OCR reads down to 13
+
+
+@lru_cache(maxsize=64)
+def _font(height: int) -> ImageFont.FreeTypeFont:
+    font = ImageFont.load_default(height)
+    assert isinstance(font, ImageFont.FreeTypeFont), "Pillow without FreeType"
+    return font
+
+
+def _lines(words: Sequence[str], limit: float, font: ImageFont.FreeTypeFont) -> list[str]:
+    """Break `words` into lines no wider than `limit` pixels, as far as single words allow."""
+    lines: list[str] = []
+    for word in words:
+        if lines and font.getlength(f"{lines[-1]} {word}") <= limit:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def _layout(words: Sequence[str], size: int, most_lines: int) -> tuple[list[str], int]:
+    """Return the lines and the largest height of letters at which they fit."""
+    limit, height = 0.92 * size, round(LARGEST * size / 128)
+    while height > SMALLEST * size / 128:
+        lines = _lines(words, limit, _font(height))
+        fits = len(lines) <= most_lines and len(lines) * height * 1.2 <= 0.9 * size
+        if fits and max(_font(height).getlength(line) for line in lines) <= limit:
+            return lines, height
+        height -= 2
+    return _lines(words, limit, _font(height)), height
+
+
+def _draw(image: Image, lines: list[str], height: int, top: int, ink: Colour, edge: Colour | None) -> Image:
+    picture = PillowImage.fromarray(image)
+    pen = ImageDraw.Draw(picture)
+    for number, text in enumerate(lines):
+        x = (image.shape[1] - _font(height).getlength(text)) / 2
+        y = top + number * height * 1.2
+        pen.text((x, y), text, ink, _font(height), stroke_width=2 if edge else 0, stroke_fill=edge)
+    return np.array(picture)
+
+
+def render_text(words: Sequence[str], rng: np.random.Generator, size: int = 128) -> Image:
+    """Return a picture of nothing but `words` on plain ground: uint8, shape (size, size, 3), RGB."""
+    ink, ground = pick(rng, DARK), pick(rng, PALE)
+    if rng.random() < 0.5:
+        ink, ground = ground, ink
+    lines, height = _layout(words, size, 5)
+    image = np.full((size, size, 3), ground, np.uint8)
+    if rng.random() < 0.3:
+        cv2.rectangle(image, (4, 4), (size - 5, size - 5), ink, 2)
+    top = round((size - len(lines) * height * 1.2) / 2)
+    return _draw(image, lines, height, top, ink, None)
+
+
+def letter(image: Image, words: Sequence[str], rng: np.random.Generator) -> Image:
+    """Return `image` with `words` written over its top or its foot, on a band or with an outline."""
+    size = image.shape[0]
+    lines, height = _layout(words, size, 2)
+    block = round(len(lines) * height * 1.2)
+    top = 4 if rng.random() < 0.5 else max(size - block - 6, 0)
+    ink, edge = pick(rng, PALE), pick(rng, DARK)
+    if rng.random() < 0.5:
+        image = image.copy()
+        cv2.rectangle(image, (0, max(top - 3, 0)), (size, top + block + 3), edge, -1)
+        return _draw(image, lines, height, top, ink, None)
+    return _draw(image, lines, height, top, ink, edge)

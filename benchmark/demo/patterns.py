@@ -1,0 +1,53 @@
+"""Patterns and materials: for each a mask that says where its extra colours go."""
+
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmark.demo.vocabulary import COLOURS
+
+Colour = tuple[int, int, int]
+RAINBOW: tuple[Colour, ...] = (
+    (220, 40, 40), (245, 150, 30), (250, 220, 40), (60, 170, 70), (50, 100, 220), (140, 60, 180),
+)  # fmt: skip
+LIGHT = frozenset({"white", "yellow", "pink", "grey", "orange"})
+
+
+@lru_cache
+def pattern_mask(pattern: str, size: int) -> npt.NDArray[np.uint8]:
+    """Return which extra colour (1, 2, ...; 0 for none) a pattern has at each pixel, uint8, (size, size)."""
+    y, x = np.mgrid[:size, :size] * (128 / size)
+    match pattern:
+        case "striped":
+            mask = (x + 0.35 * y) % 9 < 4
+        case "dotted":
+            row = y // 8
+            mask = ((x + 4 * (row % 2)) % 8 - 4) ** 2 + (y % 8 - 4) ** 2 < 6.5
+        case "checked":
+            mask = (x // 5 + y // 5) % 2 == 1
+        case "shiny":
+            mask = (x + y) % 34 < 7
+        case "wooden":
+            wave = y + 2 * np.sin(x / 9)
+            mask = np.where(wave % 6 < 1.6, 2, 1)
+        case "zigzag":
+            mask = (y + np.abs(x % 12 - 6) * 1.2) % 10 < 4.5
+        case _:  # rainbow
+            mask = (y // 4) % len(RAINBOW) + 1
+    return np.asarray(mask, np.uint8)
+
+
+@lru_cache(maxsize=256)
+def pattern_colours(pattern: str, colour: str) -> tuple[Colour, ...]:
+    """Return the extra colours of a pattern on a thing of `colour`."""
+    if pattern == "wooden":
+        return (178, 124, 70), (120, 76, 38)
+    if pattern == "rainbow":
+        return RAINBOW
+    r, g, b = COLOURS[colour]
+    if pattern == "shiny":
+        return (((r + 255 * 2) // 3, (g + 255 * 2) // 3, (b + 255 * 2) // 3),)
+    if colour in LIGHT:
+        return ((r // 2, g // 2, b // 2),)
+    return ((248, 246, 240),)

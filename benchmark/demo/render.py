@@ -1,0 +1,118 @@
+"""From a scene to a picture: background, things in their order, and lines that show what they do."""
+
+from functools import lru_cache
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from benchmark.demo.backgrounds import Image, backgrounds
+from benchmark.demo.effects import draw_effect
+from benchmark.demo.patterns import pattern_colours, pattern_mask
+from benchmark.demo.sprites import PAINTS, SPRITES, Part
+from benchmark.demo.vocabulary import COLOURS
+from benchmark.demo.world import FORMATIONS, Scene, Thing, pick
+
+Colour = tuple[int, int, int]
+SHIFT = 4  # cv2 takes coordinates in sixteenths of a pixel
+TILTS = {"leaning": 24.0, "falling": 32.0, "jumping": -16.0, "swaying": 12.0, "spinning": 16.0}
+OUTLINE = 0.55  # of the brightness of what it surrounds
+
+
+def _shade(colour: Colour, factor: float) -> Colour:
+    """Darken a colour (factor < 1), or mix it with white (factor > 1)."""
+    r, g, b = colour
+    if factor <= 1:
+        return int(r * factor), int(g * factor), int(b * factor)
+    mix = factor - 1
+    return int(r + (255 - r) * mix), int(g + (255 - g) * mix), int(b + (255 - b) * mix)
+
+
+@lru_cache(maxsize=256)
+def _paints(colour: str) -> dict[str, Colour]:
+    main = COLOURS[colour]
+    return {**PAINTS, "main": main, "dark": _shade(main, 0.68), "light": _shade(main, 1.55)}
+
+
+@lru_cache(maxsize=256)
+def _geometry(sprite: str) -> tuple[npt.NDArray[np.float32], list[int], tuple[Part, ...]]:
+    """Return all points of a sprite in one array, where each part ends, and the parts."""
+    parts = SPRITES[sprite]
+    points = np.concatenate([part.points for part in parts])
+    return points, np.cumsum([len(part.points) for part in parts]).tolist()[:-1], parts
+
+
+def _place_points(
+    sprite: str, x: float, y: float, radius: float, facing: int, tilt: float, size: int
+) -> list[npt.NDArray[np.int32]]:
+    """Scale, mirror, turn and shift the points of a sprite; return them per part, in sixteenths of a pixel."""
+    points, ends, _ = _geometry(sprite)
+    angle = np.deg2rad(tilt)
+    c, s = radius * np.cos(angle), radius * np.sin(angle)
+    turned = points @ np.array([[c * facing, s * facing], [-s, c]], np.float32) + np.array([x, y], np.float32)
+    return np.split(np.rint(turned * (size << SHIFT)).astype(np.int32), ends)
+
+
+def _draw_member(image: Image, thing: Thing, x: float, y: float, tilt: float) -> None:
+    """Draw one of the things of a group with its centre at `x`, `y`."""
+    size = image.shape[0]
+    sprite = f"{thing.kind}:{thing.action}" if f"{thing.kind}:{thing.action}" in SPRITES else thing.kind
+    paints = _paints(thing.colour)
+    mask = None if thing.pattern == "plain" else pattern_mask(thing.pattern, size)
+    edge = _shade(paints["main"], OUTLINE)
+    placed = _place_points(sprite, x, y, thing.radius, thing.facing, tilt * thing.facing, size)
+    for part, points in zip(_geometry(sprite)[2], placed, strict=True):
+        colour = paints[part.paint]
+        if part.width:
+            width = max(1, round(part.width * thing.radius * size))
+            cv2.polylines(image, [points], False, colour, width, cv2.LINE_AA, SHIFT)
+            continue
+        cv2.fillPoly(image, [points], colour, cv2.LINE_AA, SHIFT)
+        if part.paint == "main":
+            if mask is not None:
+                _fill_pattern(image, points, thing, mask)
+            cv2.polylines(image, [points], True, edge, 1, cv2.LINE_AA, SHIFT)
+
+
+def _fill_pattern(
+    image: Image, points: npt.NDArray[np.int32], thing: Thing, pattern: npt.NDArray[np.uint8]
+) -> None:
+    """Lay the pattern of `thing` over the polygon that was just filled."""
+    size = image.shape[0]
+    left, top = np.maximum(points.min(axis=0) >> SHIFT, 0)
+    right, bottom = np.minimum((points.max(axis=0) >> SHIFT) + 1, size)
+    if right <= left or bottom <= top:
+        return
+    inside = np.zeros((bottom - top, right - left), np.uint8)
+    cv2.fillPoly(inside, [points - np.array([left << SHIFT, top << SHIFT], np.int32)], 1, cv2.LINE_8, SHIFT)
+    level = pattern[: bottom - top, : right - left] * inside
+    region = image[top:bottom, left:right]
+    for number, colour in enumerate(pattern_colours(thing.pattern, thing.colour), start=1):
+        region[level == number] = colour
+
+
+def _draw_thing(image: Image, thing: Thing) -> None:
+    draw_effect(image, thing)
+    for dx, dy in FORMATIONS[thing.count - 1]:
+        x, y = thing.x + dx * thing.radius, thing.y + dy * thing.radius
+        _draw_member(image, thing, x, y, TILTS.get(thing.action, 0.0))
+
+
+def _order(scene: Scene) -> list[Thing]:
+    """Return the things in the order of painting: what is behind or inside comes first."""
+    if len(scene.things) == 1:
+        return list(scene.things)
+    first, second, *rest = scene.things
+    pair = [second, first] if scene.relation in ("on", "in front of") else [first, second]
+    return [*rest, *pair]
+
+
+def render(scene: Scene, rng: np.random.Generator, size: int = 128) -> Image:
+    """Return a picture of `scene`: uint8, shape (size, size, 3), RGB."""
+    background = pick(rng, backgrounds(size)[scene.place])
+    image = np.ascontiguousarray(background[:, ::-1]) if rng.random() < 0.5 else background.copy()
+    for thing in _order(scene):
+        _draw_thing(image, thing)
+    # A little light more or less, so that no two pictures share a palette.
+    lit = cv2.convertScaleAbs(image, alpha=0.9 + 0.16 * rng.random(), beta=8 * (rng.random() - 0.5))
+    return np.asarray(lit, np.uint8)

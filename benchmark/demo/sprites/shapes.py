@@ -1,0 +1,85 @@
+"""The pen of the demo world: a sprite is a list of polygons and strokes in a box from -1 to 1, y downwards."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class Part:
+    """A filled polygon, or with `width` above 0 an open line. `points`: float32, shape (n, 2).
+
+    `paint` is "main" (the thing's colour and pattern), "dark" or "light" (its colour's shades), or a name of
+    `PAINTS`.
+    """
+
+    points: npt.NDArray[np.float32]
+    paint: str
+    width: float = 0.0
+
+
+Sprite = tuple[Part, ...]
+PAINTS: dict[str, tuple[int, int, int]] = {
+    "ink": (30, 28, 34),
+    "snow": (250, 250, 250),
+    "glass": (168, 216, 240),
+    "wood": (124, 78, 40),
+    "leaf": (58, 142, 60),
+    "gold": (246, 196, 44),
+    "fire": (250, 120, 30),
+    "steel": (150, 156, 166),
+    "cream": (248, 228, 190),
+    "rose": (232, 96, 110),
+}
+
+
+def poly(paint: str, *xy: float) -> Part:
+    """Return a polygon through x0, y0, x1, y1, ..."""
+    return Part(np.asarray(xy, np.float32).reshape(-1, 2), paint)
+
+
+def line(paint: str, width: float, *xy: float) -> Part:
+    """Return a line of `width` through x0, y0, x1, y1, ..."""
+    return Part(np.asarray(xy, np.float32).reshape(-1, 2), paint, width)
+
+
+def box(paint: str, left: float, top: float, right: float, bottom: float) -> Part:
+    """Return an upright rectangle."""
+    return poly(paint, left, top, right, top, right, bottom, left, bottom)
+
+
+def arc_points(
+    x: float, y: float, rx: float, ry: float, start: float, end: float, turn: float = 0
+) -> npt.NDArray[np.float32]:
+    """Return points of an ellipse from `start` to `end` degrees (0 right, 90 down), turned by `turn` degrees."""
+    steps = max(8, int(abs(end - start) / 15))
+    angle = np.deg2rad(np.linspace(start, end, steps, endpoint=abs(end - start) < 360))
+    unit = np.stack([rx * np.cos(angle), ry * np.sin(angle)], axis=1)
+    c, s = np.cos(np.deg2rad(turn)), np.sin(np.deg2rad(turn))
+    return np.asarray(unit @ np.array([[c, s], [-s, c]]) + (x, y), np.float32)
+
+
+def oval(
+    paint: str, x: float, y: float, rx: float, ry: float, start: float = 0, end: float = 360, turn: float = 0
+) -> Part:
+    """Return an ellipse, or the segment of one between two angles."""
+    return Part(arc_points(x, y, rx, ry, start, end, turn), paint)
+
+
+def disc(paint: str, x: float, y: float, radius: float) -> Part:
+    """Return a circle."""
+    return oval(paint, x, y, radius, radius)
+
+
+def arc(paint: str, width: float, x: float, y: float, rx: float, ry: float, start: float, end: float) -> Part:
+    """Return a curved line."""
+    return Part(arc_points(x, y, rx, ry, start, end), paint, width)
+
+
+def star(paint: str, x: float, y: float, outer: float, inner: float, tips: int) -> Part:
+    """Return a star with one tip upwards."""
+    angle = np.pi * (np.arange(2 * tips) / tips - 0.5)
+    radius = np.where(np.arange(2 * tips) % 2 == 0, outer, inner)
+    points = np.stack([x + radius * np.cos(angle), y + radius * np.sin(angle)], axis=1)
+    return Part(points.astype(np.float32), paint)

@@ -1,0 +1,162 @@
+"""Captions that say what a scene shows: many templates and synonyms, and never all of it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from benchmark.demo.vocabulary import COLOUR_WORDS, KINDS, PATTERN_WORDS, PLACES, SIZE_WORDS
+from benchmark.demo.world import Scene, Thing, pick
+
+NUMBERS = {2: ("two", "two", "a pair of"), 3: ("three",), 4: ("four", "four", "a group of")}
+# Of each action: what one does, what several do, what they are doing.
+VERBS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "rolling": (("rolls", "roll", "rolling"), ("rolls along", "roll along", "rolling along")),
+    "bouncing": (("bounces", "bounce", "bouncing"), ("bounces up", "bounce up", "bouncing up and down")),
+    "falling": (("falls", "fall", "falling"), ("falls down", "fall down", "falling through the air")),
+    "running": (("runs", "run", "running"), ("runs fast", "run fast", "running fast")),
+    "jumping": (("jumps", "jump", "jumping"), ("leaps", "leap", "leaping into the air")),
+    "sitting": (("sits", "sit", "sitting"), ("is seated", "are seated", "sitting down")),
+    "sleeping": (("sleeps", "sleep", "sleeping"), ("lies asleep", "lie asleep", "lying asleep")),
+    "driving": (("drives", "drive", "driving"), ("drives along", "drive along", "driving along")),
+    "swaying": (
+        ("sways", "sway", "swaying"),
+        ("bends in the wind", "bend in the wind", "swaying in the wind"),
+    ),
+    "sailing": (("sails", "sail", "sailing"), ("sails by", "sail by", "sailing along")),
+    "flying": (("flies", "fly", "flying"), ("flies by", "fly by", "flying through the air")),
+    "swimming": (("swims", "swim", "swimming"), ("swims along", "swim along", "swimming along")),
+    "steaming": (("steams", "steam", "steaming"), ("steams", "steam", "with steam rising")),
+    "leaning": (("leans", "lean", "leaning"), ("tips over", "tip over", "tipping to one side")),
+    "shining": (("shines", "shine", "shining"), ("glows", "glow", "glowing brightly")),
+    "floating": (("floats", "float", "floating"), ("floats up", "float up", "floating in the air")),
+    "spinning": (("spins", "spin", "spinning"), ("turns around", "turn around", "spinning around")),
+    "crawling": (("crawls", "crawl", "crawling"), ("crawls along", "crawl along", "crawling slowly")),
+    "burning": (("burns", "burn", "burning"), ("is lit", "are lit", "burning brightly")),
+}
+RELATIONS: dict[str, tuple[str, ...]] = {
+    "left of": ("to the left of", "on the left of", "next to", "beside"),
+    "right of": ("to the right of", "on the right of", "next to", "beside"),
+    "above": ("above", "above", "over", "high above"),
+    "below": ("below", "under", "beneath"),
+    "behind": ("behind",),
+    "in front of": ("in front of",),
+    "on": ("on", "on top of"),
+    "in": ("in", "inside"),
+}
+INVERSE = {
+    "left of": "right of", "right of": "left of", "above": "below", "below": "above",
+    "behind": "in front of", "in front of": "behind",
+}  # fmt: skip
+OPENERS = ("a photo of", "a picture of", "an image of", "a view of")
+NO_COLOUR = frozenset({"wooden", "rainbow"})  # these cover the thing's own colour
+
+
+def article(phrase: str) -> str:
+    """Put "a" or "an" before `phrase`."""
+    return f"{'an' if phrase[0] in 'aeiou' else 'a'} {phrase}"
+
+
+def noun_phrase(thing: Thing, rng: np.random.Generator, *, detail: float = 1.0) -> str:
+    """Return for example "two small striped red balls"; `detail` scales how often an adjective is said."""
+    words = []
+    if rng.random() < 0.5 * detail and thing.size != "medium":
+        words.append(pick(rng, SIZE_WORDS[thing.size]))
+    look = []
+    if rng.random() < 0.9 * detail and thing.pattern not in NO_COLOUR:
+        look.append(pick(rng, COLOUR_WORDS.get(thing.colour, (thing.colour,))))
+    if rng.random() < 0.8 * detail and thing.pattern != "plain":
+        look.append(pick(rng, PATTERN_WORDS[thing.pattern]))
+    if rng.random() < 0.3:
+        look.reverse()
+    nouns = KINDS[thing.kind].nouns
+    one, many = nouns[0] if rng.random() < 0.7 else pick(rng, nouns)
+    words += [*look, one if thing.count == 1 else many]
+    phrase = " ".join(words)
+    return article(phrase) if thing.count == 1 else f"{pick(rng, NUMBERS[thing.count])} {phrase}"
+
+
+def _doing(thing: Thing, rng: np.random.Generator) -> str:
+    return pick(rng, VERBS[thing.action])[2] if thing.action and rng.random() < 0.85 else ""
+
+
+def _finite(thing: Thing, rng: np.random.Generator) -> str:
+    one, many, _ = pick(rng, VERBS[thing.action])
+    return one if thing.count == 1 else many
+
+
+def _be(thing: Thing) -> str:
+    return "is" if thing.count == 1 else "are"
+
+
+def _join(*words: str) -> str:
+    return " ".join(word for word in words if word)
+
+
+def _related(scene: Scene, rng: np.random.Generator, tail: str) -> str:
+    """Say how the first two things stand to each other."""
+    first, second, relation = scene.things[0], scene.things[1], scene.relation
+    if relation in INVERSE and rng.random() < 0.3:
+        first, second, relation = second, first, INVERSE[relation]
+    a, b = noun_phrase(first, rng), noun_phrase(second, rng, detail=0.85)
+    where = pick(rng, RELATIONS[relation])
+    doing = _doing(first, rng)
+    options = [
+        _join(a, doing, where, b, tail),
+        _join(a, doing, where, b, tail),
+        _join("there", _be(first), a, doing, where, b, tail),
+        _join(a, _be(first), doing, where, b, tail),
+    ]
+    if first.action:
+        options += [_join(a, _finite(first, rng), where, b, tail)] * 2
+    if relation in ("on", "in"):
+        options += [_join(b, f"with {a}", "on top" if relation == "on" else "inside", tail)]
+    elif relation not in ("behind", "in front of"):
+        options += [_join(a, doing, "and", b, _doing(second, rng), tail)] * 2
+    return pick(rng, options)
+
+
+def _alone(thing: Thing, rng: np.random.Generator, tail: str) -> str:
+    """Say what one thing is and does."""
+    a = noun_phrase(thing, rng)
+    doing = _doing(thing, rng)
+    options = [
+        _join(a, doing, tail),
+        _join(a, doing, tail),
+        _join(pick(rng, OPENERS), a, doing, tail),
+        _join("there", _be(thing), a, doing, tail),
+        _join(a, doing, "seen", tail) if tail else _join("a close up of", a),
+    ]
+    if thing.action:
+        options += [_join(a, _finite(thing, rng), tail), _join(a, _be(thing), doing or thing.action, tail)]
+    return pick(rng, options)
+
+
+def _finish(text: str, rng: np.random.Generator) -> str:
+    """Write it as people do: mostly a capital letter, often a full stop."""
+    style = rng.random()
+    if style < 0.25:
+        return text
+    return f"{text[0].upper()}{text[1:]}{'.' if style < 0.65 else ''}"
+
+
+def describe(scene: Scene, rng: np.random.Generator) -> str:
+    """Return a caption of `scene`: true, but often without the place or the lesser things."""
+    place = pick(rng, PLACES[scene.place].phrases) if scene.place in PLACES and rng.random() < 0.65 else ""
+    front = bool(place) and rng.random() < 0.08
+    tail = "" if front else place
+    if len(scene.things) == 3 and rng.random() < 0.6:
+        third = noun_phrase(scene.things[2], rng, detail=0.7)
+        tail = _join(pick(rng, ("and", "and", "with")), third, tail)
+    if len(scene.things) > 1 and rng.random() < 0.85:
+        text = _related(scene, rng, tail)
+    else:
+        text = _alone(scene.things[0], rng, tail)
+    return _finish(f"{place} {text}" if front else text, rng)
+
+
+def describe_times(scene: Scene, rng: np.random.Generator, number: int) -> Sequence[str]:
+    """Return `number` captions of `scene`, all different."""
+    captions: dict[str, None] = {}
+    while len(captions) < number:
+        captions[describe(scene, rng)] = None
+    return list(captions)

@@ -1,0 +1,225 @@
+"""Scenes of the demo world: what there is, where, and what it does. Pictures and captions are made of them."""
+
+from bisect import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import TypeVar
+
+import numpy as np
+
+from benchmark.demo.vocabulary import (
+    COLOURS,
+    IN_KINDS,
+    IN_PATTERNS,
+    KINDS,
+    NEAR_KINDS,
+    NEAR_PATTERNS,
+    OUT_KINDS,
+    OUT_PATTERNS,
+    PLACES,
+    Domain,
+)
+
+T = TypeVar("T")
+RADII = {"small": 0.11, "medium": 0.16, "large": 0.22}  # half the height of a thing, in image heights
+AIRBORNE = frozenset({"flying", "falling", "floating", "jumping", "bouncing"})
+GROUPED = (1.0, 0.8, 0.72, 0.68)  # radius of one of 1, 2, 3, 4 equal things
+# Where the members of a group of 1, 2, 3, 4 stand, in radii of one member around the group's centre.
+FORMATIONS = (
+    ((0.0, 0.0),),
+    ((-1.1, 0.0), (1.1, 0.0)),
+    ((0.0, -0.9), (-1.1, 0.6), (1.1, 0.6)),
+    ((-1.1, -0.9), (1.1, -0.9), (-1.1, 0.9), (1.1, 0.9)),
+)
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One thing, or `count` equal ones. `x`, `y` is the centre and `radius` half the height, in image sizes."""
+
+    kind: str
+    colour: str
+    size: str
+    pattern: str
+    count: int
+    action: str  # "" if it does nothing
+    x: float = 0.5
+    y: float = 0.5
+    radius: float = 0.16
+    facing: int = 1  # 1 looks to the right, -1 to the left
+
+    @property
+    def airborne(self) -> bool:
+        """Whether it hangs or moves in the air."""
+        return self.action in AIRBORNE or (KINDS[self.kind].home == "air" and self.action != "sitting")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Up to three things at a place; `relation` holds between the first two ("" if there is one thing)."""
+
+    things: tuple[Thing, ...]
+    relation: str
+    place: str
+    domain: Domain
+
+
+def pick(rng: np.random.Generator, options: Sequence[T]) -> T:
+    """Return one of `options`, all equally likely (ten times faster than `Generator.choice`)."""
+    return options[int(rng.random() * len(options))]
+
+
+class Weighted:
+    """Draws names with given weights."""
+
+    def __init__(self, weights: dict[str, float]) -> None:
+        self.names = list(weights)
+        self.cumulative = list(accumulate(weights.values()))
+
+    def __call__(self, rng: np.random.Generator) -> str:
+        """Return one name."""
+        return self.names[bisect(self.cumulative, rng.random() * self.cumulative[-1])]
+
+
+def _zipf(names: Sequence[str]) -> dict[str, float]:
+    # Shifted by three: the first kind is then 10 times as frequent as the last of 39, not 39 times.
+    return {name: 1 / (rank + 4) for rank, name in enumerate(names)}
+
+
+_KIND = Weighted(_zipf(list(IN_KINDS)))
+_COLOUR = Weighted(_zipf(list(COLOURS)))
+_SIZE = Weighted({"small": 1, "medium": 2, "large": 1})
+_PATTERN = Weighted(dict(zip(IN_PATTERNS, (9.0, 2, 2, 1, 1), strict=True)))
+_COUNT = Weighted({"1": 15, "2": 3, "3": 2, "4": 1})
+_NUMBER_OF_THINGS = Weighted({"1": 5, "2": 9, "3": 3})
+_PLACE = Weighted(_zipf(list(PLACES)))
+_PLACES_OF = {
+    home: Weighted({p: 1 / (rank + 4) for rank, p in enumerate(PLACES) if home in PLACES[p].homes})
+    for home in ("land", "air", "water", "indoor")
+}
+
+
+def _place(rng: np.random.Generator, kind: str) -> str:
+    """Return a place, mostly one where `kind` is at home."""
+    return _PLACES_OF[KINDS[kind].home](rng) if rng.random() < 0.85 else _PLACE(rng)
+
+
+def _thing(rng: np.random.Generator, kind: str) -> Thing:
+    traits = KINDS[kind]
+    colour = pick(rng, traits.colours) if rng.random() < 0.5 else _COLOUR(rng)
+    action = pick(rng, traits.actions) if traits.actions and rng.random() < 0.55 else ""
+    count = int(_COUNT(rng))
+    size = _SIZE(rng)
+    if action == "leaning":  # a tilt shows on one thing of some size only
+        count, size = 1, "medium" if size == "small" else size
+    return Thing(kind, colour, size, _PATTERN(rng), count, action, facing=1 if rng.random() < 0.5 else -1)
+
+
+def _others(rng: np.random.Generator, number: int, taken: str) -> list[Thing]:
+    """Return things of kinds that differ from `taken` and from each other."""
+    kinds = [taken]
+    while len(kinds) < number:
+        kind = _KIND(rng)
+        if kind not in kinds:
+            kinds.append(kind)
+    return [_thing(rng, kind) for kind in kinds[1:]]
+
+
+def _main_thing(rng: np.random.Generator, domain: Domain) -> Thing:
+    if domain == "in":
+        return _thing(rng, _KIND(rng))
+    kinds, patterns = (NEAR_KINDS, NEAR_PATTERNS) if domain == "near" else (OUT_KINDS, OUT_PATTERNS)
+    if rng.random() < 0.65:
+        return _thing(rng, pick(rng, list(kinds)))
+    return replace(_thing(rng, _KIND(rng)), pattern=pick(rng, patterns))
+
+
+def _relations(first: Thing, second: Thing) -> list[str]:
+    """Return the relations that can be drawn between two things as they are."""
+    options = ["left of", "right of", "left of", "right of"]
+    if first.airborne and not second.airborne:
+        options += ["above"] * 3
+    if second.airborne and not first.airborne:
+        options += ["below"] * 2
+    if not (first.airborne or second.airborne):
+        options += ["behind", "in front of"]
+        still = first.action in ("", "sitting", "sleeping", "steaming", "shining", "burning")
+        small = first.count == 1 and KINDS[first.kind].portable
+        if small and still and second.count == 1 and second.action != "leaning":
+            options += ["on"] * 5 if KINDS[second.kind].top is not None else []
+            options += ["in"] * 5 if KINDS[second.kind].container else []
+    return options
+
+
+def _sized(thing: Thing, radius: float) -> Thing:
+    """Set the radius, and the size that it looks: what had to shrink to fit is not called large."""
+    return replace(
+        thing, radius=radius, size="small" if radius < 0.12 else "medium" if radius < 0.19 else "large"
+    )
+
+
+def _fit(thing: Thing, room: float, scale: float = 1.0) -> Thing:
+    """Give `thing` its radius: by size and count, no wider than `room` (half the width at its disposal)."""
+    radius = RADII[thing.size] * GROUPED[thing.count - 1] * scale
+    return _sized(thing, min(radius, room / (1.05 if thing.count == 1 else 2.15)))
+
+
+def _stand(rng: np.random.Generator, thing: Thing, x: float, place: str) -> Thing:
+    """Put `thing` at `x` on the ground or, if it is airborne, above it; under water anything may float."""
+    x += 0.05 * (rng.random() - 0.5)
+    if thing.airborne:
+        y = (0.26 if KINDS[thing.kind].home == "air" else 0.4) + 0.1 * rng.random()
+        return replace(thing, x=x, y=max(y, thing.radius + 0.03))
+    if place == "underwater" and KINDS[thing.kind].home == "water":
+        return replace(thing, x=x, y=0.35 + 0.3 * rng.random())
+    foot = max(PLACES[place].ground + 0.1, 0.8) + 0.1 * rng.random()
+    return replace(thing, x=x, y=foot - thing.radius)
+
+
+def _arrange_pair(
+    rng: np.random.Generator, first: Thing, second: Thing, relation: str, x: float, room: float, place: str
+) -> list[Thing]:
+    """Put two things around `x` so that `relation` shows."""
+    if relation in ("above", "below"):
+        first, second = _fit(first, room, 0.85), _fit(second, room, 0.85)
+        return [_stand(rng, first, x, place), _stand(rng, second, x, place)]
+    if relation in ("on", "in"):
+        base = replace(second, size="large" if second.size == "small" else second.size)
+        base = _stand(rng, _fit(base, room), x, place)
+        radius = min(base.radius * 0.6, RADII[first.size])
+        top = base.y + base.radius * (KINDS[base.kind].top or 0.0) if relation == "on" else base.y
+        y = top - radius if relation == "on" else top - 0.45 * radius
+        return [_sized(replace(first, x=base.x, y=y), radius), base]
+    if relation in ("behind", "in front of"):
+        rear, fore = (first, second) if relation == "behind" else (second, first)
+        rear = _stand(rng, _fit(replace(rear, size="large"), room), x - 0.06 * fore.facing, place)
+        fore = _stand(rng, _fit(replace(fore, size="small"), room * 0.8), x, place)
+        rear = replace(rear, y=min(rear.y, 0.8 - rear.radius))
+        fore = replace(
+            fore, x=rear.x + 0.6 * rear.radius * fore.facing, y=rear.y + rear.radius + 0.08 - fore.radius
+        )
+        return [rear, fore] if relation == "behind" else [fore, rear]
+    side = room / 2 if relation == "right of" else -room / 2
+    return [
+        _stand(rng, _fit(first, room / 2), x + side, place),
+        _stand(rng, _fit(second, room / 2), x - side, place),
+    ]
+
+
+def sample_scene(rng: np.random.Generator, domain: Domain = "in") -> Scene:
+    """Return a scene whose first thing is of `domain` (its kind or its pattern) and the others "in"."""
+    main = _main_thing(rng, domain)
+    number = int(_NUMBER_OF_THINGS(rng))
+    place = _place(rng, main.kind)
+    if number == 1:
+        return Scene((_stand(rng, _fit(main, 0.45, 1.3), 0.5, place),), "", place, domain)
+    others = _others(rng, number, main.kind)
+    relation = pick(rng, _relations(main, others[0]))
+    if number == 2:
+        pair = _arrange_pair(rng, main, others[0], relation, 0.5, 0.46, place)
+        return Scene(tuple(pair), relation, place, domain)
+    side = 1 if rng.random() < 0.5 else -1  # the third thing stands apart, at one side of the pair
+    pair = _arrange_pair(rng, main, others[0], relation, 0.5 - 0.17 * side, 0.31, place)
+    third = _stand(rng, _fit(others[1], 0.16, 0.9), 0.5 + 0.33 * side, place)
+    return Scene((*pair, third), relation, place, domain)
