@@ -17,6 +17,9 @@ class Tracker(Protocol):
 class NoTracker:
     """Logs nowhere."""
 
+    def __init__(self, name: str) -> None:
+        self.name = name
+
     def log(self, values: Mapping[str, float], step: int | None = None) -> None:
         """Do nothing."""
 

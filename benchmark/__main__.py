@@ -1,0 +1,66 @@
+"""``python -m benchmark [task=run] filter=clip size=200k pool=demo downstream=both``."""
+
+import logging
+import os
+import sys
+import time
+from pathlib import Path
+
+import hydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
+from rich.logging import RichHandler
+
+from benchmark.config import CONF, explain, register_resolvers
+from benchmark.errors import UserError
+from benchmark.progress import console
+
+USER_ERRORS = (UserError, HydraException, OmegaConfBaseException)
+
+
+def fail(message: str) -> None:
+    """Say in one line what the user can do, and exit with code 2."""
+    sys.stderr.write(f"error: {' '.join(message.split())}\n")
+    sys.exit(2)
+
+
+@hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
+def run_task(cfg: DictConfig) -> None:
+    """Run the task that the configuration names."""
+    try:
+        hydra.utils.get_method(cfg.task._target_)(cfg)
+    except USER_ERRORS as error:
+        fail(explain(error))  # here, not in main: Hydra would print its own line before it re-raised
+
+
+def is_sweep(arguments: list[str]) -> bool:
+    """Tell whether an override lists several values, as in ``filter=random,clip``."""
+    overrides = [a for a in arguments if not a.startswith("-")]
+    return any(o.is_sweep_override() for o in OverridesParser.create().parse_overrides(overrides))
+
+
+def main() -> None:
+    """Entry point: set up logging and Hydra, turn mistakes of the user into one line."""
+    handler = RichHandler(console=console, show_path=False, show_level=False, markup=False, highlighter=None)
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", datefmt="%X", handlers=[handler])
+    logging.getLogger("benchmark").setLevel(logging.INFO)
+    logging.getLogger("downstream").setLevel(logging.INFO)
+    register_resolvers()
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # let configuration errors reach us in place of Hydra's own page
+    os.environ.setdefault("PAIRSIFT_SWEEP", time.strftime("%Y%m%d-%H%M%S"))  # launchers hand it to their jobs
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
+    try:
+        if "-m" not in sys.argv and "--multirun" not in sys.argv and is_sweep(sys.argv[1:]):
+            sys.argv.insert(1, "--multirun")
+        run_task()
+    except USER_ERRORS as error:
+        fail(explain(error))
+
+
+if __name__ == "__main__":
+    sys.path.insert(
+        0, str(Path.cwd())
+    )  # a user's own filter beside the call: filter._target_=my_filter.MyFilter
+    main()

@@ -1,0 +1,120 @@
+"""The configuration: resolvers that the YAML files use, and what the tasks build from it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import hydra
+from downstream.evaluation_sets import EvaluationSet
+from hydra.errors import InstantiationException, MissingConfigException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from benchmark.engine.base import Engine
+from benchmark.errors import UserError, did_you_mean
+from benchmark.pool import Pool
+from benchmark.tracker import Tracker
+from filters.base import Filter
+
+CONF = Path(__file__).resolve().parent.parent / "conf"
+
+
+def register_resolvers() -> None:
+    """Register ``${budget:N}``, ``${demo_model:NAME}`` and ``${demo_evalset:NAME}``."""
+    OmegaConf.register_new_resolver("budget", _budget, replace=True)
+    OmegaConf.register_new_resolver("demo_model", _demo_model, replace=True)
+    OmegaConf.register_new_resolver("demo_evalset", _demo_evalset, replace=True)
+
+
+def _budget(samples: int, *, _root_: DictConfig) -> int:
+    """Samples seen, written for the paper's pool, at the scale of this one."""
+    return int(samples) // int(_root_.pool.scale)
+
+
+def _demo_model(name: str) -> str:
+    return str(Path(__file__).resolve().parent / "demo" / "models" / name)
+
+
+def _demo_evalset(name: str, *, _root_: DictConfig) -> str:
+    from benchmark.demo.build import demo_root
+
+    if "demo" not in _root_.pool:
+        raise UserError("evalset=demo needs pool=demo; use evalset=paper or evalset=hub for real images")
+    return str(demo_root(hydra.utils.instantiate(_root_.pool.demo, _convert_="all")) / "evalsets" / name)
+
+
+def subset_size(cfg: DictConfig) -> int:
+    """Return k: the size, written for the paper's pool, at the scale of this one."""
+    samples, scale = cfg.size.samples, int(cfg.pool.scale)
+    if not isinstance(samples, int) or samples < scale:
+        raise UserError(
+            f"size.samples={samples} is no number of pairs; give a whole number of at least {scale}"
+        )
+    return samples // scale
+
+
+def make_pool(cfg: DictConfig) -> Pool:
+    """Build the pool; the demo's is drawn on first use."""
+    pool: Pool = hydra.utils.instantiate(cfg.pool, _convert_="all")
+    return pool
+
+
+def make_filter(cfg: DictConfig) -> Filter:
+    """Build the filter, without its models."""
+    made: Filter = hydra.utils.instantiate(cfg.filter, _convert_="all")
+    return made
+
+
+def make_engine(cfg: DictConfig) -> Engine:
+    """Build the engine."""
+    engine: Engine = hydra.utils.instantiate(cfg.engine)
+    return engine
+
+
+def make_tracker(cfg: DictConfig, name: str) -> Tracker:
+    """Build the tracker of the run `name`."""
+    tracker: Tracker = hydra.utils.instantiate(cfg.tracker, name=name)
+    return tracker
+
+
+def resolved(cfg: Any) -> Any:
+    """Return a configuration node as plain data with every interpolation resolved."""
+    return OmegaConf.to_container(cfg, resolve=True) if OmegaConf.is_config(cfg) else cfg
+
+
+def choice(cfg: DictConfig, group: str) -> str:
+    """Return the name that was chosen for a group: ``icc`` for ``filter=icc``."""
+    from hydra.core.hydra_config import HydraConfig
+
+    return str(HydraConfig.get().runtime.choices[group])
+
+
+def explain(error: Exception) -> str:
+    """Return one line for a mistake of the user, with a near name where one was misspelt.
+
+    Raises `error` again when it is none.
+    """
+    if isinstance(error, InstantiationException) and error.__cause__ is not None:
+        # Hydra wraps whatever a constructor raised; only a UserError in there is the user's.
+        if isinstance(error.__cause__, UserError | OmegaConfBaseException):
+            return explain(error.__cause__)
+        if not str(error).startswith("Error locating target"):
+            raise error
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file:
+        group, _, name = str(error.missing_cfg_file).rpartition("/")
+        known = [path.stem for path in (CONF / group).glob("*.yaml")]
+        if group and known:
+            return f"{group}={name} is unknown; {did_you_mean(name, known)}"
+    text = str(error).strip().split("\n")[0]
+    variable = re.search(r"Environment variable '(\w+)' not found", text)
+    if variable:
+        return f"set {variable[1]} to the folder or URL of this data, or choose another pool or evalset"
+    missing = re.search(r"Missing mandatory value: (\S+)", text)
+    if missing:
+        return f"{missing[1]} is not given; add {missing[1]}=VALUE to the command"
+    return text
+
+
+def load_evaluation_sets(cfg: DictConfig) -> list[EvaluationSet]:
+    """Load the evaluation sets of the configuration."""
+    return [hydra.utils.instantiate(node, _convert_="all") for node in cfg.evalset.values()]

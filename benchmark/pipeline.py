@@ -1,0 +1,152 @@
+"""The stages that the tasks share: score and select, open the subset, train, evaluate."""
+
+import hashlib
+import json
+import logging
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import hydra
+from downstream.evaluation import evaluate
+from downstream.evaluation_sets import EvaluationSet
+from omegaconf import DictConfig
+
+from benchmark.checkpoints import locate_checkpoint, revision
+from benchmark.config import choice, make_engine, make_filter, resolved, subset_size
+from benchmark.devices import resolve_device
+from benchmark.errors import UserError
+from benchmark.paths import cache_dir
+from benchmark.pool import Pool
+from benchmark.reshard import reshard
+from benchmark.results import DownstreamResult, library_versions
+from benchmark.scores import ScoreTable, score_pool
+from benchmark.selection import Manifest, Selection, select, write_selection
+from benchmark.subset import Subset
+from benchmark.tracker import Tracker
+from benchmark.uids import UidArray, encode_uids
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A selection with its manifest, the subset file, and what scoring cost."""
+
+    selection: Selection
+    manifest: Manifest
+    path: Path
+    table: ScoreTable
+
+
+def choose(cfg: DictConfig, pool: Pool) -> Chosen:
+    """Score the pool (or reuse its scores), keep exactly k, write the subset file and its manifest."""
+    k = subset_size(cfg)
+    if pool.scale > 1:
+        log.info(
+            "size: %s of the paper's pool is %s here (scale 1:%d)",
+            f"{k * pool.scale:,}",
+            f"{k:,}",
+            pool.scale,
+        )
+    listed = pool.count()
+    if listed is not None and k > listed:
+        raise UserError(
+            f"size asks for {k:,} pairs, but pool {pool.name} lists {listed:,}; choose a smaller size"
+        )
+    scorer = make_filter(cfg)
+    table = score_pool(pool, scorer, make_engine(cfg))
+    selection = select(table, k)
+    path = cache_dir() / "selections" / pool.key / f"{scorer.key()}-{k}.npy"
+    manifest = Manifest(
+        pool=pool.name,
+        filter=choice(cfg, "filter"),
+        config=resolved(cfg.filter),
+        k=k,
+        threshold=selection.threshold,
+        scored=selection.scored,
+        drops=selection.drops,
+        sha256=selection.sha256,
+        versions=library_versions(),
+    )
+    write_selection(path, selection, manifest)
+    log.info("select: %s of %s, down to score %.4g", f"{k:,}", f"{selection.scored:,}", selection.threshold)
+    return Chosen(selection, manifest, path, table)
+
+
+def open_subset(pool: Pool, selection: Selection) -> Subset:
+    """Open the selected samples; those of a remote pool are first written to tars in the cache."""
+    uids = selection.uids
+    if pool.is_local:
+        return Subset(pool, uids)
+    folder = cache_dir() / "subsets" / selection.sha256[:16]
+    if not (folder / "sample_ids.npy").is_file():  # written last
+        log.info("subset: fetching %s samples of pool %s to %s", f"{len(uids):,}", pool.name, folder)
+        reshard(pool, uids, folder)
+    return Subset(Pool(pool.name, str(folder)), uids)
+
+
+def kept_by_noise(pool: Pool, uids: UidArray) -> dict[str, int]:
+    """Return how many selected samples carry each planted kind of noise; empty for a pool without that column."""
+    if "noise" not in pool.hidden:
+        return {}
+    chosen = set(uids.tolist())
+    kept = Counter[str]()
+    needs = frozenset({"noise"})
+    for shard in pool.shards(needs):
+        for batch in pool.batches(shard, needs, 65536, Counter()):
+            for uid, kind in zip(encode_uids(batch.uids).tolist(), batch.columns["noise"], strict=True):
+                if uid in chosen:
+                    kept[str(kind)] += 1
+    return dict(sorted(kept.items()))
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained downstream model, its report, and where its checkpoint lies."""
+
+    model: Any
+    report: dict[str, Any]
+    folder: Path
+
+
+def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Tracker) -> Trained:
+    """Train one downstream model, or load it when the same training was finished before."""
+    device = resolve_device(cfg.device)
+    fingerprint = _training_fingerprint(cfg, name, sha256, device.type)
+    folder = cache_dir() / "trained" / f"{name}-{fingerprint}"
+    model = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
+    report = asdict(model.train(subset, folder, device, tracker, fingerprint))
+    report["missing"] = dict(subset.missing)
+    return Trained(model, report, folder)
+
+
+def _training_fingerprint(cfg: DictConfig, name: str, sha256: str, device: str) -> str:
+    """Hash what a training depends on: the subset, the recipe, the weights it starts from, the precision."""
+    recipe = resolved(cfg.downstream[name])
+    weights = {
+        k: revision(locate_checkpoint(v)) for k, v in resolved(cfg.models[name]).items() if isinstance(v, str)
+    }
+    text = json.dumps([sha256, recipe, weights, device], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def evaluate_all(
+    cfg: DictConfig, trained: Trained, sets: list[EvaluationSet]
+) -> dict[str, list[dict[str, Any]]]:
+    """Evaluate a trained model on every evaluation set that fits it; returns metrics by set."""
+    device = resolve_device(cfg.device)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for evaluation_set in sets:
+        log.info("evaluate: %s on %s", trained.model.name, evaluation_set.name)
+        for name, metrics in evaluate(
+            trained.model, evaluation_set, resolved(cfg.metrics), trained.folder, device
+        ).items():
+            found[name] = [asdict(metric) for metric in metrics]
+    return found
+
+
+def downstream_result(trained: Trained, evaluations: dict[str, list[dict[str, Any]]]) -> DownstreamResult:
+    """Bundle what a result keeps of one trained model."""
+    return DownstreamResult(str(trained.folder), trained.report, evaluations)

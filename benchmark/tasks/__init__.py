@@ -1,0 +1,1 @@
+"""The tasks of the command line, one file each."""

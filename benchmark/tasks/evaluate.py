@@ -1,0 +1,27 @@
+"""``task=evaluate task.checkpoint=FOLDER downstream=captioner``: evaluate a trained checkpoint."""
+
+import json
+from pathlib import Path
+
+import hydra
+from omegaconf import DictConfig
+
+from benchmark.config import load_evaluation_sets, make_pool
+from benchmark.errors import UserError
+from benchmark.pipeline import Trained, evaluate_all
+from benchmark.tasks.output import say
+
+
+def evaluate(cfg: DictConfig) -> None:
+    """Evaluate one saved downstream model; print its metrics as JSON."""
+    if len(cfg.downstream) != 1:
+        raise UserError("task=evaluate takes one model; add downstream=captioner or downstream=dual_encoder")
+    folder = Path(cfg.task.checkpoint)
+    if not folder.is_dir():
+        raise UserError(f"task.checkpoint={folder} is not there; give the folder that task=train printed")
+    make_pool(cfg)  # the demo's evaluation sets are drawn with its pool
+    (name,) = cfg.downstream
+    model = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
+    model.load(folder)
+    found = evaluate_all(cfg, Trained(model, {}, folder), load_evaluation_sets(cfg))
+    say(json.dumps(found, indent=2))

@@ -1,0 +1,52 @@
+"""``task=report``: the leaderboard of all results, on the terminal and as Markdown."""
+
+import logging
+from pathlib import Path
+
+from omegaconf import DictConfig
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from benchmark.errors import UserError
+from benchmark.paths import write_text
+from benchmark.progress import console
+from benchmark.report import Table, leaderboard, to_markdown
+from benchmark.results import Result, read_results
+from benchmark.tasks.output import say
+
+log = logging.getLogger(__name__)
+
+
+def report(cfg: DictConfig) -> None:
+    """Write ``results/leaderboard.md``, show it, and print its path."""
+    folder = Path(cfg.results_dir)
+    results = read_results(folder)
+    if not results:
+        raise UserError(f"no results in {folder}; run `python -m benchmark filter=random,clip` first")
+    tables = leaderboard(results)
+    path = folder / "leaderboard.md"
+    write_text(path, to_markdown(tables))
+    show(tables, Console())
+    say(str(path))
+
+
+def summary(result: Result) -> None:
+    """Show one run's metrics on stderr."""
+    show(leaderboard([result]), console)
+
+
+def show(tables: list[Table], target: Console) -> None:
+    """Draw tables on a terminal."""
+    for table in tables:
+        drawn = RichTable(title=Text(table.title), title_justify="left", caption_justify="left")
+        drawn.caption = Text("\n".join(table.notes)) if table.notes else None
+        for number, name in enumerate(table.header):
+            drawn.add_column(Text(name), justify="left" if number == 0 else "right", no_wrap=True)
+        for row in table.rows:
+            drawn.add_row(*(_styled(cell) for cell in row))
+        target.print(drawn)
+
+
+def _styled(cell: str) -> Text:
+    return Text(cell.strip("*"), style="bold") if cell.startswith("**") else Text(cell)

@@ -1,0 +1,74 @@
+"""``task=run``: the whole chain for one filter and one size, ending in a result JSON."""
+
+import hashlib
+import json
+import logging
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from benchmark import results
+from benchmark.config import choice, load_evaluation_sets, make_pool, make_tracker, resolved
+from benchmark.devices import resolve_device
+from benchmark.pipeline import choose, downstream_result, evaluate_all, kept_by_noise, open_subset, train
+from benchmark.tasks.output import say
+from benchmark.tasks.report import summary
+
+log = logging.getLogger(__name__)
+# What a run is compared by; the rest (where it ran, where it logged) does not change its metrics.
+IDENTITY = ("pool", "filter", "size", "downstream", "evalset", "metrics", "models", "seed")
+
+
+def run(cfg: DictConfig) -> None:
+    """Score, select, train, evaluate; print the path of the result, the last line on stdout."""
+    run_id = make_run_id(cfg)
+    watch = results.Stopwatch(resolve_device(cfg.device).type)
+    with watch.stage("pool"):
+        pool = make_pool(cfg)
+    sets = load_evaluation_sets(cfg)
+    with watch.stage("select"):
+        chosen = choose(cfg, pool)
+    with watch.stage("subset"):
+        subset = open_subset(pool, chosen.selection)
+        kept = kept_by_noise(pool, chosen.selection.uids)
+    tracker = make_tracker(cfg, run_id)
+    downstream: dict[str, results.DownstreamResult] = {}
+    for name in cfg.downstream:
+        with watch.stage(f"train/{name}"):
+            trained = train(cfg, name, subset, chosen.selection.sha256, tracker)
+        with watch.stage(f"evaluate/{name}"):
+            downstream[name] = downstream_result(trained, evaluate_all(cfg, trained, sets))
+    result = results.Result(
+        run_id=run_id,
+        filter=choice(cfg, "filter"),
+        size=int(cfg.size.samples),
+        k=chosen.manifest.k,
+        pool=pool.name,
+        seed=int(cfg.seed),
+        selection=asdict(chosen.manifest) | {"path": str(chosen.path)},
+        downstream=downstream,
+        stages=watch.stages,
+        config=resolved(cfg),
+        kept=kept,
+        scoring={"seconds": round(chosen.table.seconds, 3), "reused": chosen.table.reused},
+        peak_rss_bytes=results.peak_rss_bytes(),
+        git_commit=results.git_commit(),
+        versions=results.library_versions(),
+        machine=results.machine(),
+        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    path = results.write_result(Path(cfg.results_dir), result)
+    tracker.finish(asdict(result))
+    summary(result)
+    say(str(path))
+
+
+def make_run_id(cfg: DictConfig) -> str:
+    """Return a readable name and a hash of everything that the metrics depend on."""
+    identity: dict[str, Any] = {name: resolved(cfg[name]) for name in IDENTITY}
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
+    size = f"{int(cfg.size.samples) // 1000}k" if cfg.size.samples % 1000 == 0 else str(cfg.size.samples)
+    return f"{cfg.pool.name}-{choice(cfg, 'filter')}-{size}-seed{cfg.seed}-{digest}"

@@ -1,0 +1,17 @@
+"""``task=score``: score the pool with one filter, and nothing else."""
+
+from omegaconf import DictConfig
+
+from benchmark.config import make_engine, make_filter, make_pool
+from benchmark.paths import cache_dir
+from benchmark.scores import score_pool
+from benchmark.tasks.output import say
+
+
+def score(cfg: DictConfig) -> None:
+    """Score the pool; print the folder of the score parts."""
+    pool, scorer = make_pool(cfg), make_filter(cfg)
+    table = score_pool(pool, scorer, make_engine(cfg))
+    dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(table.drops.items())) or "none"
+    say(f"scored {len(table.uids):,} pairs in {table.seconds:,.1f} worker seconds; dropped: {dropped}")
+    say(str(cache_dir() / "scores" / pool.key / scorer.key()))

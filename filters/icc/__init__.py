@@ -1,0 +1,1 @@
+"""ICC (Image Caption Concreteness): the distilled scorer."""
