@@ -1,4 +1,4 @@
-"""The distilled concreteness scorer: a small text encoder with one logit (ICC paper, section 2; `moranyanuka/icc`)."""
+"""The distilled concreteness scorer: a text encoder with one logit (ICC paper, section 2; `moranyanuka/icc`)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar

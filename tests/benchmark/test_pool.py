@@ -1,0 +1,128 @@
+from collections import Counter
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from benchmark.errors import UserError
+from benchmark.pool import Pool
+from benchmark.uids import make_uid
+from tests.pools import rows, write_metadata, write_pool, write_tar
+
+TEXT, IMAGE = frozenset({"text"}), frozenset({"image", "text"})
+
+
+def read(pool: Pool, needs: frozenset[str], size: int = 3):
+    drops = Counter()
+    batches = [b for shard in pool.shards(needs) for b in pool.batches(shard, needs, size, drops)]
+    return batches, drops
+
+
+def uids(batches) -> list[str]:
+    return [uid for batch in batches for uid in batch.uids]
+
+
+def test_tars_and_metadata_give_the_same_samples(tmp_path) -> None:
+    shards = [rows(5), rows(4, start=5)]
+    pool = Pool("p", str(write_pool(tmp_path, shards)))
+    texts, _ = read(pool, TEXT)
+    images, _ = read(pool, IMAGE)
+    assert uids(texts) == uids(images) == [r.uid for shard in shards for r in shard]
+    assert not texts[0].images
+    assert [i.size for i in images[0].images] == [(32, 32)] * 3
+    assert max(len(b) for b in texts + images) == 3
+    assert pool.count() == 9
+
+
+def test_text_filters_never_open_a_tar(tmp_path) -> None:
+    write_pool(tmp_path, [rows(5)])
+    (tmp_path / "shards" / "00000000.tar").write_bytes(b"")
+    assert len(uids(read(Pool("p", str(tmp_path)), TEXT)[0])) == 5
+
+
+def test_text_filters_read_tars_when_there_is_no_metadata(tmp_path) -> None:
+    write_tar(tmp_path / "00000.tar", rows(4))
+    pool = Pool("p", str(tmp_path))
+    batches, _ = read(pool, TEXT)
+    assert uids(batches) == [r.uid for r in rows(4)]
+    assert not batches[0].images
+    assert pool.count() is None
+
+
+def test_second_read_uses_the_cached_index(tmp_path, monkeypatch) -> None:
+    pool = Pool("p", str(write_pool(tmp_path, [rows(4)])))
+    first = uids(read(pool, IMAGE)[0])
+    monkeypatch.setattr("benchmark.pool.index_tar", None)  # would fail if it were called
+    assert uids(read(pool, IMAGE)[0]) == first
+
+
+def test_laion_columns_and_missing_uids(tmp_path) -> None:
+    table = {"URL": ["u0", "u1"], "TEXT": ["first", "second"], "similarity": [0.31, 0.4]}
+    pq.write_table(pa.table(table), tmp_path / "part-0.parquet")
+    pool = Pool("laion", str(tmp_path), {"url": "URL", "text": "TEXT", "clip": "similarity"})
+    (batch,), _ = read(pool, frozenset({"clip"}))
+    assert batch.uids == [make_uid("u0", "first"), make_uid("u1", "second")]
+    assert batch.columns["clip"].tolist() == [0.31, 0.4]
+
+
+def test_img2dataset_sidecars(tmp_path) -> None:
+    table = {"url": ["a", "b", "c"], "caption": ["x", "y", None], "key": ["0", "1", "2"]}
+    table["status"] = ["success", "failed_to_download", "success"]
+    pq.write_table(pa.table(table), tmp_path / "00000.parquet")
+    batches, drops = read(Pool("p", str(tmp_path)), TEXT)
+    assert uids(batches) == [make_uid("a", "x")]
+    assert drops == {"download_failed": 1, "caption_missing": 1}
+
+
+def test_unusable_metadata_rows_are_counted(tmp_path) -> None:
+    raw = pa.array([b"fine", b"\xff\xfe", b"   ", None], pa.binary())
+    as_string = pa.StringArray.from_buffers(4, raw.buffers()[1], raw.buffers()[2], raw.buffers()[0])
+    uid = pa.array([None, None, None, None], pa.string())
+    pq.write_table(pa.table({"text": as_string, "uid": uid}), tmp_path / "a.parquet")
+    write_metadata(tmp_path / "b.parquet", rows(1))
+    (tmp_path / "c.parquet").write_bytes(b"")
+    (tmp_path / "d.parquet").write_bytes(b"PAR1 not really PAR1")
+    batches, drops = read(Pool("p", str(tmp_path)), TEXT)
+    assert uids(batches) == [make_uid("", "fine"), rows(1)[0].uid]
+    assert drops == {
+        "caption_invalid_utf8": 1,
+        "caption_empty": 1,
+        "caption_missing": 1,
+        "shard_empty": 1,
+        "shard_corrupt": 1,
+    }
+
+
+def test_fsspec_urls(tmp_path) -> None:
+    import fsspec
+
+    write_pool(tmp_path, [rows(3)])
+    memory = fsspec.filesystem("memory")
+    memory.put(str(tmp_path), "/bucket/pool", recursive=True)
+    pool = Pool("remote", "memory://bucket/pool")
+    assert not pool.is_local
+    assert uids(read(pool, IMAGE)[0]) == uids(read(pool, TEXT)[0]) == [r.uid for r in rows(3)]
+
+
+def test_a_path_that_is_no_pool() -> None:
+    with pytest.raises(UserError, match="is no pool"):
+        Pool("p", "/nowhere")
+
+
+def test_metadata_only_pool_refuses_image_filters(tmp_path) -> None:
+    write_metadata(tmp_path / "a.parquet", rows(3))
+    with pytest.raises(UserError, match="metadata only"):
+        Pool("p", str(tmp_path)).shards(IMAGE)
+
+
+def test_an_unknown_column_is_named_with_the_nearest(tmp_path) -> None:
+    write_metadata(tmp_path / "a.parquet", rows(1), clip_l14_similarity_score=[0.2])
+    with pytest.raises(UserError, match="did you mean 'clip_l14_similarity_score'"):
+        Pool("p", str(tmp_path)).shards(frozenset({"clip_b14_similarity_score"}))
+
+
+def test_a_changed_shard_has_another_fingerprint(tmp_path) -> None:
+    write_metadata(tmp_path / "a.parquet", rows(1))
+    before = Pool("p", str(tmp_path)).shards(TEXT)
+    write_metadata(tmp_path / "a.parquet", rows(2))
+    assert Pool("p", str(tmp_path)).shards(TEXT) != before

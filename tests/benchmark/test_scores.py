@@ -1,0 +1,188 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+
+from benchmark.engine.local import LocalEngine
+from benchmark.errors import UserError
+from benchmark.pool import Pool
+from benchmark.scores import find_uids, score_pool
+from benchmark.uids import decode_uids, encode_uids, sort_uids
+from filters.base import Features, Filter
+from filters.column import Column
+from filters.composite import Cascade, Intersect, RankSum, Threshold, Union
+from filters.random import Random
+from tests.pools import rows, write_metadata, write_pool
+
+
+class Length(Filter):
+    """Scores by the caption's length; odd numbers cannot be scored."""
+
+    needs = frozenset({"text"})
+    calls = 0
+
+    def score(self, batch):
+        Length.calls += 1
+        numbers = np.array([int(t.split()[-1]) for t in batch.texts])
+        return np.where(numbers % 2, np.nan, numbers).astype(np.float32)
+
+
+class Brightness(Features):
+    needs = frozenset({"image", "text"})
+    extracted = 0
+
+    def setup(self, device: torch.device) -> None:
+        self._device = device
+
+    def extract(self, batch):
+        Brightness.extracted += len(batch)
+        return {"mean": np.array([[np.asarray(i).mean()] for i in batch.images], np.float32)}
+
+
+class Bright(Filter):
+    needs = frozenset({"image", "text"})
+
+    def __init__(self, sign: float = 1.0) -> None:
+        self.sign = sign
+        self.features = Brightness()
+
+    def score(self, batch):
+        return np.float32(self.sign) * batch.features["mean"][:, 0]
+
+
+def by_uid(table) -> dict[str, float]:
+    return dict(zip(decode_uids(table.uids), table.scores.tolist(), strict=True))
+
+
+@pytest.fixture
+def pool(tmp_path) -> Pool:
+    return Pool("p", str(write_pool(tmp_path / "pool", [rows(7), rows(6, start=7)])))
+
+
+def test_scores_are_those_of_the_filter_and_are_cached(pool: Pool) -> None:
+    Length.calls = 0
+    table = score_pool(pool, Length(), LocalEngine("cpu", 1))
+    expected = {r.uid: float(i) if i % 2 == 0 else np.nan for i, r in enumerate(rows(13))}
+    assert by_uid(table) == pytest.approx(expected, nan_ok=True)
+    assert (table.uids == np.sort(table.uids)).all()
+    assert (table.reused, Length.calls) == (0, 2)
+    again = score_pool(pool, Length(), LocalEngine("cpu", 1))
+    assert (again.reused, Length.calls) == (1, 2)
+    assert by_uid(again) == pytest.approx(expected, nan_ok=True)
+
+
+def test_a_killed_scoring_goes_on_with_the_missing_shard(pool: Pool, cache) -> None:
+    first = score_pool(pool, Random(), LocalEngine("cpu", 1))
+    (cache / "pairsift" / "scores" / pool.key / Random().key()).glob("00000001*").__next__().unlink()
+    second = score_pool(pool, Random(), LocalEngine("cpu", 1))
+    assert second.reused == 0.5
+    assert by_uid(first) == by_uid(second)
+
+
+def test_worker_processes_give_the_same_scores(pool: Pool) -> None:
+    alone = score_pool(pool, Bright(), LocalEngine("cpu", 1))
+    other = Bright()
+    other.spread = True  # another key, so that nothing is reused
+    spread = score_pool(pool, other, LocalEngine("cpu", 2))
+    assert by_uid(alone) == by_uid(spread)
+
+
+def test_filters_of_one_model_share_its_features(pool: Pool) -> None:
+    Brightness.extracted = 0
+    up = score_pool(pool, Bright(1.0), LocalEngine("cpu", 1))
+    down = score_pool(pool, Bright(-1.0), LocalEngine("cpu", 1))
+    assert Brightness.extracted == 13
+    assert (up.scores == -down.scores).all()
+
+
+def test_a_filter_that_breaks_the_contract_is_named(pool: Pool) -> None:
+    class Wrong(Length):
+        def score(self, batch):
+            return np.zeros((len(batch), 1))
+
+    with pytest.raises(TypeError, match=r"Wrong\.score gave float64 \(7, 1\)"):
+        score_pool(pool, Wrong(), LocalEngine("cpu", 1))
+
+
+def test_a_uid_that_stands_twice_counts_once_with_its_best_score(tmp_path) -> None:
+    twice = rows(3)
+    write_metadata(tmp_path / "a.parquet", twice, quality=[1.0, 2.0, 3.0])
+    write_metadata(tmp_path / "b.parquet", twice[:1], quality=[5.0])
+    table = score_pool(Pool("p", str(tmp_path)), Column("quality"), LocalEngine("cpu", 1))
+    assert by_uid(table) == {twice[0].uid: 5.0, twice[1].uid: 2.0, twice[2].uid: 3.0}
+    assert table.drops == {"duplicate_uid": 1}
+
+
+def test_hidden_columns_are_for_upper_bounds_only(tmp_path) -> None:
+    write_metadata(tmp_path / "a.parquet", rows(2), noise=["concrete", "abstract"])
+    pool = Pool("p", str(tmp_path), hidden=["noise"])
+    with pytest.raises(UserError, match="hides the column 'noise'"):
+        score_pool(pool, Column("noise"), LocalEngine("cpu", 1))
+
+
+def test_composites_join_scores_by_uid(pool: Pool) -> None:
+    cascade = Cascade([Threshold(Length(), 4), Random(3)])
+    table = score_pool(pool, cascade, LocalEngine("cpu", 1))
+    random = by_uid(score_pool(pool, Random(3), LocalEngine("cpu", 1)))
+    kept = {r.uid for i, r in enumerate(rows(13)) if i % 2 == 0 and i >= 4}
+    assert {u for u, s in by_uid(table).items() if not np.isnan(s)} == kept
+    assert all(by_uid(table)[u] == random[u] for u in kept)
+
+
+def test_a_composite_of_text_and_image_filters(pool: Pool) -> None:
+    table = score_pool(pool, RankSum([Length(), Bright()], [1.0, 0.5]), LocalEngine("cpu", 1))
+    assert len(table.uids) == 13
+    assert np.isnan(table.scores).sum() == 6
+
+
+NAN = np.nan
+
+
+@pytest.mark.parametrize(
+    ("composite", "expected"),
+    [
+        (Threshold(Random(), 2.0), [NAN, 2, 3, NAN]),
+        (Cascade([Random(), Random()]), [4, 1, NAN, NAN]),
+        (Intersect([Random(), Random()]), [1 / 3, 1 / 3, 2 / 3, NAN]),
+        (Union([Random(), Random()]), [1, 2 / 3, 1, 2 / 3]),
+        (RankSum([Random(), Random()], [1, 2]), [1 / 3 + 2, 2 / 3 + 2 / 3, NAN, NAN]),
+    ],
+)
+def test_combinations_by_hand(composite, expected) -> None:
+    scores = np.array([[1, 2, 3, NAN], [4, 1, NAN, 2]], np.float32)
+    if isinstance(composite, Threshold):
+        scores = scores[:1]
+    if isinstance(composite, Intersect):
+        scores = np.array([[1, 2, 3, NAN], [4, 1, 2, 2]], np.float32)
+        expected = [1 / 3, 1 / 4, 2.5 / 4, NAN]
+    assert composite.combine(scores) == pytest.approx(np.array(expected, np.float32), nan_ok=True)
+
+
+def test_find_uids_equals_a_dictionary() -> None:
+    names = [r.uid for r in rows(60)]
+    haystack = encode_uids(names)
+    haystack = haystack[sort_uids(haystack)]
+    needles = haystack[[3, 10, 11, 59]]
+    assert find_uids(haystack, needles).tolist() == [3, 10, 11, 59]
+
+
+def test_random_is_uniform_and_depends_on_uid_and_seed_only() -> None:
+    from benchmark.batch import Batch
+    from benchmark.uids import make_uid
+
+    names = [make_uid("", str(i)) for i in range(20_000)]
+    one, two = (Random(seed).score(Batch(names, [""] * len(names))) for seed in (0, 1))
+    assert np.histogram(one, bins=10, range=(0, 1))[0] == pytest.approx(np.full(10, 2000), abs=200)
+    assert abs(np.corrcoef(one, two)[0, 1]) < 0.03
+    shuffled = Random(0).score(Batch(names[::-1], [""] * len(names)))
+    assert (shuffled[::-1] == one).all()
+
+
+def test_identity_leaves_out_loaded_state_and_keeps_settings() -> None:
+    plain, loaded = Bright(), Bright()
+    loaded.features.setup(torch.device("cpu"))
+    assert plain.key() == loaded.key()
+    assert plain.key() != Bright(-1.0).key()
+    assert Cascade([Random(1)]).key() != Cascade([Random(2)]).key()
+    assert Counter(f.key() for f in (Random(1), Random(1))).most_common(1)[0][1] == 2

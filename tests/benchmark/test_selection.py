@@ -1,0 +1,55 @@
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from benchmark.errors import UserError
+from benchmark.scores import ScoreTable
+from benchmark.selection import Manifest, select, write_selection
+from benchmark.uids import decode_uids, encode_uids, make_uid, read_subset
+
+
+def table(scores, seed: int = 0) -> ScoreTable:
+    uids = np.sort(encode_uids([make_uid(str(seed), str(i)) for i in range(len(scores))]))
+    return ScoreTable(uids, np.asarray(scores, np.float32), Counter())
+
+
+def naive(scored: ScoreTable, k: int) -> list[str]:
+    pairs = zip(decode_uids(scored.uids), scored.scores.tolist(), strict=True)
+    ranked = sorted((p for p in pairs if not np.isnan(p[1])), key=lambda p: (-p[1], p[0]))
+    return sorted(uid for uid, _ in ranked[:k])
+
+
+@pytest.mark.parametrize("k", [1, 2, 37, 80, 99])
+@pytest.mark.parametrize("levels", [2, 5, 10_000])
+def test_exactly_k_as_a_sort_would_choose_ties_and_nan_included(k: int, levels: int) -> None:
+    rng = np.random.default_rng(levels)
+    scores = rng.integers(0, levels, 120).astype(np.float32)
+    scores[rng.permutation(120)[:21]] = np.nan
+    scored = table(scores)
+    chosen = select(scored, k)
+    assert decode_uids(chosen.uids) == naive(scored, k)
+    assert chosen.scored == 99
+    assert chosen.drops == {"no_score": 21}
+    assert chosen.threshold == min(
+        s for u, s in zip(decode_uids(scored.uids), scores, strict=True) if u in naive(scored, k)
+    )
+
+
+def test_infinities_are_scores() -> None:
+    assert select(table([np.inf, -np.inf, 1.0, np.nan]), 3).threshold == -np.inf
+
+
+@pytest.mark.parametrize("k", [0, -1, 4, 10])
+def test_a_size_that_cannot_be_had_says_what_was_dropped(k: int) -> None:
+    with pytest.raises(UserError, match=r"3 have a score \(1 no_score\)"):
+        select(table([1, 2, 3, np.nan]), k)
+
+
+def test_files(tmp_path) -> None:
+    chosen = select(table(range(10)), 4)
+    manifest = Manifest("p", "f", {"a": 1}, 4, chosen.threshold, chosen.scored, chosen.drops, chosen.sha256)
+    write_selection(tmp_path / "s.npy", chosen, manifest)
+    assert (read_subset(tmp_path / "s.npy") == chosen.uids).all()
+    assert json.loads((tmp_path / "s.json").read_text())["sha256"] == chosen.sha256

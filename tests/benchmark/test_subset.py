@@ -1,0 +1,89 @@
+import json
+import pickle
+import tarfile
+
+import numpy as np
+import pytest
+
+from benchmark.batch import SampleError
+from benchmark.errors import UserError
+from benchmark.pool import Pool
+from benchmark.reshard import reshard
+from benchmark.subset import Subset
+from benchmark.uids import encode_uids, read_subset
+from tests.pools import Row, jpeg, rows, write_metadata, write_pool
+
+
+@pytest.fixture
+def pool(tmp_path) -> Pool:
+    return Pool("p", str(write_pool(tmp_path / "pool", [rows(7), rows(6, start=7)])))
+
+
+def selected(numbers) -> np.ndarray:
+    return np.sort(encode_uids([rows(13)[n].uid for n in numbers]))
+
+
+def test_samples_are_the_selected_ones_by_uid(pool: Pool) -> None:
+    subset = pickle.loads(pickle.dumps(Subset(pool, selected([12, 3, 8]))))
+    by_uid = {r.uid: r for r in rows(13)}
+    assert [s.uid for s in subset] == sorted(rows(13)[n].uid for n in (12, 3, 8))
+    for sample in subset:
+        assert sample.text == by_uid[sample.uid].text
+        assert sample.image.size == (32, 32)
+    assert not subset.missing
+
+
+def test_a_uid_that_stands_twice_is_drawn_twice(pool: Pool) -> None:
+    assert len(Subset(pool, selected([4, 4, 5]))) == 3
+
+
+def test_selected_samples_that_no_tar_holds_are_counted(pool: Pool) -> None:
+    lost = np.sort(np.concatenate([selected([1, 2]), encode_uids(["f" * 32])]))
+    assert Subset(pool, lost).missing == {"image_missing": 1}
+    with pytest.raises(UserError, match="none of the 1 selected"):
+        Subset(pool, encode_uids(["f" * 32]))
+
+
+def test_an_unreadable_image_raises_its_reason(tmp_path) -> None:
+    bad = Row("0", "u", "truncated", jpeg(0)[:200])
+    subset = Subset(Pool("p", str(write_pool(tmp_path, [[bad]]))), encode_uids([bad.uid]))
+    with pytest.raises(SampleError, match="image_unreadable"):
+        subset[0]
+
+
+def test_a_pool_without_tars_cannot_train(tmp_path) -> None:
+    write_metadata(tmp_path / "a.parquet", rows(2))
+    with pytest.raises(UserError, match="metadata only"):
+        Subset(Pool("p", str(tmp_path)), encode_uids([rows(1)[0].uid]))
+
+
+def test_resharded_tars_are_a_pool_that_datacomp_reads(pool: Pool, tmp_path) -> None:
+    import webdataset as wds
+
+    chosen = selected([0, 5, 6, 7, 11])
+    folder = tmp_path / "out"
+    assert reshard(pool, chosen, folder, shard_size=2) == 5
+    assert json.loads((folder / "shards" / "sizes.json").read_text()) == {
+        "00000000.tar": 2,
+        "00000001.tar": 2,
+        "00000002.tar": 1,
+    }
+    assert json.loads((folder / "meta.json").read_text()) == {
+        "output_shard_count": 3,
+        "output_shard_format": "{:08d}.tar",
+    }
+    assert (read_subset(folder / "sample_ids.npy") == chosen).all()
+    tars = sorted(str(p) for p in (folder / "shards").glob("*.tar"))
+    read = list(wds.WebDataset(tars, shardshuffle=False).decode("pil"))
+    assert sorted(s["json"]["uid"] for s in read) == sorted(rows(13)[n].uid for n in (0, 5, 6, 7, 11))
+    original = {s.uid: np.asarray(s.image) for s in Subset(pool, chosen)}
+    copied = Subset(Pool("q", str(folder)), chosen)
+    assert all((np.asarray(s.image) == original[s.uid]).all() for s in copied)
+
+
+def test_resharding_twice_gives_the_same_bytes(pool: Pool, tmp_path) -> None:
+    for name in ("a", "b"):
+        reshard(pool, selected([1, 9]), tmp_path / name)
+    first, second = ((tmp_path / n / "shards" / "00000000.tar").read_bytes() for n in ("a", "b"))
+    assert first == second
+    assert tarfile.is_tarfile(tmp_path / "a" / "shards" / "00000000.tar")

@@ -1,0 +1,135 @@
+import io
+import tarfile
+from collections import Counter
+
+import pytest
+from PIL import Image
+
+from benchmark.batch import SampleError
+from benchmark.images import MAX_PIXELS, decode_image
+from benchmark.tar_index import index_tar
+from benchmark.tar_reader import read_images
+from tests.pools import Row, jpeg, rows, write_tar
+
+
+def read(path, columns=None):
+    index = index_tar(path, columns or {})
+    drops = Counter(index.drops)
+    batches = list(read_images(path, index, 4, drops))
+    return [u for b in batches for u in b.uids], drops
+
+
+def test_index_finds_every_sample_and_its_image(tmp_path) -> None:
+    samples = rows(10)
+    write_tar(tmp_path / "a.tar", samples)
+    index = index_tar(tmp_path / "a.tar", {})
+    assert index.uids == [s.uid for s in samples]
+    assert index.texts == [s.text for s in samples]
+    data = (tmp_path / "a.tar").read_bytes()
+    for sample, offset, size in zip(samples, index.offsets, index.sizes, strict=True):
+        assert data[offset : offset + size] == sample.image
+    assert not index.drops
+
+
+def test_members_of_a_key_need_not_be_contiguous(tmp_path) -> None:
+    samples = rows(3)
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        for extension in ("json", "txt", "jpg"):
+            for sample in samples:
+                member = tarfile.TarInfo(f"{sample.key}.{extension}")
+                member.size = len(sample.members()[extension])
+                tar.addfile(member, io.BytesIO(sample.members()[extension]))
+    assert read(tmp_path / "a.tar") == ([s.uid for s in samples], Counter())
+
+
+def test_a_key_used_twice_is_two_samples(tmp_path) -> None:
+    first, second = rows(2)
+    second.key = first.key
+    write_tar(tmp_path / "a.tar", [first, second])
+    assert sorted(read(tmp_path / "a.tar")[0]) == sorted([first.uid, second.uid])
+
+
+def test_a_broken_header_costs_only_its_own_member(tmp_path) -> None:
+    samples = rows(6)
+    write_tar(tmp_path / "a.tar", samples)
+    data = bytearray((tmp_path / "a.tar").read_bytes())
+    place = data.index(b"00002.txt")
+    data[place : place + 512] = b"\xff" * 512
+    (tmp_path / "a.tar").write_bytes(data)
+    found, drops = read(tmp_path / "a.tar")
+    # The caption is lost; the JSON still has it, so the sample survives whole.
+    assert found == [s.uid for s in samples]
+    assert drops == {"shard_corrupt": 1}
+
+
+@pytest.mark.parametrize("keep", [0.3, 0.55, 0.8])
+def test_a_truncated_tar_keeps_what_was_written(tmp_path, keep: float) -> None:
+    samples = rows(20)
+    write_tar(tmp_path / "a.tar", samples)
+    data = (tmp_path / "a.tar").read_bytes()
+    (tmp_path / "a.tar").write_bytes(data[: int(len(data) * keep)])
+    found, drops = read(tmp_path / "a.tar")
+    assert found == [s.uid for s in samples][: len(found)]
+    assert len(found) >= int(20 * keep) - 6
+    assert drops["shard_corrupt"] == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"), [(b"", "shard_empty"), (b"not a tar at all" * 100, "shard_corrupt")]
+)
+def test_files_that_are_no_tars(tmp_path, content: bytes, reason: str) -> None:
+    (tmp_path / "a.tar").write_bytes(content)
+    assert read(tmp_path / "a.tar") == ([], Counter({reason: 1}))
+
+
+def broken(key: str, **files: bytes) -> Row:
+    return Row(key, "", "", b"", files=files)
+
+
+def test_every_unusable_sample_is_counted_under_its_reason(tmp_path) -> None:
+    good = rows(2)
+    bomb = io.BytesIO()
+    Image.new("1", (10_000, 10_000)).save(bomb, "PNG")
+    bad = [
+        broken("b0", jpg=jpeg(0), txt=b"\xff\xfe caption"),
+        broken("b1", jpg=jpeg(0), txt=b"  \n"),
+        broken("b2", jpg=jpeg(0)),
+        broken("b3", txt=b"no image"),
+        broken("b4", jpg=jpeg(0)[:300], txt=b"truncated"),
+        broken("b5", jpg=b"<html>404</html>", txt=b"not an image"),
+        broken("b6", png=bomb.getvalue(), txt=b"a hundred megapixels"),
+        broken("b7", jpg=jpeg(0), txt=b"bad json", json=b"{"),
+        broken("b8", jpg=jpeg(0), txt=b"bad uid", json=b'{"uid": "12"}'),
+        broken("b9", jpg=jpeg(0), json=b'{"caption": "lone \\ud800 surrogate"}'),
+        broken("b10", jpg=jpeg(0), txt=b"x" * 1_000_001),
+        broken("b11", jpg=b"", txt=b"empty image"),
+    ]
+    write_tar(tmp_path / "a.tar", [good[0], *bad, good[1]])
+    found, drops = read(tmp_path / "a.tar")
+    assert found == [s.uid for s in good]
+    assert drops == {
+        "caption_invalid_utf8": 2,
+        "caption_empty": 1,
+        "caption_missing": 1,
+        "caption_too_long": 1,
+        "image_missing": 1,
+        "image_unreadable": 3,
+        "image_too_large": 1,
+        "metadata_invalid": 2,
+    }
+
+
+@pytest.mark.parametrize("mode", ["L", "1", "P", "CMYK", "RGBA", "I;16", "LA"])
+def test_images_of_every_mode_become_rgb(mode: str) -> None:
+    buffer = io.BytesIO()
+    image = Image.new(mode, (5, 3))
+    image.save(buffer, {"CMYK": "JPEG"}.get(mode, "PNG"))
+    decoded = decode_image(buffer.getvalue())
+    assert (decoded.mode, decoded.size) == ("RGB", (5, 3))
+
+
+def test_a_bomb_is_refused_by_its_header() -> None:
+    buffer = io.BytesIO()
+    Image.new("1", (MAX_PIXELS // 100, 101)).save(buffer, "PNG")
+    with pytest.raises(SampleError, match="image_too_large"):
+        decode_image(buffer.getvalue())

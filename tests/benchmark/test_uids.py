@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+
+from benchmark.errors import UserError
+from benchmark.uids import (
+    UID_DTYPE,
+    decode_uids,
+    encode_uids,
+    is_uid,
+    make_uid,
+    read_subset,
+    sort_uids,
+    write_subset,
+)
+
+
+def uids(count: int) -> list[str]:
+    return [make_uid(str(i), "text") for i in range(count)]
+
+
+def test_encoding_is_datacomps_recipe() -> None:
+    names = uids(100)
+    expected = np.array([(int(u[:16], 16), int(u[16:], 16)) for u in names], UID_DTYPE)
+    assert (encode_uids(names) == expected).all()
+    assert decode_uids(encode_uids(names)) == names
+    assert decode_uids(encode_uids([])) == []
+
+
+@pytest.mark.parametrize(
+    "bad", ["", "0" * 31, "0" * 33, "0" * 31 + "g", " 1_0" + "0" * 28, "é" + "0" * 31, None, 7]
+)
+def test_malformed_uids_are_refused(bad: object) -> None:
+    assert not is_uid(bad)
+    if isinstance(bad, str):
+        with pytest.raises(ValueError, match="a uid"):
+            encode_uids(["0" * 32, bad])
+
+
+def test_one_long_and_one_short_uid_do_not_cancel() -> None:
+    with pytest.raises(ValueError, match="32 characters"):
+        encode_uids(["0" * 31, "0" * 33])
+
+
+def test_sort_equals_a_structured_sort_also_for_equal_high_words() -> None:
+    rng = np.random.default_rng(0)
+    pairs = np.zeros(1000, UID_DTYPE)
+    pairs["f0"], pairs["f1"] = rng.integers(0, 20, 1000), rng.integers(0, 2**63, 1000)
+    assert (pairs[sort_uids(pairs)] == np.sort(pairs)).all()
+
+
+def test_subset_file_is_sorted_and_read_back(tmp_path) -> None:
+    array = encode_uids(uids(50) + uids(1))
+    write_subset(tmp_path / "s.npy", array)
+    assert (np.load(tmp_path / "s.npy") == np.sort(array)).all()
+    assert (read_subset(tmp_path / "s.npy") == np.sort(array)).all()
+
+
+def test_bad_subset_files_say_what_is_wrong(tmp_path) -> None:
+    with pytest.raises(UserError, match="no subset file"):
+        read_subset(tmp_path / "absent.npy")
+    np.save(tmp_path / "unsorted.npy", np.sort(encode_uids(uids(9)))[::-1])
+    with pytest.raises(UserError, match="not sorted"):
+        read_subset(tmp_path / "unsorted.npy")
+    np.save(tmp_path / "floats.npy", np.zeros(3))
+    with pytest.raises(UserError, match="u8,u8"):
+        read_subset(tmp_path / "floats.npy")
+    (tmp_path / "text.npy").write_text("hello")
+    with pytest.raises(UserError, match="no numpy array"):
+        read_subset(tmp_path / "text.npy")
