@@ -1,4 +1,4 @@
-"""The twelve places as pictures: painted once per process and size, several variants each."""
+"""The twelve places, and the plain studio of shops, as pictures: several of each, painted once a process."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -6,8 +6,6 @@ from functools import lru_cache
 import cv2
 import numpy as np
 import numpy.typing as npt
-
-from benchmark.demo.vocabulary import PLACES
 
 Image = npt.NDArray[np.uint8]
 Colour = tuple[int, int, int]
@@ -208,18 +206,25 @@ def _underwater(image: Image, rng: np.random.Generator) -> None:
         _disc(image, (150, 218, 232), x, y * 0.8, 0.012)
 
 
+def _studio(image: Image, rng: np.random.Generator) -> None:
+    shade = ((252, 252, 252), (240, 240, 240), (236, 232, 224), (226, 234, 242))[int(rng.integers(4))]
+    image[:] = shade
+    _ground(image, 0.82, (shade[0] - 10, shade[1] - 10, shade[2] - 10), shade)
+
+
 PAINTERS: dict[str, Callable[[Image, np.random.Generator], None]] = {
     "street": _street, "field": _field, "beach": _beach, "lake": _lake, "room": _room, "kitchen": _kitchen,
     "forest": _forest, "snow": _snow, "night": _night, "desert": _desert, "mountains": _mountains,
     "underwater": _underwater,
+    "studio": _studio,
 }  # fmt: skip
 
 
 @lru_cache(maxsize=4)
 def backgrounds(size: int) -> dict[str, list[Image]]:
-    """Return `VARIANTS` pictures of each place, uint8, shape (size, size, 3), RGB. They must not be changed."""
+    """Return `VARIANTS` pictures of each place: uint8, shape (size, size, 3), RGB. They must not be changed."""
     pictures: dict[str, list[Image]] = {}
-    for number, place in enumerate(PLACES):
+    for number, place in enumerate(PAINTERS):
         pictures[place] = []
         for variant in range(VARIANTS):
             image = np.zeros((size, size, 3), np.uint8)

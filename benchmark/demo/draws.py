@@ -16,9 +16,9 @@ def generator(draw: str, index: int, seed: int) -> np.random.Generator:
     return np.random.default_rng([seed, DRAWS[draw], index])
 
 
-def pair(draw: str, index: int, seed: int, shares: Mapping[str, float]) -> Pair:
+def pair(draw: str, index: int, seed: int, shares: Mapping[str, float], size: int = 128) -> Pair:
     """Return sample `index` of `draw`, its kind of noise drawn by `shares`."""
-    return draw_pair(generator(draw, index, seed), shares, family=(seed, DRAWS[draw]))
+    return draw_pair(generator(draw, index, seed), shares, family=(seed, DRAWS[draw]), size=size)
 
 
 def scene(draw: str, index: int, seed: int, domain: Domain = "in") -> Scene:

@@ -21,7 +21,8 @@ PALE: tuple[Colour, ...] = (
     (250, 224, 214),
     (214, 240, 214),
 )
-LARGEST, SMALLEST = 30, 13  # heights of letters in a picture of 128 pixels: OCR reads down to 13
+LARGEST, SMALLEST = 30, 13  # heights of letters in a picture of 128 pixels
+OVER_A_SCENE = 22  # leaves the scene to be seen
 
 
 @lru_cache(maxsize=64)
@@ -42,9 +43,10 @@ def _lines(words: Sequence[str], limit: float, font: ImageFont.FreeTypeFont) -> 
     return lines
 
 
-def _layout(words: Sequence[str], size: int, most_lines: int) -> tuple[list[str], int]:
+@lru_cache(maxsize=4096)
+def _layout(words: tuple[str, ...], size: int, most_lines: int, largest: int) -> tuple[list[str], int]:
     """Return the lines and the largest height of letters at which they fit."""
-    limit, height = 0.92 * size, round(LARGEST * size / 128)
+    limit, height = 0.92 * size, round(largest * size / 128)
     while height > SMALLEST * size / 128:
         lines = _lines(words, limit, _font(height))
         fits = len(lines) <= most_lines and len(lines) * height * 1.2 <= 0.9 * size
@@ -69,8 +71,9 @@ def render_text(words: Sequence[str], rng: np.random.Generator, size: int = 128)
     ink, ground = pick(rng, DARK), pick(rng, PALE)
     if rng.random() < 0.5:
         ink, ground = ground, ink
-    lines, height = _layout(words, size, 5)
-    image = np.full((size, size, 3), ground, np.uint8)
+    lines, height = _layout(tuple(words), size, 5, LARGEST)
+    image = np.empty((size, size, 3), np.uint8)
+    image[:] = ground
     if rng.random() < 0.3:
         cv2.rectangle(image, (4, 4), (size - 5, size - 5), ink, 2)
     top = round((size - len(lines) * height * 1.2) / 2)
@@ -80,7 +83,7 @@ def render_text(words: Sequence[str], rng: np.random.Generator, size: int = 128)
 def letter(image: Image, words: Sequence[str], rng: np.random.Generator) -> Image:
     """Return `image` with `words` written over its top or its foot, on a band or with an outline."""
     size = image.shape[0]
-    lines, height = _layout(words, size, 2)
+    lines, height = _layout(tuple(words), size, 2, OVER_A_SCENE)
     block = round(len(lines) * height * 1.2)
     top = 4 if rng.random() < 0.5 else max(size - block - 6, 0)
     ink, edge = pick(rng, PALE), pick(rng, DARK)

@@ -1,7 +1,5 @@
 """Captions that say what a scene shows: many templates and synonyms, and never all of it."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from benchmark.demo.vocabulary import COLOUR_WORDS, KINDS, PATTERN_WORDS, PLACES, SIZE_WORDS
@@ -25,7 +23,7 @@ VERBS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "sailing": (("sails", "sail", "sailing"), ("sails by", "sail by", "sailing along")),
     "flying": (("flies", "fly", "flying"), ("flies by", "fly by", "flying through the air")),
     "swimming": (("swims", "swim", "swimming"), ("swims along", "swim along", "swimming along")),
-    "steaming": (("steams", "steam", "steaming"), ("steams", "steam", "with steam rising")),
+    "steaming": (("steams", "steam", "steaming"), ("steams", "steam", "steaming hot")),
     "leaning": (("leans", "lean", "leaning"), ("tips over", "tip over", "tipping to one side")),
     "shining": (("shines", "shine", "shining"), ("glows", "glow", "glowing brightly")),
     "floating": (("floats", "float", "floating"), ("floats up", "float up", "floating in the air")),
@@ -154,7 +152,7 @@ def describe(scene: Scene, rng: np.random.Generator) -> str:
     return _finish(f"{place} {text}" if front else text, rng)
 
 
-def describe_times(scene: Scene, rng: np.random.Generator, number: int) -> Sequence[str]:
+def describe_times(scene: Scene, rng: np.random.Generator, number: int) -> list[str]:
     """Return `number` captions of `scene`, all different."""
     captions: dict[str, None] = {}
     while len(captions) < number:

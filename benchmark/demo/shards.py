@@ -1,0 +1,118 @@
+"""One shard of the demo pool: a tar of images, captions and JSON, and the parquet that describes it."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmark.demo.draws import pair
+from benchmark.demo.noise import Pair
+from benchmark.uids import make_uid
+
+if TYPE_CHECKING:
+    from benchmark.demo.build import DemoConfig
+
+BLOCK = 512  # of a tar
+SCHEMA = pa.schema(
+    [
+        ("uid", pa.string()),
+        ("key", pa.string()),
+        ("status", pa.string()),
+        ("url", pa.string()),
+        ("text", pa.string()),
+        ("original_width", pa.int32()),
+        ("original_height", pa.int32()),
+        ("sha256", pa.string()),
+        # What the pool hides from every filter but the oracle: never in the tar.
+        ("noise", pa.string()),
+        ("concreteness", pa.float32()),
+        ("near_duplicate_group", pa.string()),
+    ]
+)
+
+
+def encode_jpeg(image: npt.NDArray[np.uint8], quality: int) -> bytes:
+    """Return the JPEG of an RGB image of shape (height, width, 3)."""
+    _, data = cv2.imencode(".jpg", image[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
+    return data.tobytes()
+
+
+def tar_member(name: str, data: bytes) -> bytes:
+    """Return a file as a tar holds it: ustar header, data, padding. No time, no owner: the same for ever."""
+    header = bytearray(BLOCK)
+    header[: len(name)] = name.encode()
+    header[100:148] = b"0000644\00000000\00000000\0" + b"%011o\0" % len(data) + b"00000000000\0"
+    header[148:156] = b"        "  # the checksum counts itself as spaces
+    header[156:157] = b"0"
+    header[257:265] = b"ustar\x0000"
+    header[148:156] = b"%06o\0 " % sum(header)
+    return bytes(header) + data + bytes(-len(data) % BLOCK)
+
+
+def _fields(drawn: Pair, jpeg: bytes, index: int, key: str, config: "DemoConfig") -> dict[str, Any]:
+    url = f"demo://{config.seed}/{index:08d}.jpg"
+    return {
+        "uid": make_uid(url, drawn.caption),
+        "key": key,
+        "status": "success",
+        "url": url,
+        "text": drawn.caption,
+        "original_width": config.image_size,
+        "original_height": config.image_size,
+        "sha256": hashlib.sha256(jpeg).hexdigest(),
+        "noise": drawn.kind,
+        "concreteness": drawn.concreteness,
+        "near_duplicate_group": drawn.group or None,
+    }
+
+
+def _sidecar(row: dict[str, Any]) -> bytes:
+    """Return the JSON that img2dataset puts beside an image: nothing of what was planted."""
+    names = ("uid", "url", "key", "status", "sha256", "original_width", "original_height")
+    fields = {name: row[name] for name in names}
+    size = {"width": row["original_width"], "height": row["original_height"]}
+    return json.dumps({**fields, **size, "caption": row["text"]}).encode()
+
+
+def write_shard(root: Path, config: "DemoConfig", shard: int) -> None:
+    """Draw shard number `shard` of the pool into ``root/shards`` and ``root/metadata``."""
+    cv2.setNumThreads(1)  # images this small gain nothing from threads, and the workers share the cores
+    for folder in ("shards", "metadata"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    first = shard * config.shard_size
+    count = min(config.shard_size, config.pairs - first)
+    digits = max(4, len(str(config.shard_size - 1)))
+    shares = config.shares
+    rows = []
+    with (root / "shards" / f"{shard:08d}.tar").open("wb", buffering=1 << 20) as tar:
+        for i in range(count):
+            drawn = pair("pool", first + i, config.seed, shares, config.image_size)
+            jpeg = encode_jpeg(drawn.image, config.jpeg_quality)
+            key = f"{shard:05d}{i:0{digits}d}"
+            row = _fields(drawn, jpeg, first + i, key, config)
+            tar.write(tar_member(f"{key}.jpg", jpeg))
+            tar.write(tar_member(f"{key}.txt", drawn.caption.encode()))
+            tar.write(tar_member(f"{key}.json", _sidecar(row)))
+            rows.append(row)
+        tar.write(bytes(2 * BLOCK))
+    pq.write_table(
+        pa.Table.from_pylist(rows, SCHEMA), root / "metadata" / f"{shard:08d}.parquet", compression="zstd"
+    )
+    (root / "shards" / f"{shard:08d}_stats.json").write_text(json.dumps(_stats(count), indent=4))
+
+
+def _stats(count: int) -> dict[str, Any]:
+    """Return img2dataset's statistics of a shard; without times, which would differ from build to build."""
+    return {
+        "count": count,
+        "successes": count,
+        "failed_to_download": 0,
+        "failed_to_resize": 0,
+        "status_dict": {"success": count},
+    }
