@@ -1,0 +1,43 @@
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON := .venv/bin/python
+UV := $(shell command -v uv || echo .uv/bin/uv)
+EXTRAS := dev
+
+help: ## Show this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
+
+.uv/bin/uv:
+	python3 -m venv .uv && .uv/bin/pip install --quiet --disable-pip-version-check uv
+
+setup: .venv/.ready ## Make .venv with everything pinned (fetches uv if it is missing)
+
+.venv/.ready: pyproject.toml constraints.txt | $(filter .uv/bin/uv,$(UV))
+	$(UV) venv --quiet --allow-existing .venv
+	$(UV) pip install --quiet --python $(PYTHON) --constraint constraints.txt --editable '.[$(EXTRAS)]'
+	@touch $@
+
+demo: setup ## The main job on the demo pool: score, keep exactly k, train two models, evaluate, report
+	$(PYTHON) -m benchmark filter=clip size=200k
+
+test: setup ## The default tests: CPU, no network, under five minutes on two cores
+	$(PYTHON) -m pytest
+
+test-slow: setup ## The tests that take minutes
+	$(PYTHON) -m pytest -m slow
+
+check: setup ## ruff and mypy --strict
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+
+perf: setup ## Measure speed and memory on this machine
+	$(PYTHON) -m pytest -m perf -s
+
+models: setup ## Train the demo's scale models again (about half an hour on two cores)
+	$(PYTHON) -m benchmark.demo.training all
+
+pins: ## Resolve all dependencies anew
+	$(UV) pip compile --quiet --universal --python-version 3.11 --all-extras --upgrade --output-file constraints.txt pyproject.toml
+
+.PHONY: help setup demo test test-slow check perf models pins
