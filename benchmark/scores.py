@@ -41,7 +41,7 @@ class ScoreTable:
 def score_pool(pool: Pool, scorer: Filter, engine: Engine) -> ScoreTable:
     """Score every sample of `pool`, or read what an earlier run scored."""
     if isinstance(scorer, Composite):
-        return _combine(scorer, [score_pool(pool, part, engine) for part in scorer.filters])
+        return _combine(scorer, [score_pool(pool, part, engine) for part in scorer.filters.values()])
     secret = sorted(scorer.needs & pool.hidden)
     if secret and not scorer.upper_bound:
         raise UserError(

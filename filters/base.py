@@ -3,7 +3,7 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -77,15 +77,19 @@ class Filter(Identified, ABC):
 
 
 class Composite(Filter):
-    """Combines the scores of other filters over the whole pool, so each of them is scored and cached once."""
+    """Combines the scores of other filters over the whole pool, so each of them is scored and cached once.
 
-    def __init__(self, filters: Sequence[Filter]) -> None:
-        self.filters = list(filters)
-        self.needs = frozenset().union(*(f.needs for f in self.filters))
+    Args:
+        filters: by names that the user chose, in their order.
+    """
+
+    def __init__(self, filters: Mapping[str, Filter]) -> None:
+        self.filters = dict(filters)
+        self.needs = frozenset().union(*(part.needs for part in self.filters.values()))
 
     def identity(self) -> dict[str, Any]:
         """Return the class, its own settings, and the identities of its parts."""
-        return super().identity() | {"filters": [f.identity() for f in self.filters]}
+        return super().identity() | {"filters": [part.identity() for part in self.filters.values()]}
 
     @abstractmethod
     def combine(self, scores: npt.NDArray[np.float32]) -> Scores:
@@ -93,9 +97,9 @@ class Composite(Filter):
 
     def setup(self, device: torch.device) -> None:
         """Set up every part."""
-        for part in self.filters:
+        for part in self.filters.values():
             part.setup(device)
 
     def score(self, batch: Batch) -> Scores:
         """Score one batch as if it were the whole pool."""
-        return self.combine(np.stack([part.score(batch) for part in self.filters]))
+        return self.combine(np.stack([part.score(batch) for part in self.filters.values()]))

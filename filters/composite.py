@@ -1,6 +1,6 @@
 """Filters made of filters: threshold, cascade, intersection, union, weighted sum of ranks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ class Threshold(Composite):
     """Keep the scores of one filter where they reach `minimum`; the rest is never chosen."""
 
     def __init__(self, filter: Filter, minimum: float) -> None:  # noqa: A002  the config's word
-        super().__init__([filter])
+        super().__init__({"filter": filter})
         self.minimum = minimum
 
     def combine(self, scores: npt.NDArray[np.float32]) -> Scores:
@@ -61,13 +61,13 @@ class Union(Composite):
 class RankSum(Composite):
     """Weighted sum of the filters' ranks, so that scores on different scales can be added."""
 
-    def __init__(self, filters: Sequence[Filter], weights: Sequence[float]) -> None:
-        if len(filters) != len(weights):
+    def __init__(self, filters: Mapping[str, Filter], weights: Mapping[str, float]) -> None:
+        if set(filters) != set(weights):
             raise UserError(
-                f"rank_sum has {len(filters)} filters and {len(weights)} weights; give one weight each"
+                f"rank_sum weighs {', '.join(weights)} but has the filters {', '.join(filters)}; give each one weight"
             )
         super().__init__(filters)
-        self.weights = [float(w) for w in weights]
+        self.weights = [float(weights[name]) for name in self.filters]
 
     def combine(self, scores: npt.NDArray[np.float32]) -> Scores:
         """Scores of shape (filters, n) to (n,)."""

@@ -122,7 +122,7 @@ def test_hidden_columns_are_for_upper_bounds_only(tmp_path) -> None:
 
 
 def test_composites_join_scores_by_uid(pool: Pool) -> None:
-    cascade = Cascade([Threshold(Length(), 4), Random(3)])
+    cascade = Cascade({"a": Threshold(Length(), 4), "b": Random(3)})
     table = score_pool(pool, cascade, LocalEngine("cpu", 1))
     random = by_uid(score_pool(pool, Random(3), LocalEngine("cpu", 1)))
     kept = {r.uid for i, r in enumerate(rows(13)) if i % 2 == 0 and i >= 4}
@@ -131,7 +131,9 @@ def test_composites_join_scores_by_uid(pool: Pool) -> None:
 
 
 def test_a_composite_of_text_and_image_filters(pool: Pool) -> None:
-    table = score_pool(pool, RankSum([Length(), Bright()], [1.0, 0.5]), LocalEngine("cpu", 1))
+    table = score_pool(
+        pool, RankSum({"a": Length(), "b": Bright()}, {"b": 0.5, "a": 1.0}), LocalEngine("cpu", 1)
+    )
     assert len(table.uids) == 13
     assert np.isnan(table.scores).sum() == 6
 
@@ -143,10 +145,10 @@ NAN = np.nan
     ("composite", "expected"),
     [
         (Threshold(Random(), 2.0), [NAN, 2, 3, NAN]),
-        (Cascade([Random(), Random()]), [4, 1, NAN, NAN]),
-        (Intersect([Random(), Random()]), [1 / 3, 1 / 3, 2 / 3, NAN]),
-        (Union([Random(), Random()]), [1, 2 / 3, 1, 2 / 3]),
-        (RankSum([Random(), Random()], [1, 2]), [1 / 3 + 2, 2 / 3 + 2 / 3, NAN, NAN]),
+        (Cascade({"a": Random(), "b": Random()}), [4, 1, NAN, NAN]),
+        (Intersect({"a": Random(), "b": Random()}), [1 / 3, 1 / 3, 2 / 3, NAN]),
+        (Union({"a": Random(), "b": Random()}), [1, 2 / 3, 1, 2 / 3]),
+        (RankSum({"a": Random(), "b": Random()}, {"a": 1, "b": 2}), [1 / 3 + 2, 2 / 3 + 2 / 3, NAN, NAN]),
     ],
 )
 def test_combinations_by_hand(composite, expected) -> None:
@@ -184,5 +186,5 @@ def test_identity_leaves_out_loaded_state_and_keeps_settings() -> None:
     loaded.features.setup(torch.device("cpu"))
     assert plain.key() == loaded.key()
     assert plain.key() != Bright(-1.0).key()
-    assert Cascade([Random(1)]).key() != Cascade([Random(2)]).key()
+    assert Cascade({"a": Random(1)}).key() != Cascade({"a": Random(2)}).key()
     assert Counter(f.key() for f in (Random(1), Random(1))).most_common(1)[0][1] == 2
