@@ -1,0 +1,71 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from benchmark.batch import Batch
+from benchmark.clip_models import load_clip
+from benchmark.engine.local import LocalEngine
+from benchmark.errors import UserError
+from benchmark.pool import Pool
+from benchmark.scores import score_pool
+from benchmark.uids import decode_uids
+from filters.clip import Clip
+from tests.filters.checkpoints import open_clip_model
+from tests.pools import rows, write_pool
+
+CPU = torch.device("cpu")
+
+
+def test_score_is_the_cosine_of_open_clips_own_embeddings(tmp_path) -> None:
+    import open_clip
+
+    name = open_clip_model(tmp_path / "clip")
+    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(6)])))
+    table = score_pool(pool, Clip(name), LocalEngine("cpu", 1))
+    model, _, preprocess = open_clip.create_model_and_transforms(name)
+    tokenizer = open_clip.get_tokenizer(name)
+    model.eval()
+    (batch,) = pool.batches(pool.shards(Clip.needs)[0], Clip.needs, 99, Counter())
+    with torch.inference_mode():
+        image = model.encode_image(torch.stack([preprocess(i) for i in batch.images]))
+        text = model.encode_text(tokenizer(batch.texts))
+        expected = torch.nn.functional.cosine_similarity(image, text)
+    found = dict(zip(decode_uids(table.uids), table.scores, strict=True))
+    assert [found[u] for u in batch.uids] == pytest.approx(
+        expected.tolist(), abs=2e-3
+    )  # features are float16
+
+
+def test_embeddings_do_not_depend_on_the_batch(tmp_path) -> None:
+    clip = load_clip(open_clip_model(tmp_path), None, CPU)
+    images = [Image.fromarray(np.full((40, 30 + i, 3), 20 * i, np.uint8)) for i in range(5)]
+    together = clip.embed_images(images)
+    alone = np.concatenate([clip.embed_images([i]) for i in images])
+    assert together == pytest.approx(alone, abs=1e-5)
+    assert np.linalg.norm(together, axis=1) == pytest.approx(np.ones(5), abs=1e-5)
+
+
+def test_weights_must_be_named() -> None:
+    with pytest.raises(UserError, match=r"ViT-B-32 needs .*pretrained: one of openai"):
+        load_clip("ViT-B-32", None, CPU)
+
+
+@pytest.mark.parametrize(
+    ("model", "pretrained", "message"),
+    [
+        ("ViT-B-23", "openai", "did you mean 'ViT-B-32'"),
+        ("ViT-B-32", "opeanai", "cannot be loaded"),
+        ("local-dir:/nowhere", None, "is not there"),
+    ],
+)
+def test_models_that_cannot_be_had(model: str, pretrained: str | None, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        load_clip(model, pretrained, CPU)
+
+
+def test_a_batch_of_features_is_scored_without_a_model() -> None:
+    features = {"image": np.eye(3, dtype=np.float32), "text": np.eye(3, dtype=np.float32)[[0, 2, 1]]}
+    assert Clip("unused").score(Batch(["0" * 32] * 3, [], features=features)).tolist() == [1, 0, 0]
