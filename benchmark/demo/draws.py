@@ -22,5 +22,5 @@ def pair(draw: str, index: int, seed: int, shares: Mapping[str, float], size: in
 
 
 def scene(draw: str, index: int, seed: int, domain: Domain = "in") -> Scene:
-    """Return the scene that sample `index` of `draw` starts from."""
+    """Return a scene of `domain`, drawn from the stream of sample `index` of `draw`."""
     return sample_scene(generator(draw, index, seed), domain)

@@ -22,6 +22,7 @@ PALE: tuple[Colour, ...] = (
     (214, 240, 214),
 )
 LARGEST, SMALLEST = 30, 13  # heights of letters in a picture of 128 pixels
+OUTLINE = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5))
 OVER_A_SCENE = 22  # leaves the scene to be seen
 
 
@@ -44,26 +45,45 @@ def _lines(words: Sequence[str], limit: float, font: ImageFont.FreeTypeFont) -> 
 
 
 @lru_cache(maxsize=4096)
-def _layout(words: tuple[str, ...], size: int, most_lines: int, largest: int) -> tuple[list[str], int]:
+def _layout(words: tuple[str, ...], size: int, most_lines: int, largest: int) -> tuple[tuple[str, ...], int]:
     """Return the lines and the largest height of letters at which they fit."""
     limit, height = 0.92 * size, round(largest * size / 128)
     while height > SMALLEST * size / 128:
         lines = _lines(words, limit, _font(height))
         fits = len(lines) <= most_lines and len(lines) * height * 1.2 <= 0.9 * size
         if fits and max(_font(height).getlength(line) for line in lines) <= limit:
-            return lines, height
+            return tuple(lines), height
         height -= 2
-    return _lines(words, limit, _font(height)), height
+    return tuple(_lines(words, limit, _font(height))), height
 
 
-def _draw(image: Image, lines: list[str], height: int, top: int, ink: Colour, edge: Colour | None) -> Image:
-    picture = PillowImage.fromarray(image)
+@lru_cache(maxsize=4096)
+def _coverage(lines: tuple[str, ...], height: int, width: int) -> Image:
+    """Return how much of each pixel the letters cover (0 to 255): uint8, as high as the lines need, 4 to spare."""
+    picture = PillowImage.new("L", (width, round(len(lines) * height * 1.2) + 4))
     pen = ImageDraw.Draw(picture)
     for number, text in enumerate(lines):
-        x = (image.shape[1] - _font(height).getlength(text)) / 2
-        y = top + number * height * 1.2
-        pen.text((x, y), text, ink, _font(height), stroke_width=2 if edge else 0, stroke_fill=edge)
+        x = (width - _font(height).getlength(text)) / 2
+        pen.text((x, number * height * 1.2), text, 255, _font(height))
     return np.array(picture)
+
+
+def _blend(region: Image, colour: Colour, coverage: Image) -> None:
+    weight = coverage[:, :, None].astype(np.uint16)
+    weight += weight >> 7  # 0 to 256, so that a shift divides
+    region[:] = (region * (256 - weight) + np.asarray(colour, np.uint16) * weight) >> 8
+
+
+def _draw(
+    image: Image, lines: tuple[str, ...], height: int, top: int, ink: Colour, edge: Colour | None
+) -> None:
+    """Write `lines` into `image` from row `top` on, with an outline of colour `edge`."""
+    region = image[top:]
+    coverage = _coverage(lines, height, image.shape[1])[: len(region)]
+    region = region[: len(coverage)]
+    if edge:
+        _blend(region, edge, np.asarray(cv2.dilate(coverage, OUTLINE), np.uint8))
+    _blend(region, ink, coverage)
 
 
 def render_text(words: Sequence[str], rng: np.random.Generator, size: int = 128) -> Image:
@@ -77,7 +97,8 @@ def render_text(words: Sequence[str], rng: np.random.Generator, size: int = 128)
     if rng.random() < 0.3:
         cv2.rectangle(image, (4, 4), (size - 5, size - 5), ink, 2)
     top = round((size - len(lines) * height * 1.2) / 2)
-    return _draw(image, lines, height, top, ink, None)
+    _draw(image, lines, height, top, ink, None)
+    return image
 
 
 def letter(image: Image, words: Sequence[str], rng: np.random.Generator) -> Image:
@@ -87,8 +108,10 @@ def letter(image: Image, words: Sequence[str], rng: np.random.Generator) -> Imag
     block = round(len(lines) * height * 1.2)
     top = 4 if rng.random() < 0.5 else max(size - block - 6, 0)
     ink, edge = pick(rng, PALE), pick(rng, DARK)
+    image = image.copy()
     if rng.random() < 0.5:
-        image = image.copy()
         cv2.rectangle(image, (0, max(top - 3, 0)), (size, top + block + 3), edge, -1)
-        return _draw(image, lines, height, top, ink, None)
-    return _draw(image, lines, height, top, ink, edge)
+        _draw(image, lines, height, top, ink, None)
+    else:
+        _draw(image, lines, height, top, ink, edge)
+    return image

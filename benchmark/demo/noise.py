@@ -19,7 +19,7 @@ from benchmark.demo.web_text import (
     slogan,
 )
 from benchmark.demo.wording import describe
-from benchmark.demo.world import Scene, Weighted, pick, sample_scene
+from benchmark.demo.world import Scene, Weighted, on_display, pick, sample_scene
 
 Image = npt.NDArray[np.uint8]
 KINDS = ("concrete", "abstract", "news", "product", "parrot", "mismatched", "near_duplicate")
@@ -86,8 +86,8 @@ def _captioned(caption: Callable[[Scene, np.random.Generator], str]) -> Callable
 
 def _product(rng: np.random.Generator, size: int) -> Made:
     scene = pool_scene(rng)
-    if rng.random() < 0.7:  # on plain ground, alone, as shops show it
-        scene = replace(scene, things=scene.things[:1], relation="", place="studio")
+    if rng.random() < 0.7:
+        scene = on_display(scene)
     return render(scene, rng, size), product_caption(scene, rng), scene, ""
 
 

@@ -1,6 +1,7 @@
 """From a scene to a picture: background, things in their order, and lines that show what they do."""
 
 from functools import lru_cache
+from itertools import accumulate, pairwise
 
 import cv2
 import numpy as np
@@ -35,22 +36,24 @@ def _paints(colour: str) -> dict[str, Colour]:
 
 
 @lru_cache(maxsize=256)
-def _geometry(sprite: str) -> tuple[npt.NDArray[np.float32], list[int], tuple[Part, ...]]:
-    """Return all points of a sprite in one array, where each part ends, and the parts."""
+def _geometry(sprite: str) -> tuple[npt.NDArray[np.float32], list[slice], tuple[Part, ...]]:
+    """Return all points of a sprite in one array, where each part's lie in it, and the parts."""
     parts = SPRITES[sprite]
     points = np.concatenate([part.points for part in parts])
-    return points, np.cumsum([len(part.points) for part in parts]).tolist()[:-1], parts
+    ends = list(accumulate(len(part.points) for part in parts))
+    return points, [slice(start, end) for start, end in pairwise([0, *ends])], parts
 
 
 def _place_points(
     sprite: str, x: float, y: float, radius: float, facing: int, tilt: float, size: int
 ) -> list[npt.NDArray[np.int32]]:
     """Scale, mirror, turn and shift the points of a sprite; return them per part, in sixteenths of a pixel."""
-    points, ends, _ = _geometry(sprite)
+    points, spans, _ = _geometry(sprite)
     angle = np.deg2rad(tilt)
     c, s = radius * np.cos(angle), radius * np.sin(angle)
     turned = points @ np.array([[c * facing, s * facing], [-s, c]], np.float32) + np.array([x, y], np.float32)
-    return np.split(np.rint(turned * (size << SHIFT)).astype(np.int32), ends)
+    placed = np.rint(turned * (size << SHIFT)).astype(np.int32)
+    return [placed[span] for span in spans]
 
 
 def _draw_member(image: Image, thing: Thing, x: float, y: float, tilt: float) -> None:
@@ -59,7 +62,8 @@ def _draw_member(image: Image, thing: Thing, x: float, y: float, tilt: float) ->
     sprite = f"{thing.kind}:{thing.action}" if f"{thing.kind}:{thing.action}" in SPRITES else thing.kind
     paints = _paints(thing.colour)
     mask = None if thing.pattern == "plain" else pattern_mask(thing.pattern, size)
-    edge = _shade(paints["main"], OUTLINE)
+    # What is black has a light edge, or it would be lost at night.
+    edge = _shade(paints["main"], 1.35 if thing.colour == "black" else OUTLINE)
     placed = _place_points(sprite, x, y, thing.radius, thing.facing, tilt * thing.facing, size)
     for part, points in zip(_geometry(sprite)[2], placed, strict=True):
         colour = paints[part.paint]
@@ -110,7 +114,7 @@ def _order(scene: Scene) -> list[Thing]:
 def render(scene: Scene, rng: np.random.Generator, size: int = 128) -> Image:
     """Return a picture of `scene`: uint8, shape (size, size, 3), RGB."""
     background = pick(rng, backgrounds(size)[scene.place])
-    image = np.ascontiguousarray(background[:, ::-1]) if rng.random() < 0.5 else background.copy()
+    image = np.asarray(cv2.flip(background, 1), np.uint8) if rng.random() < 0.5 else background.copy()
     for thing in _order(scene):
         _draw_thing(image, thing)
     # A little light more or less, so that no two pictures share a palette.

@@ -39,7 +39,8 @@ SCHEMA = pa.schema(
 
 def encode_jpeg(image: npt.NDArray[np.uint8], quality: int) -> bytes:
     """Return the JPEG of an RGB image of shape (height, width, 3)."""
-    _, data = cv2.imencode(".jpg", image[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
+    bgr = cv2.cvtColor(image, cv2.COLOR_RGB2BGR)
+    _, data = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, quality])
     return data.tobytes()
 
 

@@ -50,7 +50,7 @@ IN_KINDS: dict[str, Kind] = {
     ),
     "house": _kind("house cottage", "land", "white red yellow brown", "", top=-0.92),
     "boat": _kind("boat sailboat ship", "water", "white red blue", "sailing", container=True),
-    "bird": _kind("bird", "air", "blue black red yellow", "flying sitting", portable=True),
+    "bird": _kind("bird", "land", "blue black red yellow", "flying sitting", portable=True),
     "flower": _kind("flower blossom", "land", "red pink yellow purple", "swaying"),
     "fish": _kind("fish:fish", "water", "orange blue grey yellow", "swimming jumping"),
     "cup": _kind("cup mug", "indoor", "white blue red", "steaming falling", container=True, portable=True),

@@ -52,7 +52,7 @@ class Thing:
     @property
     def airborne(self) -> bool:
         """Whether it hangs or moves in the air."""
-        return self.action in AIRBORNE or (KINDS[self.kind].home == "air" and self.action != "sitting")
+        return self.action in AIRBORNE or KINDS[self.kind].home == "air"
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,8 @@ def _stand(rng: np.random.Generator, thing: Thing, x: float, place: str) -> Thin
     """Put `thing` at `x` on the ground or, if it is airborne, above it; under water anything may float."""
     x += 0.05 * (rng.random() - 0.5)
     if thing.airborne:
-        y = (0.26 if KINDS[thing.kind].home == "air" else 0.4) + 0.1 * rng.random()
+        high = thing.action == "flying" or KINDS[thing.kind].home == "air"
+        y = (0.26 if high else 0.4) + 0.1 * rng.random()
         return replace(thing, x=x, y=max(y, thing.radius + 0.03))
     if place == "underwater" and KINDS[thing.kind].home == "water":
         return replace(thing, x=x, y=0.35 + 0.3 * rng.random())
@@ -223,3 +224,10 @@ def sample_scene(rng: np.random.Generator, domain: Domain = "in") -> Scene:
     pair = _arrange_pair(rng, main, others[0], relation, 0.5 - 0.17 * side, 0.31, place)
     third = _stand(rng, _fit(others[1], 0.16, 0.9), 0.5 + 0.33 * side, place)
     return Scene((*pair, third), relation, place, domain)
+
+
+def on_display(scene: Scene) -> Scene:
+    """Return the first thing of `scene` as shops show it: alone, large and in the middle of plain ground."""
+    thing = replace(scene.things[0], x=0.5, y=0.5)
+    thing = _sized(thing, 0.3 if thing.count == 1 else 0.17)
+    return Scene((thing,), "", "studio", scene.domain)
