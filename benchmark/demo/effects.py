@@ -112,8 +112,8 @@ def _spin(pen: Pen) -> None:
 
 
 def _crawl(pen: Pen) -> None:
-    for x in (-1.2, -1.5, -1.8):
-        pen.disc(x, 0.95, 0.1, GREY)
+    pen.curve(_wave(-2.1, -1.1, 0.9, 0.06), GREY)
+    pen.curve(_wave(-1.9, -1.2, 0.6, 0.06), GREY)
 
 
 def _drive(pen: Pen) -> None:

@@ -48,7 +48,8 @@ def tar_member(name: str, data: bytes) -> bytes:
     """Return a file as a tar holds it: ustar header, data, padding. No time, no owner: the same for ever."""
     header = bytearray(BLOCK)
     header[: len(name)] = name.encode()
-    header[100:148] = b"0000644\00000000\00000000\0" + b"%011o\0" % len(data) + b"00000000000\0"
+    # Mode, owner, group (8 bytes each), size, time (12 each).
+    header[100:148] = b"0000644\x00%b\x00%b\x00%011o\x00%b\x00" % (b"0" * 7, b"0" * 7, len(data), b"0" * 11)
     header[148:156] = b"        "  # the checksum counts itself as spaces
     header[156:157] = b"0"
     header[257:265] = b"ustar\x0000"

@@ -11,8 +11,9 @@ Home = Literal["land", "air", "water", "indoor"]
 class Kind:
     """A kind of thing: how it is called and what it does.
 
-    `nouns` are pairs of singular and plural, the usual one first. `top` is the height of its surface (-1 the
-    top of the thing's box, 1 its foot) if things can stand on it; a `container` holds things.
+    `nouns` are pairs of singular and plural, the usual one first. Things can stand on it if it has a `top`, and
+    lie in it if it has a `rim`: their heights, from -1 at the top of its box to 1 at its foot. What is `portable`
+    can be put there.
     """
 
     nouns: tuple[tuple[str, str], ...]
@@ -20,7 +21,7 @@ class Kind:
     colours: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()
     top: float | None = None
-    container: bool = False
+    rim: float | None = None
     portable: bool = False
 
 
@@ -49,11 +50,11 @@ IN_KINDS: dict[str, Kind] = {
         "cat kitten", "land", "black orange grey white", "running jumping sitting sleeping", portable=True
     ),
     "house": _kind("house cottage", "land", "white red yellow brown", "", top=-0.92),
-    "boat": _kind("boat sailboat ship", "water", "white red blue", "sailing", container=True),
+    "boat": _kind("boat sailboat ship", "water", "white red blue", "sailing"),
     "bird": _kind("bird", "land", "blue black red yellow", "flying sitting", portable=True),
     "flower": _kind("flower blossom", "land", "red pink yellow purple", "swaying"),
     "fish": _kind("fish:fish", "water", "orange blue grey yellow", "swimming jumping"),
-    "cup": _kind("cup mug", "indoor", "white blue red", "steaming falling", container=True, portable=True),
+    "cup": _kind("cup mug", "indoor", "white blue red", "steaming falling", rim=-0.7, portable=True),
     "cube": _kind("cube block", "land", "red green blue", "falling leaning", top=-0.8),
     "kite": _kind("kite", "air", "red yellow purple", "flying falling"),
     "umbrella": _kind("umbrella parasol", "land", "red black yellow", "leaning falling"),
@@ -66,14 +67,14 @@ IN_KINDS: dict[str, Kind] = {
     "apple": _kind("apple", "indoor", "red green", "rolling falling", portable=True),
     "plane": _kind("plane airplane jet", "air", "white grey", "flying"),
     "table": _kind("table desk", "indoor", "brown white", "", top=-0.3),
-    "hat": _kind("hat", "indoor", "black red brown", "falling spinning", container=True, portable=True),
+    "hat": _kind("hat", "indoor", "black red brown", "falling spinning", portable=True),
     "butterfly": _kind("butterfly:butterflies", "air", "orange blue purple", "flying"),
     "snowman": _kind("snowman:snowmen", "land", "white", "leaning"),
     "book": _kind("book", "indoor", "red blue brown", "falling leaning", portable=True),
     "rabbit": _kind("rabbit bunny:bunnies", "land", "white grey brown", "jumping running", portable=True),
     "bicycle": _kind("bicycle bike", "land", "red blue black", "rolling leaning"),
     "clock": _kind("clock", "indoor", "white brown", "falling"),
-    "basket": _kind("basket", "indoor", "brown yellow", "", container=True),
+    "basket": _kind("basket", "indoor", "brown yellow", "", rim=0.05),
     "duck": _kind("duck", "water", "yellow white", "swimming flying", portable=True),
     "rocket": _kind("rocket", "air", "white red", "flying falling"),
     "cone": _kind("cone", "land", "orange", "falling leaning"),

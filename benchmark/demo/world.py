@@ -88,6 +88,7 @@ def _zipf(names: Sequence[str]) -> dict[str, float]:
 
 
 _KIND = Weighted(_zipf(list(IN_KINDS)))
+_BASE = Weighted({kind: 1.0 for kind, t in IN_KINDS.items() if t.top is not None or t.rim is not None})
 _COLOUR = Weighted(_zipf(list(COLOURS)))
 _SIZE = Weighted({"small": 1, "medium": 2, "large": 1})
 _PATTERN = Weighted(dict(zip(IN_PATTERNS, (9.0, 2, 2, 1, 1), strict=True)))
@@ -116,9 +117,11 @@ def _thing(rng: np.random.Generator, kind: str) -> Thing:
     return Thing(kind, colour, size, _PATTERN(rng), count, action, facing=1 if rng.random() < 0.5 else -1)
 
 
-def _others(rng: np.random.Generator, number: int, taken: str) -> list[Thing]:
-    """Return things of kinds that differ from `taken` and from each other."""
-    kinds = [taken]
+def _others(rng: np.random.Generator, number: int, main: Thing) -> list[Thing]:
+    """Return things of kinds that differ from the main one's and from each other."""
+    kinds = [main.kind]
+    if KINDS[main.kind].portable and rng.random() < 0.4:
+        kinds.append(_BASE(rng) if main.kind not in _BASE.names else "basket")
     while len(kinds) < number:
         kind = _KIND(rng)
         if kind not in kinds:
@@ -145,10 +148,10 @@ def _relations(first: Thing, second: Thing) -> list[str]:
     if not (first.airborne or second.airborne):
         options += ["behind", "in front of"]
         still = first.action in ("", "sitting", "sleeping", "steaming", "shining", "burning")
-        small = first.count == 1 and KINDS[first.kind].portable
-        if small and still and second.count == 1 and second.action != "leaning":
-            options += ["on"] * 5 if KINDS[second.kind].top is not None else []
-            options += ["in"] * 5 if KINDS[second.kind].container else []
+        if first.count == 1 and KINDS[first.kind].portable and still:
+            options += ["on"] * 9 if KINDS[second.kind].top is not None else []
+            lies_low = first.action == "sleeping"  # and would be hidden
+            options += ["in"] * 9 if KINDS[second.kind].rim is not None and not lies_low else []
     return options
 
 
@@ -183,14 +186,20 @@ def _arrange_pair(
 ) -> list[Thing]:
     """Put two things around `x` so that `relation` shows."""
     if relation in ("above", "below"):
-        first, second = _fit(first, room, 0.85), _fit(second, room, 0.85)
-        return [_stand(rng, first, x, place), _stand(rng, second, x, place)]
+        first = _stand(rng, _fit(first, room, 0.85), x, place)
+        second = _stand(rng, _fit(second, room, 0.85), x, place)
+        if relation == "above":  # what floats under water could be too high
+            return [first, replace(second, y=max(second.y, first.y + 0.2))]
+        return [replace(first, y=max(first.y, second.y + 0.2)), second]
     if relation in ("on", "in"):
-        base = replace(second, size="large" if second.size == "small" else second.size)
+        action = "" if second.action == "leaning" else second.action
+        size = "large" if second.size == "small" else second.size
+        base = replace(second, size=size, count=1, action=action)
         base = _stand(rng, _fit(base, room), x, place)
         radius = min(base.radius * 0.6, RADII[first.size])
-        top = base.y + base.radius * (KINDS[base.kind].top or 0.0) if relation == "on" else base.y
-        y = top - radius if relation == "on" else top - 0.45 * radius
+        traits = KINDS[base.kind]
+        edge = (traits.top if relation == "on" else traits.rim) or 0.0
+        y = base.y + edge * base.radius - (1 if relation == "on" else 0.55) * radius
         return [_sized(replace(first, x=base.x, y=y), radius), base]
     if relation in ("behind", "in front of"):
         rear, fore = (first, second) if relation == "behind" else (second, first)
@@ -215,7 +224,7 @@ def sample_scene(rng: np.random.Generator, domain: Domain = "in") -> Scene:
     place = _place(rng, main.kind)
     if number == 1:
         return Scene((_stand(rng, _fit(main, 0.45, 1.3), 0.5, place),), "", place, domain)
-    others = _others(rng, number, main.kind)
+    others = _others(rng, number, main)
     relation = pick(rng, _relations(main, others[0]))
     if number == 2:
         pair = _arrange_pair(rng, main, others[0], relation, 0.5, 0.46, place)
