@@ -19,7 +19,7 @@ from benchmark.paths import cache_dir
 from benchmark.progress import progress
 
 # Raise it with every change of what is drawn or written: caches of older worlds are then left alone.
-GENERATOR_VERSION = 1
+GENERATOR_VERSION = 2
 
 
 @dataclass(frozen=True)

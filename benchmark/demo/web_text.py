@@ -118,7 +118,7 @@ SLOTS: dict[str, tuple[str, ...]] = {
 ECHOES = (
     "{text}", "{text}", "{text}", "{text} poster", "{text} | {brand}", "{text} greeting card", "{text} - art print",
     "{text} quote", "{text} t-shirt", "{text} by {brand}", "{text} book cover", "{text} - vector logo design",
-    "{text} stock photo", "free download {text}", "{text} wall art for the living room",
+    "{text} stock photo", "free download {text}", "{text} wall art for your home",
 )  # fmt: skip
 STRAY_TEXT = (
     "SALE",

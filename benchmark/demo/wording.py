@@ -122,7 +122,7 @@ def _alone(thing: Thing, rng: np.random.Generator, tail: str) -> str:
         _join(a, doing, tail),
         _join(pick(rng, OPENERS), a, doing, tail),
         _join("there", _be(thing), a, doing, tail),
-        _join(a, doing, "seen", tail) if tail else _join("a close up of", a),
+        _join("a close up of", a) if not tail or tail.startswith("and") else _join(a, doing, "seen", tail),
     ]
     if thing.action:
         options += [_join(a, _finite(thing, rng), tail), _join(a, _be(thing), doing or thing.action, tail)]

@@ -1,5 +1,6 @@
 """The planted noise: its shares, what each kind is like, and that the figures it follows are met."""
 
+import hashlib
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from omegaconf import OmegaConf
 
+from benchmark.demo.build import GENERATOR_VERSION
 from benchmark.demo.concreteness import concreteness
 from benchmark.demo.draws import pair
 from benchmark.demo.noise import KINDS, Pair
@@ -42,6 +44,15 @@ def test_shares_follow_the_config(shares, by_kind):
     for kind, share in shares.items():
         spread = 4 * np.sqrt(share * (1 - share) / NUMBER)
         assert abs(len(by_kind[kind]) / NUMBER - share) < spread, kind
+
+
+def test_the_generator_version_is_raised_when_the_world_changes(pairs):
+    """Pictures depend on the versions of OpenCV and Pillow; scenes and captions must not."""
+    content = repr([(p.kind, p.caption, p.text, p.group, p.concreteness, p.scene) for p in pairs[:500]])
+    digest = hashlib.sha256(content.encode()).hexdigest()[:16]
+    assert (GENERATOR_VERSION, digest) == (2, "9a86cd8c3b01d1bd"), (
+        "raise GENERATOR_VERSION and write both here"
+    )
 
 
 def test_every_share_says_what_it_follows():
