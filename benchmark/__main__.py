@@ -1,6 +1,5 @@
 """``python -m benchmark [task=run] filter=clip size=200k pool=demo downstream=both``."""
 
-import logging
 import os
 import sys
 import time
@@ -11,11 +10,10 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
-from rich.logging import RichHandler
 
 from benchmark.config import CONF, explain, register_resolvers
 from benchmark.errors import UserError
-from benchmark.progress import console
+from benchmark.progress import configure_logging
 
 USER_ERRORS = (UserError, HydraException, OmegaConfBaseException)
 
@@ -43,10 +41,7 @@ def is_sweep(arguments: list[str]) -> bool:
 
 def main() -> None:
     """Entry point: set up logging and Hydra, turn mistakes of the user into one line."""
-    handler = RichHandler(console=console, show_path=False, show_level=False, markup=False, highlighter=None)
-    logging.basicConfig(level=logging.WARNING, format="%(message)s", datefmt="%X", handlers=[handler])
-    logging.getLogger("benchmark").setLevel(logging.INFO)
-    logging.getLogger("downstream").setLevel(logging.INFO)
+    configure_logging()
     register_resolvers()
     os.environ["HYDRA_FULL_ERROR"] = "1"  # let configuration errors reach us in place of Hydra's own page
     os.environ.setdefault("PAIRSIFT_SWEEP", time.strftime("%Y%m%d-%H%M%S"))  # launchers hand it to their jobs

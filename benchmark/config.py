@@ -1,20 +1,26 @@
 """The configuration: resolvers that the YAML files use, and what the tasks build from it."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hydra
-from downstream.evaluation_sets import EvaluationSet
 from hydra.errors import InstantiationException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from benchmark.engine.base import Engine
 from benchmark.errors import UserError, did_you_mean
-from benchmark.pool import Pool
-from benchmark.tracker import Tracker
-from filters.base import Filter
+from downstream.evaluation_sets import EvaluationSet
+
+# Only for annotations: a misspelt command should be answered before torch is imported.
+if TYPE_CHECKING:
+    from benchmark.engine.base import Engine
+    from benchmark.pool import Pool
+    from benchmark.tracker import Tracker
+    from downstream.evaluation_sets import EvaluationSet
+    from filters.base import Filter
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 
@@ -109,6 +115,9 @@ def explain(error: Exception) -> str:
     variable = re.search(r"Environment variable '(\w+)' not found", text)
     if variable:
         return f"set {variable[1]} to the folder or URL of this data, or choose another pool or evalset"
+    unknown = re.match(r"Could not override '([^']+)'", text)
+    if unknown:
+        return f"there is no setting {unknown[1]!r}; `python -m benchmark --cfg job` shows all of them"
     missing = re.search(r"Missing mandatory value: (\S+)", text)
     if missing:
         return f"{missing[1]} is not given; add {missing[1]}=VALUE to the command"

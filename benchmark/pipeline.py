@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import hydra
-from downstream.evaluation import evaluate
-from downstream.evaluation_sets import EvaluationSet
 from omegaconf import DictConfig
 
 from benchmark.checkpoints import locate_checkpoint, revision
@@ -26,7 +24,11 @@ from benchmark.selection import Manifest, Selection, select, write_selection
 from benchmark.subset import Subset
 from benchmark.tracker import Tracker
 from benchmark.uids import UidArray, encode_uids
+from downstream.evaluation import evaluate
+from downstream.evaluation_sets import EvaluationSet
 
+# The settings of a downstream model that name a checkpoint.
+PARTS = ("encoder", "decoder", "image_encoder", "text_encoder")
 log = logging.getLogger(__name__)
 
 
@@ -115,19 +117,17 @@ def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Trac
     """Train one downstream model, or load it when the same training was finished before."""
     device = resolve_device(cfg.device)
     fingerprint = _training_fingerprint(cfg, name, sha256, device.type)
-    folder = cache_dir() / "trained" / f"{name}-{fingerprint}"
+    folder = cache_dir() / "trained" / fingerprint
     model = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
     report = asdict(model.train(subset, folder, device, tracker, fingerprint))
     report["missing"] = dict(subset.missing)
-    return Trained(model, report, folder)
+    return Trained(model, report, folder / name)
 
 
 def _training_fingerprint(cfg: DictConfig, name: str, sha256: str, device: str) -> str:
     """Hash what a training depends on: the subset, the recipe, the weights it starts from, the precision."""
     recipe = resolved(cfg.downstream[name])
-    weights = {
-        k: revision(locate_checkpoint(v)) for k, v in resolved(cfg.models[name]).items() if isinstance(v, str)
-    }
+    weights = {part: revision(locate_checkpoint(recipe[part])) for part in PARTS if part in recipe}
     text = json.dumps([sha256, recipe, weights, device], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -137,16 +137,11 @@ def evaluate_all(
 ) -> dict[str, list[dict[str, Any]]]:
     """Evaluate a trained model on every evaluation set that fits it; returns metrics by set."""
     device = resolve_device(cfg.device)
-    found: dict[str, list[dict[str, Any]]] = {}
-    for evaluation_set in sets:
-        log.info("evaluate: %s on %s", trained.model.name, evaluation_set.name)
-        for name, metrics in evaluate(
-            trained.model, evaluation_set, resolved(cfg.metrics), trained.folder, device
-        ).items():
-            found[name] = [asdict(metric) for metric in metrics]
-    return found
+    log.info("evaluate: %s on %s", trained.model.name, ", ".join(s.name for s in sets))
+    found = evaluate(trained.model, sets, resolved(cfg.metrics), trained.folder, device)
+    return {name: [asdict(metric) for metric in metrics] for name, metrics in found.items()}
 
 
 def downstream_result(trained: Trained, evaluations: dict[str, list[dict[str, Any]]]) -> DownstreamResult:
     """Bundle what a result keeps of one trained model."""
-    return DownstreamResult(str(trained.folder), trained.report, evaluations)
+    return DownstreamResult(str(trained.folder / "model"), trained.report, evaluations)

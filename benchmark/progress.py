@@ -6,11 +6,24 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 log = logging.getLogger(__name__)
 console = Console(stderr=True)  # stdout is kept for results: its last line is the path of the result
 LOG_EVERY_SECONDS = 30.0
+
+
+def configure_logging() -> None:
+    """Log to stderr: above the progress bars on a terminal, plain lines elsewhere."""
+    handler: logging.Handler = logging.StreamHandler()
+    if console.is_terminal:
+        handler = RichHandler(
+            console=console, show_path=False, show_level=False, show_time=False, highlighter=None
+        )
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
+    for package in ("benchmark", "filters", "downstream"):
+        logging.getLogger(package).setLevel(logging.INFO)
 
 
 @contextmanager

@@ -115,11 +115,11 @@ def _metric_table(pool: str, model: str, evaluation: str, entries: Sequence[Entr
             values.append(found)
     columns = _columns(values, reasons)
     best = _best(shown, values, columns)
-    rows = [
-        [entry.label, _thousands(entry.size)]
-        + [_cell(name, found.get(name, []), best.get((entry.size, name))) for name in columns]
-        for entry, found in zip(shown, values, strict=True)
-    ]
+    rows = []
+    for entry, found in zip(shown, values, strict=True):
+        bounds = {} if entry.runs[0].filter == "oracle" else best
+        cells = [_cell(name, found.get(name, []), bounds.get((entry.size, name))) for name in columns]
+        rows.append([entry.label, _thousands(entry.size), *cells])
     notes = [f"{columns[name]} is missing: {reason}" for name, reason in reasons.items() if name in columns]
     return Table(f"{model} on {evaluation}, pool {pool}", ["filter", "size", *columns.values()], rows, notes)
 

@@ -7,6 +7,7 @@ import hydra
 from omegaconf import DictConfig
 
 from benchmark.config import load_evaluation_sets, make_pool
+from benchmark.devices import resolve_device
 from benchmark.errors import UserError
 from benchmark.pipeline import Trained, evaluate_all
 from benchmark.tasks.output import say
@@ -22,6 +23,6 @@ def evaluate(cfg: DictConfig) -> None:
     make_pool(cfg)  # the demo's evaluation sets are drawn with its pool
     (name,) = cfg.downstream
     model = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
-    model.load(folder)
+    model.load(folder, resolve_device(cfg.device))
     found = evaluate_all(cfg, Trained(model, {}, folder), load_evaluation_sets(cfg))
     say(json.dumps(found, indent=2))

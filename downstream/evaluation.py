@@ -1,0 +1,89 @@
+"""Evaluation of a trained model: captions or retrieval, on the evaluation sets that ask for it."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+from benchmark.paths import write_text
+from downstream.base import Downstream
+from downstream.captioner import Captioner
+from downstream.dual_encoder import DualEncoder
+from downstream.evaluation_sets import EvaluationSet, Item
+from downstream.metrics.metric import ImageId, Metric
+from downstream.metrics.retrieval import retrieval_metrics
+from downstream.metrics.suite import score_domains
+
+RETRIEVAL_REFERENCES = 5  # some COCO images have six or seven captions; Karpathy's protocol takes five
+
+
+@dataclass(frozen=True)
+class DecodedOnAccess(Mapping[ImageId, Image.Image]):
+    """Images by id; thousands of them need not be in memory at once."""
+
+    items_by_id: Mapping[ImageId, Item]
+
+    def __getitem__(self, image: ImageId) -> Image.Image:
+        return self.items_by_id[image].load()
+
+    def __iter__(self) -> Iterator[ImageId]:
+        return iter(self.items_by_id)
+
+    def __len__(self) -> int:
+        return len(self.items_by_id)
+
+
+def evaluate(
+    model: Downstream,
+    sets: Sequence[EvaluationSet],
+    config: Mapping[str, Any],
+    folder: Path,
+    device: torch.device,
+) -> dict[str, list[Metric]]:
+    """Evaluate `model` on every set that fits it; metrics by set (``coco``) or domain (``nocaps/out-domain``).
+
+    A captioner's captions are left in `folder` as COCO results, ``captions_<set>.json``.
+    """
+    if isinstance(model, Captioner):
+        return _captions(model, [s for s in sets if s.captioning], config, folder, device)
+    if isinstance(model, DualEncoder):
+        return {s.name: _retrieval(model, s) for s in sets if s.retrieval}
+    raise TypeError(f"no evaluation for {type(model).__name__}")
+
+
+def _captions(
+    model: Captioner,
+    sets: Sequence[EvaluationSet],
+    config: Mapping[str, Any],
+    folder: Path,
+    device: torch.device,
+) -> dict[str, list[Metric]]:
+    """Caption every image, then score all sets and their domains with one start of the scorers."""
+    candidates: dict[ImageId, str] = {}
+    references: dict[ImageId, Sequence[str]] = {}
+    items: dict[ImageId, Item] = {}
+    domains: dict[str, list[ImageId]] = {}
+    for evaluation_set in sets:
+        captions = model.caption(item.load() for item in evaluation_set.items)
+        rows = []
+        for item, caption in zip(evaluation_set.items, captions, strict=True):
+            key = (evaluation_set.name, item.image_id)
+            candidates[key], references[key], items[key] = caption, item.references, item
+            domains.setdefault(evaluation_set.name, []).append(key)
+            if item.domain:
+                domains.setdefault(f"{evaluation_set.name}/{item.domain}", []).append(key)
+            rows.append({"image_id": item.image_id, "caption": caption})
+        write_text(folder / f"captions_{evaluation_set.name}.json", json.dumps(rows))
+    return score_domains(candidates, references, domains, config, DecodedOnAccess(items), device)
+
+
+def _retrieval(model: DualEncoder, evaluation_set: EvaluationSet) -> list[Metric]:
+    texts = [item.references[:RETRIEVAL_REFERENCES] for item in evaluation_set.items]
+    image_of_text = np.repeat(np.arange(len(texts)), [len(t) for t in texts])
+    images = model.embed_images(item.load() for item in evaluation_set.items)
+    return retrieval_metrics(images, model.embed_texts(t for group in texts for t in group), image_of_text)

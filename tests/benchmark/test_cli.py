@@ -1,0 +1,158 @@
+"""The command line as a user meets it."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hydra.core.global_hydra import GlobalHydra
+
+from benchmark.__main__ import main
+from tests.pools import rows, write_metadata, write_pool
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command line in this process: a process of its own would spend seconds on importing torch."""
+
+    def call(*arguments: str) -> Done:
+        monkeypatch.setattr(sys, "argv", ["benchmark", *arguments])
+        GlobalHydra.instance().clear()
+        code = 0
+        try:
+            main()
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        return Done(code, *capfd.readouterr())
+
+    return call
+
+
+def run_process(*arguments: str, cwd: Path = ROOT) -> Done:
+    command = [sys.executable, "-m", "benchmark", *arguments]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def assert_one_line(done: Done, message: str) -> None:
+    assert done.returncode == 2, done.stderr
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1
+    assert message in errors[0]
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["filter=iccc"], "did you mean 'icc'?"),
+        (["filter=random,clpi"], "filter=clpi is unknown; did you mean 'clip'?"),
+        (["size=abc"], "size=abc is unknown; known: 100k, 1m, 200k, 500k"),
+        (["task=reprt"], "did you mean 'report'?"),
+        (["nosuch=1"], "there is no setting 'nosuch'"),
+        (["task=report", "results_dir=/nowhere"], "no results in /nowhere; run"),
+    ],
+)
+def test_misspelt_commands(run: Run, arguments: list[str], message: str) -> None:
+    assert_one_line(run(*arguments), message)
+
+
+@pytest.fixture(scope="module")
+def pool_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_pool(tmp_path_factory.mktemp("cli") / "pool", [rows(30)])
+
+
+POOL = ["task=select", "pool=img2dataset", "filter=random", "size.samples=10"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["pool.url=/nowhere"], "pool.url=/nowhere is no pool"),
+        (["pool.url={pool}", "size.samples=31"], "size asks for 31 pairs, but pool img2dataset lists 30"),
+        (["pool.url={pool}", "size.samples=ten"], "size.samples=ten is no number of pairs"),
+        (
+            ["pool.url={pool}", "filter=icc", "filter.checkpoint=/nowhere/icc"],
+            "checkpoint /nowhere/icc is not there",
+        ),
+        (["pool.url={pool}", "filter=column"], "no column 'clip_l14_similarity_score'"),
+    ],
+)
+def test_mistakes_of_a_user(run: Run, pool_folder: Path, overrides: list[str], message: str) -> None:
+    assert_one_line(run(*POOL, *(o.format(pool=pool_folder) for o in overrides)), message)
+
+
+def test_a_pool_without_images_for_an_image_filter(run: Run, tmp_path: Path) -> None:
+    write_metadata(tmp_path / "a.parquet", rows(20))
+    done = run(
+        *POOL, f"pool.url={tmp_path}", "filter=clip", "filter.model=ViT-B-32", "filter.pretrained=openai"
+    )
+    assert_one_line(done, "holds metadata only, no tars, and images are needed")
+
+
+def test_a_broken_environment_variable_names_itself(run: Run) -> None:
+    assert_one_line(run(*POOL, "pool=laion400m_8m"), "set LAION400M_8M to the folder or URL")
+
+
+def test_a_mistake_ends_a_real_process_with_exit_code_2() -> None:
+    assert_one_line(run_process("filter=iccc"), "did you mean 'icc'?")
+
+
+def test_select_prints_the_subset_file_and_reuses_scores(
+    run: Run, pool_folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = run(*POOL, f"pool.url={pool_folder}")
+    assert first.returncode == 0, first.stderr
+    path = Path(first.stdout.splitlines()[-1])
+    manifest = json.loads(path.with_suffix(".json").read_text())
+    assert (manifest["k"], manifest["filter"], manifest["scored"]) == (10, "random", 30)
+    second = run(*POOL, f"pool.url={pool_folder}", "size.samples=5")
+    assert "reusing the scores of random" in caplog.text
+    assert Path(second.stdout.splitlines()[-1]) != path
+
+
+def test_commas_are_a_sweep_without_being_told(run: Run, pool_folder: Path) -> None:
+    done = run(*POOL[:-1], f"pool.url={pool_folder}", "size.samples=4,6", "seed=0,1")
+    assert done.returncode == 0, done.stderr
+    assert len(set(done.stdout.split())) == 4
+
+
+def test_unexpected_errors_keep_their_traceback(pool_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "broken_filter.py").write_text(
+        "from filters.base import Filter\n"
+        "class Broken(Filter):\n"
+        "    needs = frozenset({'text'})\n"
+        "    light = True\n"
+        "    def score(self, batch):\n"
+        "        raise ZeroDivisionError('a bug')\n"
+    )
+    done = run_process(
+        *POOL, f"pool.url={pool_folder}", "filter._target_=broken_filter.Broken", "~filter.seed", cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert "ZeroDivisionError: a bug" in done.stderr
+    assert "Traceback" in done.stderr
+
+
+def test_reshard_writes_a_pool(run: Run, pool_folder: Path, tmp_path: Path) -> None:
+    done = run("task=reshard", f"task.output={tmp_path}", *POOL[1:], f"pool.url={pool_folder}")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "shards" / "00000000.tar").is_file()
+    again = run(*POOL, f"pool.url={tmp_path}")
+    assert again.returncode == 0, again.stderr
