@@ -1,0 +1,210 @@
+"""The captioner: a vision encoder and a language model joined by new cross-attention (ICC paper, section 4)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F  # noqa: N812, the name everyone knows it by
+from PIL import Image
+from torch import nn
+
+from benchmark.batch import Sample
+from benchmark.errors import UserError
+from benchmark.tracker import Tracker
+from downstream.base import (
+    CPU,
+    Downstream,
+    chunks,
+    half_precision,
+    load_model,
+    load_pretrained,
+    model_folder,
+    quiet_transformers,
+    seeded,
+    to_pixels,
+)
+from downstream.checkpointing import TrainReport
+from downstream.trainer import TrainConfig, Trainer
+from downstream.training_data import Inputs, SampleOrder, Samples, TrainingData
+
+IGNORED = -100  # label of a position without loss
+CROSS_ATTENTION = ("crossattention", "ln_cross_attn")  # what a language model does not bring along
+
+
+@dataclass(frozen=True)
+class CaptionCollate:
+    """Makes tensors of samples: ``pixel_values`` (n, 3, h, w), ``decoder_input_ids`` and ``labels`` (n, t)."""
+
+    processor: Any
+    tokenizer: Any
+    max_tokens: int
+
+    def __call__(self, samples: list[Sample]) -> Inputs:
+        """Return the tensors of `samples`."""
+        pixels = to_pixels(self.processor, [sample.image for sample in samples])
+        ids, labels = self.tokens([sample.text for sample in samples])
+        return {"pixel_values": pixels, "decoder_input_ids": ids, "labels": labels}
+
+    def tokens(self, captions: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return decoder inputs and labels, each (n, t): ``<bos> a cat <pad>`` and ``a cat <eos> -100``.
+
+        GPT-2 has one special token for all three: the first end is learned, later ones are padding. A caption
+        that is cut at `max_tokens` gets no end, or the model would learn to stop in mid-sentence.
+        """
+        start, end = start_and_end(self.tokenizer)
+        encoded = self.tokenizer(captions, add_special_tokens=False)["input_ids"]
+        targets = [[*ids, end][: self.max_tokens] for ids in encoded]
+        longest = max(map(len, targets))
+        inputs = torch.full((len(captions), longest), end)
+        labels = torch.full((len(captions), longest), IGNORED)
+        for row, target in enumerate(targets):
+            inputs[row, : len(target)] = torch.tensor([start, *target[:-1]])
+            labels[row, : len(target)] = torch.tensor(target)
+        return inputs, labels
+
+
+def start_and_end(tokenizer: Any) -> tuple[int, int]:
+    """Return the ids of the first and the last token of a caption; a tokenizer without bos starts with eos."""
+    end = tokenizer.eos_token_id
+    if end is None:
+        raise UserError(
+            f"the tokenizer of {tokenizer.name_or_path} has no end token; take a causal decoder (gpt2)"
+        )
+    return (end if tokenizer.bos_token_id is None else tokenizer.bos_token_id), end
+
+
+class CaptionLoss(nn.Module):
+    """Next-token cross-entropy, summed over the caption tokens of the batch."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return (sum of losses, number of tokens)."""
+        if not inputs:  # another process has samples and waits for this one's gradients
+            zero = 0 * torch.stack([p.sum() for p in self.parameters() if p.requires_grad]).sum()
+            return zero, zero.detach()
+        labels = inputs["labels"]
+        logits = self.model(
+            pixel_values=inputs["pixel_values"],
+            decoder_input_ids=inputs["decoder_input_ids"],
+            use_cache=False,
+        ).logits
+        loss = F.cross_entropy(
+            logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED, reduction="sum"
+        )
+        return loss, (labels != IGNORED).sum()
+
+
+class Captioner(Downstream):
+    """Swin + GPT-2 as one `VisionEncoderDecoderModel`.
+
+    Args:
+        encoder: hub name or folder of a vision model with its image processor.
+        decoder: hub name or folder of a causal language model with its tokenizer.
+        training: budget and recipe.
+        max_tokens: captions are cut there in training.
+        beams: width of the beam search.
+        max_new_tokens: longest caption that is generated.
+        eval_batch_size: images captioned at once.
+    """
+
+    name = "captioner"
+    model: Any
+
+    def __init__(
+        self,
+        encoder: str,
+        decoder: str,
+        training: TrainConfig,
+        max_tokens: int,
+        beams: int,
+        max_new_tokens: int,
+        eval_batch_size: int,
+    ) -> None:
+        self.encoder = encoder
+        self.decoder = decoder
+        self.training = training
+        self.max_tokens = max_tokens
+        self.beams = beams
+        self.max_new_tokens = max_new_tokens
+        self.eval_batch_size = eval_batch_size
+
+    def build(self, device: torch.device) -> None:
+        """Join encoder and decoder; cross-attention (and a projection, if widths differ) starts from the seed."""
+        from transformers import (
+            AutoConfig,
+            AutoImageProcessor,
+            AutoModel,
+            AutoModelForCausalLM,
+            AutoTokenizer,
+            VisionEncoderDecoderModel,
+        )
+
+        self.processor = load_pretrained(AutoImageProcessor, self.encoder)
+        self.tokenizer = load_pretrained(AutoTokenizer, self.decoder)
+        # VisionEncoderDecoderModel.from_encoder_decoder_pretrained reads attributes that GPT-2's config lacks.
+        config = load_pretrained(AutoConfig, self.decoder)
+        config.is_decoder = True
+        config.add_cross_attention = True
+        with seeded(self.training.seed):
+            encoder = load_model(AutoModel, self.encoder)
+            decoder = load_model(AutoModelForCausalLM, self.decoder, CROSS_ATTENTION, config=config)
+            self.model = VisionEncoderDecoderModel(encoder=encoder, decoder=decoder)
+        self._set_tokens()
+        self.model.to(device)
+        self.device = device
+
+    def _set_tokens(self) -> None:
+        """Say what starts, ends and pads a caption, and how it is searched, where transformers looks for it."""
+        start, end = start_and_end(self.tokenizer)
+        for config in (self.model.config, self.model.generation_config):
+            config.decoder_start_token_id = config.bos_token_id = start
+            config.eos_token_id = config.pad_token_id = end
+        self.model.config.vocab_size = self.model.config.decoder.vocab_size
+        self.model.generation_config.num_beams = self.beams
+        self.model.generation_config.max_new_tokens = self.max_new_tokens
+        self.model.generation_config.do_sample = False
+
+    def fit(self, subset: Samples[Sample], folder: Path, tracker: Tracker, fingerprint: str) -> TrainReport:
+        """Train on `subset` for the budget."""
+        collate = CaptionCollate(self.processor, self.tokenizer, self.max_tokens)
+        data = TrainingData(subset, SampleOrder.over(len(subset), self.training.seed), collate)
+        trainer = Trainer(self.name, self.training, self.device, tracker)
+        return trainer.fit(CaptionLoss(self.model), data, folder / "checkpoints", fingerprint)
+
+    @torch.inference_mode()
+    def caption(self, images: Iterable[Image.Image]) -> list[str]:
+        """Return a caption of one line for each of the RGB `images`, by beam search; the same for any batch."""
+        self.model.eval()
+        captions: list[str] = []
+        for chunk in chunks(images, self.eval_batch_size):
+            pixels = to_pixels(self.processor, chunk).to(self.device)
+            # Quiet: it asks for an attention mask, but every prompt is the start token alone.
+            with half_precision(self.device), quiet_transformers():
+                ids = self.model.generate(pixel_values=pixels)
+            # Metrics tools count lines, some of them by Unicode's rules: a caption must be one line.
+            captions += [
+                " ".join(text.split()) for text in self.tokenizer.batch_decode(ids, skip_special_tokens=True)
+            ]
+        return captions
+
+    def save(self, path: Path) -> None:
+        """Write model, image processor and tokenizer to `path`: transformers alone loads and runs it."""
+        for part in (self.model, self.processor, self.tokenizer):
+            part.save_pretrained(path)
+
+    def load(self, path: Path, device: torch.device = CPU) -> None:
+        """Load what `save` wrote to `path`, what `train` left in it, or any `VisionEncoderDecoderModel`."""
+        from transformers import AutoImageProcessor, AutoTokenizer, VisionEncoderDecoderModel
+
+        name = str(model_folder(path))
+        self.processor = load_pretrained(AutoImageProcessor, name)
+        self.tokenizer = load_pretrained(AutoTokenizer, name)
+        self.model = load_model(VisionEncoderDecoderModel, name)
+        self._set_tokens()
+        self.model.to(device)
+        self.device = device

@@ -1,0 +1,127 @@
+"""Two towers under one contrastive loss (Radford et al. 2021), the image tower locked or not (Zhai et al. 2022)."""
+
+import math
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F  # noqa: N812, the name everyone knows it by
+from torch import nn
+
+from downstream.training_data import Inputs
+
+INITIAL_SCALE = 1 / 0.07  # CLIP, section 2.5
+MAX_SCALE = 100.0
+
+
+class _SumOverRanks(torch.autograd.Function):
+    """all_reduce with its gradient, which is all_reduce again."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: torch.Tensor) -> torch.Tensor:
+        total = tensor.contiguous().clone()
+        dist.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> torch.Tensor:
+        total = grads[0].contiguous().clone()
+        dist.all_reduce(total)
+        return total
+
+
+def gather_rows(rows: torch.Tensor) -> tuple[torch.Tensor, int]:
+    """Return the rows of all processes, (sum of n, d), with gradients to each, and where ours begin.
+
+    Ranks may hold different numbers of rows, none included (unreadable samples, a cut last batch): each puts its
+    rows into a block of zeros, and the blocks are summed.
+    """
+    if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
+        return rows, 0
+    sizes = torch.zeros(dist.get_world_size(), dtype=torch.long, device=rows.device)
+    sizes[dist.get_rank()] = len(rows)
+    dist.all_reduce(sizes)
+    before = int(sizes[: dist.get_rank()].sum())
+    after = int(sizes.sum()) - before - len(rows)
+    gathered: torch.Tensor = _SumOverRanks.apply(F.pad(rows, (0, 0, before, after)))
+    return gathered, before
+
+
+def info_nce(images: torch.Tensor, texts: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    """Return the symmetric InfoNCE loss, summed over this process's pairs; the negatives are everyone's.
+
+    Args:
+        images: (n, d), L2-normalised; row i belongs to row i of `texts`.
+        texts: (n, d), L2-normalised.
+        scale: inverse temperature.
+    """
+    all_images, first = gather_rows(images)
+    all_texts, _ = gather_rows(texts)
+    targets = torch.arange(first, first + len(images), device=images.device)
+    to_text = F.cross_entropy(scale * images @ all_texts.T, targets, reduction="sum")
+    to_image = F.cross_entropy(scale * texts @ all_images.T, targets, reduction="sum")
+    return (to_text + to_image) / 2
+
+
+class TwoTowers(nn.Module):
+    """An image tower and a text tower that embed into one space, as wide as the image tower.
+
+    Locked, the image tower's own embedding is the shared space and only the text tower has a linear head: the
+    default of the reference implementation of LiT (``img_head=False``). Not locked, both have one, as in CLIP.
+    New weights come from the global generator: seed it.
+    """
+
+    def __init__(self, image_tower: Any, text_tower: Any, locked: bool) -> None:
+        super().__init__()
+        self.image_tower = image_tower
+        self.text_tower = text_tower
+        self.locked = locked
+        dim: int = image_tower.config.hidden_size
+        self.image_head = nn.Identity() if locked else nn.Linear(dim, dim, bias=False)
+        self.text_head = nn.Linear(text_tower.config.hidden_size, dim, bias=False)
+        self.log_scale = nn.Parameter(torch.tensor(math.log(INITIAL_SCALE)))
+        if locked:
+            image_tower.requires_grad_(False)
+
+    def train(self, mode: bool = True) -> "TwoTowers":
+        """Switch dropout on or off; a locked tower has none."""
+        super().train(mode)
+        if self.locked:
+            self.image_tower.eval()
+        return self
+
+    def image_features(self, pixel_values: torch.Tensor) -> torch.Tensor:
+        """Return the image tower's embedding, the last state of its class token, (n, image width)."""
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.locked):
+            states: torch.Tensor = self.image_tower(pixel_values=pixel_values).last_hidden_state
+        return states[:, 0].float()
+
+    def embed_images(self, features: torch.Tensor) -> torch.Tensor:
+        """Return the unit vectors (n, d) of image features."""
+        return F.normalize(self.image_head(features).float(), dim=-1)
+
+    def embed_texts(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """Return the unit vectors (n, d) of tokenised texts, each (n, t)."""
+        states = self.text_tower(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        return F.normalize(self.text_head(states[:, 0]).float(), dim=-1)
+
+    def forward(self, inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return (sum of losses, number of pairs) of ``pixel_values`` or ``image_features`` and a text."""
+        with torch.no_grad():
+            self.log_scale.clamp_(0, math.log(MAX_SCALE))
+        images, texts = self._embed(inputs) if inputs else self._no_rows()
+        with torch.autocast(images.device.type, enabled=False):
+            loss = info_nce(images, texts, self.log_scale.exp())
+        return loss, torch.tensor(len(images), device=images.device)
+
+    def _embed(self, inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
+        features = inputs.get("image_features")
+        if features is None:
+            features = self.image_features(inputs["pixel_values"])
+        return self.embed_images(features), self.embed_texts(inputs["input_ids"], inputs["attention_mask"])
+
+    def _no_rows(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return (0, d) twice, tied to every parameter: other processes wait for our part of the gradient."""
+        zero = 0 * torch.stack([p.sum() for p in self.parameters() if p.requires_grad]).sum()
+        rows = zero.expand(1, self.text_head.out_features)[:0]
+        return rows, rows

@@ -1,0 +1,202 @@
+"""The dual encoder: ViT + BERT under InfoNCE, the ViT locked as in LiT (ICC paper, section 4; Zhai et al. 2022)."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from PIL import Image
+from safetensors.torch import load_file, save_file
+
+from benchmark.batch import Sample
+from benchmark.errors import UserError
+from benchmark.paths import write_text
+from benchmark.tracker import Tracker
+from downstream.base import (
+    CPU,
+    Downstream,
+    chunks,
+    half_precision,
+    load_model,
+    load_pretrained,
+    model_folder,
+    seeded,
+    to_pixels,
+)
+from downstream.checkpointing import TrainReport
+from downstream.contrastive import TwoTowers
+from downstream.embeddings import EmbeddedSample, embed_subset
+from downstream.trainer import TrainConfig, Trainer, make_accelerator
+from downstream.training_data import Inputs, SampleOrder, Samples, TrainingData
+
+Vectors = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class PairCollate:
+    """Makes tensors of pairs: ``pixel_values`` or ``image_features``, ``input_ids`` and ``attention_mask``."""
+
+    processor: Any
+    tokenizer: Any
+    max_tokens: int
+
+    def __call__(self, pairs: Sequence[Sample | EmbeddedSample]) -> Inputs:
+        """Return the tensors of `pairs`, all with images or all with features."""
+        inputs = self.tokens([pair.text for pair in pairs])
+        features = [pair.features for pair in pairs if isinstance(pair, EmbeddedSample)]
+        if features:
+            return inputs | {"image_features": torch.from_numpy(np.stack(features))}
+        images = [pair.image for pair in pairs if isinstance(pair, Sample)]
+        return inputs | {"pixel_values": to_pixels(self.processor, images)}
+
+    def tokens(self, texts: list[str]) -> Inputs:
+        """Return ``input_ids`` and ``attention_mask``, each (n, t), cut at `max_tokens`."""
+        encoded = self.tokenizer(
+            texts, padding=True, truncation=True, max_length=self.max_tokens, return_tensors="pt"
+        )
+        return {name: encoded[name] for name in ("input_ids", "attention_mask")}
+
+
+class DualEncoder(Downstream):
+    """ViT + BERT that embed images and texts into one space.
+
+    Args:
+        image_encoder: hub name or folder of a ViT with its image processor.
+        text_encoder: hub name or folder of a BERT with its tokenizer.
+        training: budget and recipe.
+        locked: the image tower stays as it is (LiT); False trains both.
+        cache_images: with a locked tower, embed each image once instead of once an epoch; same losses.
+        max_tokens: texts are cut there.
+        eval_batch_size: images or texts embedded at once.
+    """
+
+    name = "dual_encoder"
+
+    def __init__(
+        self,
+        image_encoder: str,
+        text_encoder: str,
+        training: TrainConfig,
+        locked: bool,
+        cache_images: bool,
+        max_tokens: int,
+        eval_batch_size: int,
+    ) -> None:
+        self.image_encoder = image_encoder
+        self.text_encoder = text_encoder
+        self.training = training
+        self.locked = locked
+        self.cache_images = cache_images
+        self.max_tokens = max_tokens
+        self.eval_batch_size = eval_batch_size
+
+    def build(self, device: torch.device) -> None:
+        """Load both towers; the heads start from the seed."""
+        self._assemble(self.image_encoder, self.text_encoder, device)
+
+    def _assemble(self, image_encoder: str, text_encoder: str, device: torch.device) -> None:
+        from transformers import AutoImageProcessor, AutoModel, AutoTokenizer
+
+        processor = load_pretrained(AutoImageProcessor, image_encoder)
+        tokenizer = load_pretrained(AutoTokenizer, text_encoder)
+        # Both towers give their class token's state: a pooler would be a layer that nobody trained.
+        with seeded(self.training.seed):
+            image_tower = load_model(AutoModel, image_encoder, add_pooling_layer=False)
+            text_tower = load_model(AutoModel, text_encoder, add_pooling_layer=False)
+            self.model = TwoTowers(image_tower, text_tower, self.locked).to(device)
+        self.collate = PairCollate(processor, tokenizer, self.max_tokens)
+        self.device = device
+
+    def fit(self, subset: Samples[Sample], folder: Path, tracker: Tracker, fingerprint: str) -> TrainReport:
+        """Train on `subset` for the budget."""
+        order = SampleOrder.over(len(subset), self.training.seed)
+        source: Samples[Any] = subset
+        if self.locked and self.cache_images and len(subset):
+            source = self._embed_once(subset, order, folder, fingerprint)
+        data = TrainingData(source, order, self.collate)
+        trainer = Trainer(self.name, self.training, self.device, tracker)
+        return trainer.fit(self.model, data, folder / "checkpoints", fingerprint)
+
+    def _embed_once(
+        self, subset: Samples[Sample], order: SampleOrder, folder: Path, fingerprint: str
+    ) -> Samples[EmbeddedSample]:
+        self.device = make_accelerator(self.device).device
+        self.model.to(self.device).eval()
+        drawn = np.unique(order.indices(0, self.training.samples_seen))
+        key = hashlib.sha256(fingerprint.encode()).hexdigest()[:16]
+        return embed_subset(
+            subset,
+            drawn,
+            folder / "embeddings" / key,
+            self._image_features,
+            partial(to_pixels, self.collate.processor),
+            self.eval_batch_size,
+            self.training.workers,
+        )
+
+    @torch.inference_mode()
+    def _image_features(self, pixels: torch.Tensor) -> torch.Tensor:
+        with half_precision(self.device):
+            return self.model.image_features(pixels.to(self.device))
+
+    @torch.inference_mode()
+    def embed_images(self, images: Iterable[Image.Image]) -> Vectors:
+        """Return the unit vectors of RGB `images`, float32 (n, d)."""
+        self.model.eval()
+        vectors = []
+        for chunk in chunks(images, self.eval_batch_size):
+            features = self._image_features(to_pixels(self.collate.processor, chunk))
+            with half_precision(self.device):
+                vectors.append(self.model.embed_images(features))
+        return self._stack(vectors)
+
+    @torch.inference_mode()
+    def embed_texts(self, texts: Iterable[str]) -> Vectors:
+        """Return the unit vectors of `texts`, float32 (n, d)."""
+        self.model.eval()
+        vectors = []
+        for chunk in chunks(texts, self.eval_batch_size):
+            tokens = {name: ids.to(self.device) for name, ids in self.collate.tokens(chunk).items()}
+            with half_precision(self.device):
+                vectors.append(self.model.embed_texts(**tokens))
+        return self._stack(vectors)
+
+    def _stack(self, vectors: list[torch.Tensor]) -> Vectors:
+        if not vectors:
+            return np.empty((0, self.model.text_head.out_features), np.float32)
+        stacked: Vectors = torch.cat(vectors).float().cpu().numpy()
+        return stacked
+
+    def save(self, path: Path) -> None:
+        """Write ``image/`` and ``text/`` in the hub's format, the heads in ``heads.safetensors``."""
+        self.model.image_tower.save_pretrained(path / "image")
+        self.collate.processor.save_pretrained(path / "image")
+        self.model.text_tower.save_pretrained(path / "text")
+        self.collate.tokenizer.save_pretrained(path / "text")
+        save_file(self._heads(), path / "heads.safetensors")
+        write_text(path / "config.json", json.dumps({"locked": self.locked}))
+
+    def load(self, path: Path, device: torch.device = CPU) -> None:
+        """Load what `save` wrote to `path`, or what `train` left in it."""
+        path = model_folder(path)
+        if not (path / "heads.safetensors").exists():
+            raise UserError(f"{path} is no dual encoder: no heads.safetensors there")
+        self.locked = json.loads((path / "config.json").read_text(encoding="utf-8"))["locked"]
+        self._assemble(str(path / "image"), str(path / "text"), device)
+        heads = self._heads()
+        for name, tensor in load_file(path / "heads.safetensors").items():
+            heads[name].copy_(tensor)
+
+    def _heads(self) -> dict[str, torch.Tensor]:
+        towers = ("image_tower.", "text_tower.")
+        return {name: p.data for name, p in self.model.named_parameters() if not name.startswith(towers)}
+
+    def working_folders(self, folder: Path) -> list[Path]:
+        """Return what a finished training no longer needs: embeddings are a gigabyte per 300,000 images."""
+        return [*super().working_folders(folder), folder / "embeddings"]

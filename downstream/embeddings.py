@@ -1,0 +1,143 @@
+"""A locked image tower sees the same pixels every epoch: each image of the subset is embedded once and kept."""
+
+import json
+import shutil
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.utils.data import Dataset
+
+from benchmark.batch import IMAGE_UNREADABLE, Sample, SampleError
+from benchmark.paths import write_text
+from benchmark.progress import progress
+from downstream.training_data import IndexArray, Samples, loader, read_samples
+
+Embed = Callable[[torch.Tensor], torch.Tensor]
+
+
+class EmbeddedSample(NamedTuple):
+    """A pair whose image is its embedding, shape (d,)."""
+
+    text: str
+    features: npt.NDArray[np.float32]
+
+
+class EmbeddedSubset:
+    """The embedded samples of a subset of `samples`, read from the folder that `embed_subset` wrote.
+
+    A sample keeps the index it has in the subset; one that could not be read raises `SampleError` again.
+    """
+
+    def __init__(self, folder: Path, samples: int) -> None:
+        self.samples = samples
+        parts = sorted(folder.glob("part-*.json"))
+        notes = [json.loads(part.read_text(encoding="utf-8")) for part in parts]
+        self.texts: list[str | None] = [text for note in notes for text in note["texts"]]
+        self.reasons: list[str | None] = [reason for note in notes for reason in note["reasons"]]
+        self.features = [np.load(part.with_suffix(".npy"), mmap_mode="r") for part in parts]
+        self.starts = np.cumsum([0] + [len(features) for features in self.features[:-1]]).tolist()
+        # Sorted: only the samples that the budget draws were embedded.
+        self.indices = np.array([index for note in notes for index in note["indices"]], dtype=np.int64)
+
+    def __len__(self) -> int:
+        return self.samples
+
+    def __getitem__(self, index: int, /) -> EmbeddedSample:
+        row = int(np.searchsorted(self.indices, index))
+        text, reason = self.texts[row], self.reasons[row]
+        if reason is not None or text is None:
+            raise SampleError(reason or IMAGE_UNREADABLE)
+        part = bisect_right(self.starts, row) - 1
+        return EmbeddedSample(text, np.array(self.features[part][row - self.starts[part]]))
+
+
+class _Chunk(NamedTuple):
+    pixels: torch.Tensor
+    texts: list[str]
+    reasons: list[str | None]
+
+
+@dataclass(frozen=True)
+class _Chunks(Dataset[_Chunk]):
+    """Item c is the c-th chunk of the indices, read and preprocessed."""
+
+    subset: Samples[Sample]
+    indices: IndexArray
+    size: int
+    preprocess: Callable[[list[Any]], torch.Tensor]
+
+    def __getitem__(self, chunk: int) -> _Chunk:
+        indices = self.indices[chunk * self.size : (chunk + 1) * self.size]
+        samples, reasons = read_samples(self.subset, indices)
+        pixels = self.preprocess([s.image for s in samples]) if samples else torch.empty(0)
+        return _Chunk(pixels, [sample.text for sample in samples], reasons)
+
+
+def _embed_part(chunks: _Chunks, embed: Embed, path: Path, workers: int) -> None:
+    """Write ``path.npy``, float32 (n, d), a row for each index of `chunks`, and ``path.json`` with the texts.
+
+    The row of a sample that cannot be read stays zero, its text None, its reason is noted.
+    """
+    total = len(chunks.indices)
+    texts: list[str | None] = []
+    reasons: list[str | None] = []
+    features: npt.NDArray[np.float32] = np.zeros((total, 0), np.float32)
+    with progress("embed images", total, "images") as advance:
+        for chunk in loader(chunks, range(-(-total // chunks.size)), workers, torch.device("cpu")):
+            readable = [reason is None for reason in chunk.reasons]
+            if any(readable):
+                vectors = embed(chunk.pixels).float().cpu().numpy()
+                if not features.shape[1]:
+                    shape = (total, vectors.shape[1])
+                    features = np.lib.format.open_memmap(path.with_suffix(".npy"), "w+", np.float32, shape)
+                features[len(reasons) + np.flatnonzero(readable)] = vectors
+            found = iter(chunk.texts)
+            texts += [next(found) if ok else None for ok in readable]
+            reasons += chunk.reasons
+            advance(len(chunk.reasons), "")
+    if isinstance(features, np.memmap):
+        features.flush()
+    else:
+        np.save(path.with_suffix(".npy"), features)
+    note = {"indices": chunks.indices.tolist(), "texts": texts, "reasons": reasons}
+    write_text(path.with_suffix(".json"), json.dumps(note))
+
+
+def embed_subset(
+    subset: Samples[Sample],
+    indices: IndexArray,
+    folder: Path,
+    embed: Embed,
+    preprocess: Callable[[list[Any]], torch.Tensor],
+    batch_size: int,
+    workers: int,
+) -> EmbeddedSubset:
+    """Embed the images at `indices` (sorted, unique) into `folder`, unless a killed training left them there.
+
+    `preprocess` makes pixels of images, `embed` makes features (n, d) of pixels. Every process of a launch embeds
+    its share; the folder must be on a disk that all of them see. The caller names it by what it depends on.
+    """
+    from accelerate import PartialState
+
+    state = PartialState()
+    if not folder.exists():
+        partial = folder.with_name(f"{folder.name}.partial")
+        if state.is_main_process:
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+        state.wait_for_everyone()
+        share = np.array_split(indices, state.num_processes)[state.process_index]
+        chunks = _Chunks(subset, share, batch_size, preprocess)
+        part = partial / f"part-{state.process_index:05d}"
+        _embed_part(chunks, embed, part, workers)
+        state.wait_for_everyone()
+        if state.is_main_process:
+            partial.replace(folder)
+        state.wait_for_everyone()
+    return EmbeddedSubset(folder, len(subset))

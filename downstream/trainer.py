@@ -1,0 +1,242 @@
+"""The one trainer of both downstream models: a budget in samples seen, and an exact resume."""
+
+import logging
+import math
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from benchmark.errors import UserError
+from benchmark.progress import progress
+from benchmark.tracker import Tracker
+from downstream.checkpointing import Progressed, TrainReport, load_checkpoint, save_checkpoint
+from downstream.training_data import StepBatches, TrainingBatch, TrainingData, loader
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """The budget and the recipe; no filter can change them.
+
+    Args:
+        samples_seen: the budget N, met exactly: the last batch is cut.
+        batch_size: samples of one step, over all processes.
+        lr: peak learning rate (AdamW), after a linear warm-up of `warmup_ratio` of the steps; then a cosine to 0.
+        weight_decay: of matrices only, not of biases, norms and temperatures.
+        max_grad_norm: gradients are clipped to this norm.
+        seed: of the order of the samples, of dropout, and of new weights.
+        checkpoint_every: samples between two checkpoints.
+        workers: processes that read and decode samples; 0 reads between the steps.
+        log_every: steps between two logged losses.
+    """
+
+    samples_seen: int
+    batch_size: int
+    lr: float
+    warmup_ratio: float = 0.03
+    weight_decay: float = 0.0
+    max_grad_norm: float = 1.0
+    seed: int = 0
+    checkpoint_every: int = 100_000
+    workers: int = 0
+    log_every: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("samples_seen", "batch_size", "lr", "max_grad_norm", "checkpoint_every", "log_every"):
+            if getattr(self, name) <= 0:
+                raise UserError(f"training.{name}={getattr(self, name)}: give a number above 0")
+        if not 0 <= self.warmup_ratio < 1:
+            raise UserError(f"training.warmup_ratio={self.warmup_ratio}: give a share, 0 <= share < 1")
+
+    @property
+    def steps(self) -> int:
+        """Steps that the budget makes."""
+        return math.ceil(self.samples_seen / self.batch_size)
+
+    def seen_after(self, steps: int) -> int:
+        """Return the samples seen after `steps` steps."""
+        return min(steps * self.batch_size, self.samples_seen)
+
+    def lr_at(self, step: int) -> float:
+        """Return the learning rate of `step` (from 0): it follows from the step, so no schedule is saved."""
+        warmup = round(self.warmup_ratio * self.steps)
+        if step < warmup:
+            return self.lr * (step + 1) / warmup
+        return self.lr * 0.5 * (1 + math.cos(math.pi * (step - warmup) / (self.steps - warmup)))
+
+
+def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.AdamW:
+    """Return AdamW over the trainable parameters, with weight decay on matrices only."""
+    trainable = [p for p in model.parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for p in trainable if p.ndim >= 2], "weight_decay": config.weight_decay},
+        {"params": [p for p in trainable if p.ndim < 2], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=config.lr, fused=True)
+
+
+def make_accelerator(device: torch.device) -> Any:
+    """Return the accelerator of this process: bf16 on GPUs, all processes of a launch, or just this one."""
+    from accelerate import Accelerator
+
+    if device.type == "cuda" and device.index is not None:
+        torch.cuda.set_device(device)
+    on_gpu = device.type == "cuda"
+    return Accelerator(cpu=not on_gpu, mixed_precision="bf16" if on_gpu else "no")
+
+
+@dataclass(frozen=True)
+class _Stepper:
+    """One optimizer step on a batch that may be spread over processes."""
+
+    accelerator: Any
+    model: nn.Module
+    optimizer: Any
+    config: TrainConfig
+
+    def step(self, index: int, batch: TrainingBatch) -> torch.Tensor | None:
+        """Take step `index`; return the mean loss of the whole batch, None (no step) if nothing was readable."""
+        ranks: int = self.accelerator.num_processes
+        if self._over_ranks(torch.tensor([batch.size], device=self.accelerator.device)).item() == 0:
+            return None
+        self._seed(index)
+        inputs = {k: v.to(self.accelerator.device, non_blocking=True) for k, v in batch.inputs.items()}
+        total, terms = self.model(inputs)
+        sums = self._over_ranks(torch.stack([total.detach().float(), terms.float()]))
+        # Data parallelism averages gradients over ranks; the mean over all terms needs their sum.
+        self.accelerator.backward(total * ranks / sums[1])
+        self.accelerator.clip_grad_norm_(self.model.parameters(), self.config.max_grad_norm)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.config.lr_at(index)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return sums[0] / sums[1]
+
+    def _over_ranks(self, tensor: torch.Tensor) -> torch.Tensor:
+        reduced: torch.Tensor = self.accelerator.reduce(tensor, "sum")
+        return reduced
+
+    def _seed(self, index: int) -> None:
+        """Seed dropout from (seed, step, rank): a resumed training needs no saved generator."""
+        sequence = np.random.SeedSequence([self.config.seed, index, self.accelerator.process_index])
+        seed = int(sequence.generate_state(1, np.uint64)[0])
+        torch.default_generator.manual_seed(seed)
+        if self.accelerator.device.type == "cuda":
+            torch.cuda.manual_seed(seed)
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """Trains a model whose ``forward(inputs)`` returns (sum of losses, number of its terms).
+
+    The gradient is that of the mean over the terms of the whole batch, however it is split over processes;
+    `inputs` is empty where this process got no readable sample while another did.
+    """
+
+    name: str
+    config: TrainConfig
+    device: torch.device
+    tracker: Tracker
+
+    def fit(self, model: nn.Module, data: TrainingData[Any], folder: Path, fingerprint: str) -> TrainReport:
+        """Train `model` in place for the budget, from the checkpoint in `folder` if there is one.
+
+        Raises `UserError` if the subset is empty, none of its samples can be read, or the loss diverges.
+        """
+        if len(data.source) == 0:
+            raise UserError(f"{self.name}: the subset is empty, there is nothing to train on")
+        accelerator = make_accelerator(self.device)
+        model.to(accelerator.device)
+        optimizer = make_optimizer(model, self.config)
+        progressed = load_checkpoint(folder, model, optimizer, fingerprint)
+        resumed_from = progressed.step or None
+        if resumed_from:
+            log.info("%s: resumed at step %d of %d", self.name, resumed_from, self.config.steps)
+        if not accelerator.is_main_process:
+            progressed.skipped.clear()  # the main process goes on counting for all
+
+        def save() -> None:
+            total = _total(progressed)
+            if accelerator.is_main_process:
+                save_checkpoint(folder, model, optimizer, total, fingerprint)
+            accelerator.wait_for_everyone()
+
+        wrapped, prepared = accelerator.prepare(model, optimizer)
+        stepper = _Stepper(accelerator, wrapped, prepared, self.config)
+        # Steps seed the generators that dropout draws from; the caller's are as before when it is over.
+        with torch.random.fork_rng([accelerator.device] if accelerator.device.type == "cuda" else []):
+            self._loop(stepper, data, progressed, save)
+        accelerator.unwrap_model(stepper.model, keep_fp32_wrapper=False).eval()
+        return self._report(data, _total(progressed), resumed_from)
+
+    def _loop(
+        self, stepper: _Stepper, data: TrainingData[Any], progressed: Progressed, save: Callable[[], None]
+    ) -> None:
+        config, accelerator = self.config, stepper.accelerator
+        ranks = (accelerator.process_index, accelerator.num_processes)
+        batches = StepBatches(data, config.samples_seen, config.batch_size, *ranks)
+        todo = range(progressed.step, config.steps)
+        started_at = config.seen_after(progressed.step)
+        shown = progress(f"train {self.name}", config.samples_seen - started_at, "samples")
+        stepper.model.train()
+        clock = time.monotonic()
+        sittings = progressed.seconds
+        with shown if accelerator.is_main_process else nullcontext(_silent) as advance:
+            for index, batch in zip(todo, loader(batches, todo, config.workers, self.device), strict=True):
+                loss = stepper.step(index, batch)
+                before, seen = config.seen_after(index), config.seen_after(index + 1)
+                last = index + 1 == config.steps
+                seconds = time.monotonic() - clock
+                progressed.step = index + 1
+                progressed.seconds = sittings + seconds
+                progressed.skipped.update(batch.skipped)
+                if loss is not None and (last or progressed.step % config.log_every == 0):
+                    progressed.loss = self._log(loss.item(), index, seen, accelerator.is_main_process)
+                advance(seen - before, f"loss {progressed.loss:.3f}, {(seen - started_at) / seconds:.0f}/s")
+                if not last and seen // config.checkpoint_every > before // config.checkpoint_every:
+                    save()
+
+    def _log(self, loss: float, index: int, seen: int, is_main: bool) -> float:
+        if not math.isfinite(loss):
+            raise UserError(f"{self.name}: the loss is {loss} after {seen} samples; lower training.lr")
+        if is_main:
+            values = {f"{self.name}/loss": loss, f"{self.name}/lr": self.config.lr_at(index)}
+            self.tracker.log(values, step=seen)
+        return loss
+
+    def _report(self, data: TrainingData[Any], total: Progressed, resumed_from: int | None) -> TrainReport:
+        budget = self.config.samples_seen
+        if total.skipped.total() == budget:
+            reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(total.skipped.items()))
+            raise UserError(f"{self.name}: no sample of the subset can be read ({reasons})")
+        return TrainReport(
+            samples_seen=budget,
+            steps=self.config.steps,
+            seconds=total.seconds,
+            samples_per_second=budget / total.seconds,
+            epochs=data.order.epochs_in(budget),
+            skipped=dict(sorted(total.skipped.items())),
+            final_loss=total.loss,
+            resumed_from=resumed_from,
+        )
+
+
+def _silent(amount: int, text: str) -> None:
+    """Show nothing: one process of a launch shows the progress of all."""
+
+
+def _total(progressed: Progressed) -> Progressed:
+    """Return `progressed` with the skipped samples of all processes."""
+    from accelerate.utils import gather_object
+
+    skipped: Counter[str] = sum(gather_object([progressed.skipped]), Counter())
+    return replace(progressed, skipped=skipped)
