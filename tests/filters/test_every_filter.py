@@ -1,0 +1,109 @@
+"""A walk over conf/filter: every filter there is keeps the contract."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import hydra
+import numpy as np
+import pytest
+import torch
+from hydra import compose, initialize_config_dir
+
+from benchmark.batch import Batch
+from benchmark.config import CONF, register_resolvers
+from benchmark.feature_cache import load_features, save_features
+from benchmark.pool import Pool
+from filters.base import Composite, Filter
+from tests.filters.checkpoints import open_clip_model, roberta_scorer
+from tests.pools import rows, write_metadata, write_pool
+
+NAMES = sorted(path.stem for path in (CONF / "filter").glob("*.yaml"))
+COLUMNS = {
+    "clip_l14_similarity_score": [0.1, 0.2, 0.3, 0.25],
+    "noise": ["concrete", "concrete", "parrot", "concrete"],
+    "concreteness": [0.9, 0.4, 0.0, 0.8],
+}
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("checkpoints")
+    return [
+        f"models.icc.checkpoint={roberta_scorer(folder / 'icc')}",
+        f"models.clip.model={open_clip_model(folder / 'clip')}",
+    ]
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Pool:
+    write_pool(tmp_path / "pool", [rows(4)])
+    write_metadata(tmp_path / "pool" / "metadata" / "00000000.parquet", rows(4), **COLUMNS)
+    return Pool("p", str(tmp_path / "pool"))
+
+
+def make(name: str, checkpoints: list[str]) -> Filter:
+    register_resolvers()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose("config", [f"filter={name}", *checkpoints])
+    made: Filter = hydra.utils.instantiate(cfg.filter, _convert_="all")
+    made.setup(torch.device("cpu"))
+    return made
+
+
+def features_of(part: Filter, batch: Batch, folder: Path) -> Batch:
+    if part.features is None:
+        return batch
+    part.features.setup(torch.device("cpu"))
+    path = folder / f"{part.features.key()}.npz"
+    save_features(path, batch.uids, part.features.extract(batch), Counter())
+    (loaded,) = load_features(path, 100, Counter())
+    return replace(batch, features=loaded.features)
+
+
+def take(batch: Batch, order: list[int]) -> Batch:
+    return Batch(
+        [batch.uids[i] for i in order],
+        [batch.texts[i] for i in order],
+        [batch.images[i] for i in order] if batch.images else [],
+        {name: values[order] for name, values in batch.columns.items()},
+        {name: values[order] for name, values in batch.features.items()},
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_filter_keeps_the_contract(name: str, checkpoints: list[str], pool: Pool, tmp_path: Path) -> None:
+    made = make(name, checkpoints)
+    parts = list(made.filters.values()) if isinstance(made, Composite) else [made]
+    while any(isinstance(p, Composite) for p in parts):
+        parts = [q for p in parts for q in (p.filters.values() if isinstance(p, Composite) else [p])]
+    for part in parts:
+        needs = (part.features or part).needs
+        (whole,) = pool.batches(pool.shards(needs)[0], needs, 100, Counter())
+        batch = features_of(part, whole, tmp_path)
+        scores = part.score(batch)
+        assert scores.shape == (4,)
+        assert scores.dtype == np.float32
+        assert not np.isnan(scores).all()
+        assert np.array_equal(part.score(batch), scores, equal_nan=True)
+        one_by_one = np.concatenate([part.score(take(batch, [i])) for i in range(4)])
+        assert one_by_one == pytest.approx(scores, abs=1e-5, nan_ok=True)
+        backwards = part.score(take(batch, [3, 2, 1, 0]))
+        assert backwards[::-1] == pytest.approx(scores, abs=1e-5, nan_ok=True)
+    if isinstance(made, Composite):
+        combined = made.combine(np.random.default_rng(0).random((len(made.filters), 50), np.float32))
+        assert (combined.shape, combined.dtype) == ((50,), np.float32)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_config_header_says_what_it_is(name: str) -> None:
+    first = (CONF / "filter" / f"{name}.yaml").read_text().splitlines()[0]
+    assert first.startswith("# "), "the header says source, cost and command"
+
+
+def test_the_oracle_never_chooses_an_unlisted_kind(checkpoints: list[str]) -> None:
+    oracle = make("oracle", checkpoints)
+    columns = {"noise": np.array(["concrete", "parrot"]), "concreteness": np.array([0.5, 0.9], np.float32)}
+    scores = oracle.score(Batch(["0" * 32, "1" * 32], ["", ""], columns=columns))
+    assert scores[0] == pytest.approx(1.5)
+    assert np.isnan(scores[1])
