@@ -1,0 +1,27 @@
+"""COCO's results format: ``[{"image_id": 42, "caption": "a cat"}, ...]``."""
+
+import json
+from pathlib import Path
+
+from benchmark.errors import UserError
+from downstream.metrics.metric import ImageId
+
+
+def read_coco_results(path: Path) -> dict[ImageId, str]:
+    """Return the caption of each image id; of several rows for one image the first counts.
+
+    Published result files do repeat images, and their published scores are those of the first rows.
+    Raises `UserError` if `path` is not such a file.
+    """
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read as COCO results: {error}") from None
+    captions: dict[ImageId, str] = {}
+    for number, row in enumerate(rows if isinstance(rows, list) else [rows]):
+        match row:
+            case {"image_id": int() | str() as image, "caption": str() as caption}:
+                captions.setdefault(image, caption)
+            case _:
+                raise UserError(f'{path}: row {number} is not {{"image_id": ..., "caption": "..."}}')
+    return captions

@@ -1,0 +1,127 @@
+"""METEOR 1.5 (Denkowski and Lavie 2014) through pycocoevalcap's jar, one process for all domains.
+
+pycocoevalcap's own wrapper waits for ever on a process that died or got a line too many. Here a clock
+kills the process, every answer is checked, and the process never outlives the call.
+"""
+
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Timer
+from types import TracebackType
+from typing import IO
+
+from downstream.metrics.java import Java
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError
+from downstream.metrics.tokenizer import last_line, one_line
+
+JAR_NAME = "meteor-1.5.jar"
+START_SECONDS, SECONDS_AN_IMAGE = 120.0, 0.1
+# So many requests are sent before their answers are read: few enough that the answers (150 bytes each) fit
+# into any pipe's buffer, so neither side can wait for the other.
+IN_FLIGHT = 24
+STATISTICS = 23  # numbers that METEOR keeps of a segment
+
+
+def meteor(corpus: Corpus, domains: Mapping[str, Sequence[ImageId]], java: Java) -> dict[str, float]:
+    """Return METEOR of a tokenised corpus over each domain's images, a fraction, English, all modules.
+
+    The corpus score comes from summed statistics and is no mean over images. Each image is aligned once,
+    however many domains it is in. Raises `UnavailableError` if the jar is missing, fails or hangs.
+    """
+    images = list(corpus.candidates)
+    requests = [_request(corpus.candidates[image], corpus.references[image]) for image in images]
+    seconds = START_SECONDS + SECONDS_AN_IMAGE * len(images)
+    with _Process(java, seconds) as process:
+        statistics = dict(zip(images, process.score(requests), strict=True))
+        return {name: process.evaluate([statistics[image] for image in ids]) for name, ids in domains.items()}
+
+
+def _request(candidate: str, references: Sequence[str]) -> str:
+    """Return the protocol's line; its separator and line ends cannot be part of a caption."""
+    fields = [one_line(text.replace("|||", " ")) for text in (*references, candidate)]
+    return " ||| ".join(["SCORE", *fields])
+
+
+class _Process:
+    """The jar's line protocol: SCORE gives a segment's statistics, EVAL the scores of statistics."""
+
+    def __init__(self, java: Java, seconds: float) -> None:
+        from pycocoevalcap.meteor import meteor as package
+
+        jar = Path(package.__file__).with_name(JAR_NAME)
+        if not jar.is_file():
+            raise UnavailableError(f"METEOR's jar is not at {jar}: reinstall pycocoevalcap")
+        self._seconds = seconds
+        self._command = java.command("-Xmx2G", "-jar", str(jar), "-", "-", "-stdio", "-l", "en", "-norm")
+
+    def __enter__(self) -> "_Process":
+        self._stderr = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr
+        )
+        self._timed_out = False
+        self._timer = Timer(self._seconds, self._stop_late_process)
+        self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdout, self._stderr):
+            if stream:
+                stream.close()
+
+    def score(self, requests: Sequence[str]) -> list[str]:
+        """Return one line of statistics per request."""
+        answers: list[str] = []
+        for start in range(0, len(requests), IN_FLIGHT):
+            part = requests[start : start + IN_FLIGHT]
+            self._send(part)
+            answers += [self._numbers(STATISTICS) for _ in part]
+        return answers
+
+    def evaluate(self, statistics: Sequence[str]) -> float:
+        """Return the score of all the segments together."""
+        self._send([" ||| ".join(["EVAL", *statistics])])
+        for _ in statistics:  # each segment's own score
+            self._numbers(1)
+        return float(self._numbers(1))
+
+    def _send(self, lines: Sequence[str]) -> None:
+        stream: IO[bytes] = _open(self._process.stdin)
+        try:
+            stream.write("".join(f"{line}\n" for line in lines).encode())
+            stream.flush()
+        except BrokenPipeError:
+            raise self._failure() from None
+
+    def _numbers(self, count: int) -> str:
+        line = _open(self._process.stdout).readline().decode("utf-8", "replace").strip()
+        try:
+            found = len([float(field) for field in line.split()])
+        except ValueError:
+            raise UnavailableError(f"METEOR answered {line[:100]!r}") from None
+        if found != count:
+            raise self._failure() if not line else UnavailableError(f"METEOR answered {line[:100]!r}")
+        return line
+
+    def _failure(self) -> UnavailableError:
+        if self._timed_out:
+            return UnavailableError(f"METEOR did not end in {self._seconds:.0f} s")
+        self._process.wait(timeout=10)
+        self._stderr.seek(0)
+        return UnavailableError(f"METEOR failed: {last_line(self._stderr.read())}")
+
+    def _stop_late_process(self) -> None:
+        self._timed_out = True
+        self._process.kill()
+
+
+def _open(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None, "the process was started with pipes"
+    return stream

@@ -1,0 +1,232 @@
+"""Polos (Wada et al., CVPR 2024): a regressor of human judgement on SimCSE-RoBERTa and CLIP features.
+
+An estimator of our own that reads the authors' weights: the folder of their ``reprod.zip``, with a Lightning
+checkpoint (the RoBERTa, the CLIP and the regressor) and its ``hparams.yaml``. Their package needs Python 3.10.0
+and transformers 4.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+from PIL import Image
+from torch import Tensor, nn
+
+from benchmark.checkpoints import locate_checkpoint
+from benchmark.errors import UserError
+from downstream.metrics.clipscore import PREFIX
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError
+
+URL = "https://polos-polaris.s3.ap-northeast-1.amazonaws.com/reprod.zip"
+IMAGES_AT_ONCE = CAPTIONS_AT_ONCE = 32
+# What the authors' training config says of the released model; another value needs another estimator.
+PUBLISHED = {
+    "encoder_model": "BERT",
+    "layer": "mix",
+    "pool": "cls",
+    "activations": "Tanh",
+    "final_activation": False,
+}
+
+
+@dataclass(frozen=True)
+class PolosConfig:
+    """The folder of the authors' weights (None: not here), and the RoBERTa whose tokenizer they use."""
+
+    checkpoint: str | None = None
+    encoder: str = "princeton-nlp/sup-simcse-roberta-base"
+
+    def locate(self) -> tuple[Path, Path]:
+        """Return both folders. Raises `UnavailableError` if one cannot be had."""
+        if self.checkpoint is None:
+            raise UnavailableError(
+                f"Polos needs its authors' weights: unzip {URL} and set models.polos.checkpoint to its folder"
+            )
+        try:
+            return locate_checkpoint(self.checkpoint), locate_checkpoint(self.encoder)
+        except UserError as error:
+            raise UnavailableError(str(error)) from None
+
+
+def polos(
+    corpus: Corpus, images: Mapping[ImageId, Image.Image], config: PolosConfig, device: torch.device
+) -> dict[ImageId, float]:
+    """Return each image's Polos, 0 to 1, the best over its references; the metric is their mean.
+
+    `images` may decode on access; few are held at a time. Raises `UnavailableError` without the weights.
+    """
+    estimator = PolosEstimator.load(*config.locate()).to(device)
+    ids = list(corpus.candidates)
+    scores: dict[ImageId, float] = {}
+    for start in range(0, len(ids), IMAGES_AT_ONCE):
+        part = corpus.subset(ids[start : start + IMAGES_AT_ONCE])
+        batch = estimator.score(
+            [images[image] for image in part.candidates],
+            list(part.candidates.values()),
+            list(part.references.values()),
+        )
+        scores |= zip(part.candidates, batch.tolist(), strict=True)
+    return scores
+
+
+class PolosEstimator(nn.Module):
+    """4 x hidden text features and 6 x CLIP features, a feed-forward network with tanh, a sigmoid."""
+
+    mix: Tensor  # weight of each hidden layer, embeddings first
+
+    def __init__(
+        self, encoder: Any, tokenizer: Any, mix: Tensor, clip: Any, regressor: nn.Sequential
+    ) -> None:
+        import open_clip
+
+        super().__init__()
+        self.encoder, self.clip, self.regressor = encoder, clip, regressor
+        self.tokenizer = tokenizer
+        self.clip_tokenizer = open_clip.SimpleTokenizer(context_length=clip.context_length)
+        self.preprocess = open_clip.image_transform(clip.visual.image_size, is_train=False)
+        self.register_buffer("mix", mix)
+
+    @classmethod
+    def load(cls, folder: Path, encoder_folder: Path) -> "PolosEstimator":
+        """Load the authors' folder. Raises `UserError` if it holds anything else."""
+        from open_clip.model import build_model_from_openai_state_dict
+        from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+        state = _read_state(folder)
+        auto: Any = AutoModel  # untyped
+        encoder = auto.from_config(AutoConfig.from_pretrained(encoder_folder))
+        weights = _part(state, "encoder.model.")
+        weights.pop("embeddings.position_ids", None)  # older transformers saved this constant
+        try:
+            encoder.load_state_dict(weights)
+            clip = build_model_from_openai_state_dict(_part(state, "clip."), cast_dtype=torch.float32).float()
+        except (RuntimeError, KeyError) as error:
+            raise UserError(
+                f"{folder} does not fit {encoder_folder} and CLIP: {_first_line(error)}"
+            ) from None
+        layers = range(encoder.config.num_hidden_layers + 1)
+        mix = torch.cat([state[f"scalar_mix.scalar_parameters.{layer}"] for layer in layers]).softmax(0)
+        tokenizer = AutoTokenizer.from_pretrained(encoder_folder)
+        width = 4 * encoder.config.hidden_size + 6 * clip.text_projection.shape[1]
+        regressor = _regressor(_part(state, "ff.0.ff."), width)
+        return cls(encoder, tokenizer, mix * state["scalar_mix.gamma"], clip, regressor).eval()
+
+    @torch.inference_mode()
+    def score(
+        self, images: Sequence[Image.Image], candidates: Sequence[str], references: Sequence[Sequence[str]]
+    ) -> Tensor:
+        """Return the score of each candidate, (n,): its best over the references."""
+        device = self.mix.device
+        owner = torch.tensor([i for i, group in enumerate(references) for _ in group], device=device)
+        flat = [reference for group in references for reference in group]
+        pixels = torch.stack([self.preprocess(image) for image in images]).to(device)
+        text, clip_text, image = (
+            self._embed(candidates),
+            self._clip(candidates),
+            self.clip.encode_image(pixels),
+        )
+        features = combine(
+            (text[owner], self._embed(flat)), (image[owner], clip_text[owner], self._clip(flat))
+        )
+        scores = self.regressor(features).squeeze(1)
+        best = torch.zeros(len(candidates), device=device)
+        return best.scatter_reduce(0, owner, scores, "amax", include_self=False)
+
+    def _clip(self, captions: Sequence[str]) -> Tensor:
+        tokens = self.clip_tokenizer([PREFIX + caption for caption in captions]).to(self.mix.device)
+        features: Tensor = self.clip.encode_text(tokens)
+        return features
+
+    def _embed(self, captions: Sequence[str]) -> Tensor:
+        """Return the first token's features, (n, hidden), mixed over the layers."""
+        parts = [captions[i : i + CAPTIONS_AT_ONCE] for i in range(0, len(captions), CAPTIONS_AT_ONCE)]
+        return torch.cat([self._embed_part(part) for part in parts])
+
+    def _embed_part(self, captions: Sequence[str]) -> Tensor:
+        """Normalise each layer over all tokens and dimensions of a caption, and sum up its first token.
+
+        The authors' code takes these moments over a whole batch, so that a score depends on its neighbours;
+        this is theirs at batch size 1.
+        """
+        longest = self.encoder.config.max_position_embeddings - self.encoder.config.pad_token_id - 1
+        tokens = self.tokenizer(
+            list(captions), padding=True, truncation=True, max_length=longest, return_tensors="pt"
+        ).to(self.mix.device)
+        output = self.encoder(tokens["input_ids"], tokens["attention_mask"], output_hidden_states=True)
+        real = tokens["attention_mask"][:, :, None]
+        total = torch.zeros_like(output.hidden_states[0][:, 0])
+        for weight, layer in zip(self.mix, output.hidden_states, strict=True):
+            count = real.sum((1, 2)) * layer.shape[2]
+            mean = (layer * real).sum((1, 2)) / count
+            variance = ((layer - mean[:, None, None]) ** 2 * real).sum((1, 2)) / count
+            total += weight * (layer[:, 0] - mean[:, None]) / (variance[:, None] + 1e-12).sqrt()
+        return total
+
+
+def combine(sentence: tuple[Tensor, Tensor], clip: tuple[Tensor, Tensor, Tensor]) -> Tensor:
+    """Return the regressor's input, (n, 4 hidden + 6 clip): Polos' parallel feature extraction.
+
+    Args:
+        sentence: RoBERTa features of candidates and references, each (n, hidden).
+        clip: CLIP features of images, candidates and references, each (n, clip), not normalised.
+    """
+    candidate, reference = sentence
+    image, text, other = clip
+    parts = [reference, candidate, (candidate - reference).abs(), candidate * reference]
+    parts += [image, text, (image - text).abs(), image * text, (other - text).abs(), other * text]
+    return torch.cat(parts, dim=1)
+
+
+class _Inert:
+    """Stands for any class that a checkpoint names and we do not need (a Lightning callback)."""
+
+    def __init__(self, *_: object) -> None: ...
+
+
+def _read_state(folder: Path) -> dict[str, Tensor]:
+    """Return the weights in `folder`, after a look at the hyper-parameters beside them."""
+    files, settings = sorted(folder.glob("*.ckpt")), folder / "hparams.yaml"
+    if len(files) != 1 or not settings.is_file():
+        raise UserError(
+            f"{folder} is not Polos' folder: it must hold one .ckpt and hparams.yaml, as {URL} does"
+        )
+    given = yaml.safe_load(settings.read_text())
+    other = {key: given.get(key) for key, value in PUBLISHED.items() if given.get(key) != value}
+    if other:
+        raise UserError(f"{settings} is not of the published Polos: {other} instead of {PUBLISHED}")
+    try:
+        # Old Lightning pickles its callbacks' classes. They are unpickled as inert objects, never as code.
+        names = torch.serialization.get_unsafe_globals_in_checkpoint(files[0])
+        with torch.serialization.safe_globals([(_Inert, name) for name in names]):
+            state: dict[str, Tensor] = torch.load(files[0], map_location="cpu", weights_only=True)[
+                "state_dict"
+            ]
+    except Exception as error:  # torch raises whatever the bytes lead it to
+        raise UserError(f"{files[0]} cannot be read as weights: {_first_line(error)}") from None
+    return state
+
+
+def _part(state: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
+
+
+def _regressor(state: Mapping[str, Tensor], width: int) -> nn.Sequential:
+    """Return ``linear_1, tanh, ... linear_n, sigmoid`` with the sizes of the weights."""
+    network = nn.Sequential()
+    for number in range(1, len(state) // 2 + 1):
+        weight, bias = state[f"linear_{number}.weight"], state[f"linear_{number}.bias"]
+        if weight.shape[1] != width:
+            raise UserError(f"Polos' layer {number} takes {weight.shape[1]} features, but gets {width}")
+        layer = nn.Linear(width, weight.shape[0])
+        layer.load_state_dict({"weight": weight, "bias": bias})
+        network.extend([layer, nn.Tanh()])
+        width = weight.shape[0]
+    network[-1] = nn.Sigmoid()
+    return network
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -1,0 +1,80 @@
+"""SPICE (Anderson et al. 2016) through pycocoevalcap's jar, when Stanford CoreNLP 3.6.0 is on this machine.
+
+Nothing is downloaded here: CoreNLP and its models are 400 MB under the GPL, which a user fetches once.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmark.paths import cache_dir
+from downstream.metrics.java import Java
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError
+from downstream.metrics.tokenizer import last_line
+
+CORENLP = "stanford-corenlp-full-2015-12-09"
+JARS = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")
+START_SECONDS, SECONDS_AN_IMAGE = 600.0, 2.0
+# Its serialiser reads private fields of the JDK, which Java 17 forbids; Java 8 does not know the option.
+OPENED = ("lang", "math", "util", "util.concurrent", "net", "text", "io")
+
+
+def corenlp_folder() -> Path:
+    """Return the folder with both CoreNLP jars: this project's cache, or pycocoevalcap's own ``spice/lib``.
+
+    Raises `UnavailableError` with the command that fetches them.
+    """
+    ours = cache_dir() / "corenlp"
+    for folder in (ours, _package() / "lib"):
+        if all((folder / jar).is_file() for jar in JARS):
+            return folder
+    wanted = " ".join(f"{CORENLP}/{jar}" for jar in JARS)
+    raise UnavailableError(
+        f"SPICE needs Stanford CoreNLP: curl -LO https://nlp.stanford.edu/software/{CORENLP}.zip"
+        f" && unzip -j {CORENLP}.zip {wanted} -d {ours}"
+    )
+
+
+def spice(corpus: Corpus, java: Java) -> dict[ImageId, float]:
+    """Return each image's SPICE F score of a tokenised corpus, a fraction; the metric is their mean.
+
+    Raises `UnavailableError` if CoreNLP is not there or the jar fails.
+    """
+    classpath = os.pathsep.join(
+        [str(_package() / "spice-1.0.jar"), str(_package() / "lib" / "*"), str(corenlp_folder() / "*")]
+    )
+    images = list(corpus.candidates)
+    entries = [
+        {"image_id": index, "test": corpus.candidates[image], "refs": list(corpus.references[image])}
+        for index, image in enumerate(images)
+    ]
+    opened = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in OPENED] if java.version > 8 else []
+    with tempfile.TemporaryDirectory(prefix="spice-") as folder:
+        source, target = Path(folder, "captions.json"), Path(folder, "scores.json")
+        source.write_text(json.dumps(entries))
+        command = java.command(*opened, "-Xmx8G", "-cp", classpath, "edu.anu.spice.SpiceScorer")
+        _run([*command, str(source), "-out", str(target), "-silent"], folder, len(images))
+        rows: list[dict[str, Any]] = json.loads(target.read_text())
+    scores = {images[row["image_id"]]: float(row["scores"]["All"]["f"]) for row in rows}
+    return {image: scores[image] for image in images}
+
+
+def _run(command: list[str], folder: str, images: int) -> None:
+    seconds = START_SECONDS + SECONDS_AN_IMAGE * images
+    try:
+        subprocess.run(command, cwd=folder, capture_output=True, timeout=seconds, check=True)
+    except subprocess.TimeoutExpired:
+        raise UnavailableError(f"SPICE did not end in {seconds:.0f} s") from None
+    except subprocess.CalledProcessError as error:
+        raise UnavailableError(f"SPICE failed: {last_line(error.stderr)}") from None
+
+
+def _package() -> Path:
+    # Importing pycocoevalcap.spice would do no harm, but it is the class in it that downloads: only the
+    # folder is needed.
+    from pycocoevalcap.bleu import bleu
+
+    return Path(bleu.__file__).parents[1] / "spice"

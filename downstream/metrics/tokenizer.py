@@ -1,0 +1,85 @@
+"""PTB tokenisation as COCO's caption evaluation does it, with pycocoevalcap's jar.
+
+pycocoevalcap's own wrapper writes its input into site-packages and trusts line numbers; here the text goes
+through a pipe, every caption is made one line first, and the lines that come back are counted.
+"""
+
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from downstream.metrics.java import Java
+from downstream.metrics.metric import Corpus, UnavailableError
+
+JAR_NAME = "stanford-corenlp-3.4.1.jar"
+START_SECONDS, SECONDS_A_CAPTION = 60.0, 0.02
+# Control characters (the jar ends a line at U+0085 too), line and paragraph separators, lone surrogates.
+_NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def one_line(caption: str) -> str:
+    """Return `caption` as one line of valid text: what is no text, and any run of spaces, is one space."""
+    return " ".join(_NO_TEXT.sub(" ", caption).split())
+
+
+def tokenize(captions: Sequence[str], java: Java) -> list[str]:
+    """Return each caption as lower-case tokens, joined by spaces, without punctuation.
+
+    Raises `UnavailableError` if the jar is missing, fails, or does not answer line by line.
+    """
+    lines = [one_line(caption) for caption in captions]
+    distinct = list(dict.fromkeys(lines))
+    if not distinct:
+        return []
+    tokens = dict(zip(distinct, _run_jar(distinct, java), strict=True))
+    return [tokens[line] for line in lines]
+
+
+def tokenize_corpus(corpus: Corpus, java: Java) -> Corpus:
+    """Tokenise all candidates and the references of their images in one run of the jar."""
+    images = list(corpus.candidates)
+    references = [reference for image in images for reference in corpus.references[image]]
+    tokens = iter(tokenize([*corpus.candidates.values(), *references], java))
+    candidates = {image: next(tokens) for image in images}
+    return Corpus(candidates, {image: [next(tokens) for _ in corpus.references[image]] for image in images})
+
+
+def clean_corpus(corpus: Corpus) -> Corpus:
+    """Return the corpus with every caption as one line of valid text, references of its images only."""
+    return Corpus(
+        {image: one_line(caption) for image, caption in corpus.candidates.items()},
+        {image: [one_line(text) for text in corpus.references[image]] for image in corpus.candidates},
+    )
+
+
+def _run_jar(lines: Sequence[str], java: Java) -> list[str]:
+    from pycocoevalcap.tokenizer import ptbtokenizer
+
+    jar = Path(ptbtokenizer.__file__).with_name(JAR_NAME)
+    if not jar.is_file():
+        raise UnavailableError(f"the PTB tokenizer's jar is not at {jar}: reinstall pycocoevalcap")
+    command = java.command("-cp", str(jar), "edu.stanford.nlp.process.PTBTokenizer")
+    try:
+        run = subprocess.run(
+            [*command, "-preserveLines", "-lowerCase"],
+            input="\n".join(lines).encode(),
+            capture_output=True,
+            timeout=START_SECONDS + SECONDS_A_CAPTION * len(lines),
+            check=True,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UnavailableError(f"the PTB tokenizer did not end in {error.timeout:.0f} s") from None
+    except subprocess.CalledProcessError as error:
+        raise UnavailableError(f"the PTB tokenizer failed: {last_line(error.stderr)}") from None
+    answer = run.stdout.decode("utf-8", "replace").split("\n")
+    if len(answer) != len(lines):
+        raise UnavailableError(f"the PTB tokenizer gave {len(answer)} lines for {len(lines)} captions")
+    punctuation = frozenset(ptbtokenizer.PUNCTUATIONS)
+    return [" ".join(w for w in line.rstrip().split(" ") if w not in punctuation) for line in answer]
+
+
+def last_line(stderr: bytes) -> str:
+    """Return the last line that a program wrote to stderr, for a one-line reason."""
+    lines = stderr.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1][:200] if lines else "it said nothing"

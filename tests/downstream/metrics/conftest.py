@@ -1,0 +1,46 @@
+from pathlib import Path
+
+import pytest
+
+WORDS = ["a", "the", "cat", "dog", "sits", "runs", "on", "under", "red", "big", "mat", "photo"]
+WORDS += ["of", "two", "and", "is", "in", "park", "table", "man"]
+
+
+@pytest.fixture(scope="session")
+def tiny_roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A RoBERTa of 3 layers with random weights and a word tokenizer, in the hub's format."""
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaModel
+
+    vocabulary = {token: i for i, token in enumerate(["<s>", "<pad>", "</s>", "<unk>", *WORDS])}
+    words = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    words.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=words,
+        bos_token="<s>",
+        cls_token="<s>",
+        eos_token="</s>",
+        sep_token="</s>",
+        pad_token="<pad>",
+        unk_token="<unk>",
+    )
+    config = RobertaConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=16,
+        num_hidden_layers=3,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=42,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = RobertaModel(config).eval()
+    # A path that bert-score's own loader would take for a T5.
+    folder = tmp_path_factory.mktemp("not-a-t5") / "roberta"
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

@@ -1,0 +1,45 @@
+import os
+import time
+
+import pytest
+from test_java import fake_java
+
+from downstream.metrics import meteor as module
+from downstream.metrics.java import Java, find_java
+from downstream.metrics.meteor import meteor
+from downstream.metrics.metric import Corpus, UnavailableError
+
+CORPUS = Corpus({i: f"a cat {i}" for i in range(60)}, {i: ["a cat", "a dog"] for i in range(60)})
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("exec sleep 60", r"did not end in 0 s"),
+        ("echo 'Could not reserve heap' >&2; exit 1", "METEOR failed: Could not reserve heap"),
+        ("echo Error: bad line; exec sleep 60", "METEOR answered 'Error: bad line'"),
+        ("echo 1.0 2.0; exec sleep 60", "METEOR answered '1.0 2.0'"),
+    ],
+)
+def test_a_process_that_misbehaves_is_a_reason_and_does_not_survive(tmp_path, monkeypatch, script, reason):
+    monkeypatch.setattr(module, "START_SECONDS", 0.4)
+    monkeypatch.setattr(module, "SECONDS_AN_IMAGE", 0.0)
+    process = tmp_path / "pid"
+    java = Java(fake_java(tmp_path, f"echo $$ > {process}; {script}"), 17)
+    started = time.monotonic()
+    with pytest.raises(UnavailableError, match=reason):
+        meteor(CORPUS, {"all": list(CORPUS.candidates)}, java)
+    assert time.monotonic() - started < 15
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(process.read_text()), 0)
+
+
+def test_a_missing_jar_is_a_reason(monkeypatch):
+    monkeypatch.setattr(module, "JAR_NAME", "gone.jar")
+    with pytest.raises(UnavailableError, match=r"gone\.jar: reinstall pycocoevalcap"):
+        meteor(CORPUS, {}, find_java())
+
+
+def test_nothing_in_a_caption_can_end_the_request_or_add_a_field():
+    request = module._request("a ||| b\nEVAL", ["c\r|||", ""])
+    assert request == "SCORE ||| c |||  ||| a b EVAL"

@@ -1,0 +1,233 @@
+"""Polos on a small random checkpoint in the published format, against a plain one-caption-at-a-time reading of it."""
+
+import os
+import sys
+import types
+from collections import OrderedDict
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from benchmark.errors import UserError
+from downstream.metrics import polos as module
+from downstream.metrics.metric import Corpus, UnavailableError
+from downstream.metrics.polos import PolosConfig, PolosEstimator, combine, polos
+
+CPU = torch.device("cpu")
+CLIP_WIDTH, HIDDEN, LAYERS = 8, 16, 3
+HPARAMS = (
+    "encoder_model: BERT\nlayer: mix\npool: cls\nactivations: Tanh\nfinal_activation: false\n"
+    "hidden_sizes: '12,6'\nmodel: PolosEstimator\n"
+)
+CORPUS = Corpus(
+    {1: "a cat sits on the mat", 2: "", 3: "two dog and a big red man in the park", 4: "dog " * 600},
+    {
+        1: ["the cat", "a dog runs under the table"],
+        2: ["a cat"],
+        3: ["a man", "two dog", "photo"],
+        4: ["dog"],
+    },
+)
+
+
+def random_clip() -> "OrderedDict[str, torch.Tensor]":
+    """A CLIP in the state dict of OpenAI's code, which the checkpoint carries."""
+    from open_clip.model import CLIP, CLIPTextCfg, CLIPVisionCfg, convert_weights_to_fp16
+
+    vision = CLIPVisionCfg(layers=1, width=64, patch_size=16, image_size=32)
+    text = CLIPTextCfg(context_length=77, vocab_size=49408, width=64, heads=1, layers=1)
+    clip = CLIP(CLIP_WIDTH, vision, text, quick_gelu=True)
+    convert_weights_to_fp16(clip)
+    state = clip.state_dict()
+    assert {
+        "visual.conv1.weight",
+        "visual.class_embedding",
+        "token_embedding.weight",
+        "text_projection",
+    } <= set(state)
+    assert state["transformer.resblocks.0.attn.in_proj_weight"].dtype == torch.float16
+    return state
+
+
+@pytest.fixture(scope="module")
+def state(tiny_roberta: Path) -> "OrderedDict[str, torch.Tensor]":
+    from transformers import RobertaModel
+
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        roberta = RobertaModel.from_pretrained(tiny_roberta).state_dict()
+        assert {"embeddings.word_embeddings.weight", "encoder.layer.0.attention.self.query.weight"} <= set(
+            roberta
+        )
+        entries = {f"encoder.model.{key}": torch.randn_like(value) / 4 for key, value in roberta.items()}
+        entries["encoder.model.embeddings.position_ids"] = torch.arange(42)[None]
+        entries |= {f"scalar_mix.scalar_parameters.{i}": torch.randn(1) for i in range(LAYERS + 1)}
+        entries["scalar_mix.gamma"] = torch.tensor([1.3])
+        entries["scalar_mix.dropout_mask"] = torch.zeros(LAYERS + 1)
+        sizes = [4 * HIDDEN + 6 * CLIP_WIDTH, 12, 6, 1]
+        for number, (inputs, outputs) in enumerate(pairwise(sizes), start=1):
+            entries[f"ff.0.ff.linear_{number}.weight"] = torch.randn(outputs, inputs) / inputs**0.5
+            entries[f"ff.0.ff.linear_{number}.bias"] = torch.randn(outputs) / 4
+        entries |= {f"clip.{key}": value for key, value in random_clip().items()}
+    return OrderedDict(entries)
+
+
+@pytest.fixture
+def checkpoint(
+    state: "OrderedDict[str, torch.Tensor]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """The folder of reprod.zip: a Lightning checkpoint that names a class of Lightning's, and hparams.yaml."""
+    fake = types.ModuleType("pytorch_lightning_callbacks")
+    fake.ModelCheckpoint = type("ModelCheckpoint", (), {"__module__": fake.__name__})
+    monkeypatch.setitem(sys.modules, fake.__name__, fake)
+    folder = tmp_path / "reprod"
+    folder.mkdir()
+    content = {"epoch": 3, "callbacks": {fake.ModelCheckpoint: {"best": 0.5}}, "state_dict": state}
+    torch.save(content, folder / "reprod.ckpt")
+    monkeypatch.delitem(sys.modules, fake.__name__)
+    (folder / "hparams.yaml").write_text(HPARAMS)
+    return folder
+
+
+@pytest.fixture
+def images() -> dict[int, Image.Image]:
+    rng = np.random.default_rng(0)
+    return {i: Image.fromarray(rng.integers(0, 256, (40, 50 + i, 3), np.uint8)) for i in CORPUS.candidates}
+
+
+@torch.no_grad()
+def plain_polos(state, tokenizer_folder, image, candidate, references) -> float:
+    """One caption and one reference at a time, as the authors' forward does with a batch of one."""
+    import open_clip
+    from open_clip.model import CLIP, CLIPTextCfg, CLIPVisionCfg
+    from torchvision import transforms
+    from transformers import AutoTokenizer, RobertaConfig, RobertaModel
+
+    def part(prefix):
+        return {key[len(prefix) :]: value.float() for key, value in state.items() if key.startswith(prefix)}
+
+    config = RobertaConfig.from_pretrained(tokenizer_folder)
+    roberta = RobertaModel(config).eval()
+    roberta.load_state_dict(part("encoder.model."), strict=False)
+    clip = CLIP(
+        CLIP_WIDTH,
+        CLIPVisionCfg(layers=1, width=64, patch_size=16, image_size=32),
+        CLIPTextCfg(context_length=77, vocab_size=49408, width=64, heads=1, layers=1),
+        quick_gelu=True,
+    ).eval()
+    clip.load_state_dict(part("clip."))
+    tokenizer = AutoTokenizer.from_pretrained(tokenizer_folder)
+
+    def sentence(text):
+        ids = tokenizer(text)["input_ids"]
+        ids = ids if len(ids) <= 40 else [*ids[:39], ids[-1]]
+        hidden = roberta(torch.tensor([ids]), output_hidden_states=True).hidden_states
+        weights = torch.softmax(torch.cat([state[f"scalar_mix.scalar_parameters.{i}"] for i in range(4)]), 0)
+        mixed = 0
+        for weight, layer in zip(weights, hidden, strict=True):
+            mixed = mixed + weight * (layer - layer.mean()) / (layer.var(unbiased=False) + 1e-12).sqrt()
+        return (state["scalar_mix.gamma"] * mixed)[0, 0]
+
+    def clip_text(text):
+        return clip.encode_text(open_clip.tokenize(["A photo depicts " + text]))[0]
+
+    preprocess = transforms.Compose(
+        [
+            transforms.Resize(32, transforms.InterpolationMode.BICUBIC),
+            transforms.CenterCrop(32),
+            transforms.ToTensor(),
+            transforms.Normalize((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)),
+        ]
+    )
+    i, c = clip.encode_image(preprocess(image)[None])[0], clip_text(candidate)
+    scores = []
+    for reference in references:
+        s, r, t = sentence(candidate), sentence(reference), clip_text(reference)
+        parts = [r, s, (s - r).abs(), s * r, i, c, (i - c).abs(), i * c, (t - c).abs(), t * c]
+        x = torch.cat(parts)
+        for number in (1, 2, 3):
+            weight, bias = (state[f"ff.0.ff.linear_{number}.{name}"] for name in ("weight", "bias"))
+            x = weight @ x + bias
+            x = torch.tanh(x) if number < 3 else torch.sigmoid(x)
+        scores.append(float(x))
+    return max(scores)
+
+
+def test_batches_score_as_one_caption_at_a_time(checkpoint, tiny_roberta, state, images, monkeypatch):
+    config = PolosConfig(str(checkpoint), str(tiny_roberta))
+    scores = polos(CORPUS, images, config, CPU)
+    expected = {
+        image: plain_polos(
+            state, tiny_roberta, images[image], CORPUS.candidates[image], CORPUS.references[image]
+        )
+        for image in CORPUS.candidates
+    }
+    assert scores == pytest.approx(expected, abs=1e-4)
+    assert len({round(score, 3) for score in scores.values()}) == 4
+    monkeypatch.setattr(module, "IMAGES_AT_ONCE", 1)
+    monkeypatch.setattr(module, "CAPTIONS_AT_ONCE", 2)
+    assert polos(CORPUS, images, config, CPU) == pytest.approx(scores, abs=1e-5)
+
+
+def test_features_in_the_published_order():
+    one = torch.ones(1, 1)
+    row = combine((2 * one, 5 * one), (3 * one, 7 * one, 11 * one))[0].tolist()
+    #  reference, candidate, |c-r|, c*r, image, candidate, |i-c|, i*c, |r-c|, r*c
+    assert row == [5, 2, 3, 10, 3, 7, 4, 21, 4, 77]
+
+
+def test_without_weights_the_reason_says_where_they_are():
+    with pytest.raises(
+        UnavailableError, match=r"unzip https://.*reprod\.zip and set models\.polos\.checkpoint"
+    ):
+        polos(CORPUS, {}, PolosConfig(), CPU)
+
+
+def test_weights_that_are_not_there_are_a_reason(tmp_path, tiny_roberta):
+    with pytest.raises(UnavailableError, match="gone is not there"):
+        polos(CORPUS, {}, PolosConfig(str(tmp_path / "gone"), str(tiny_roberta)), CPU)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda folder: (folder / "hparams.yaml").unlink(), "one .ckpt and hparams.yaml"),
+        (lambda folder: (folder / "two.ckpt").touch(), "one .ckpt and hparams.yaml"),
+        (lambda folder: (folder / "hparams.yaml").write_text(HPARAMS.replace("cls", "avg")), "'pool': 'avg'"),
+        (lambda folder: (folder / "reprod.ckpt").write_bytes(b"not a zip"), "cannot be read as weights"),
+        (lambda folder: torch.save({"state_dict": {}}, folder / "reprod.ckpt"), "does not fit"),
+    ],
+)
+def test_another_folder_is_one_line(checkpoint, tiny_roberta, spoil, message):
+    spoil(checkpoint)
+    with pytest.raises(UserError, match=message) as error:
+        PolosEstimator.load(checkpoint, tiny_roberta)
+    assert "\n" not in str(error.value)
+
+
+def test_a_regressor_of_another_width_is_one_line(checkpoint, tiny_roberta, state):
+    wrong = state | {"ff.0.ff.linear_1.weight": torch.zeros(12, 7)}
+    torch.save({"state_dict": wrong}, checkpoint / "reprod.ckpt")
+    with pytest.raises(UserError, match="takes 7 features, but gets 112"):
+        PolosEstimator.load(checkpoint, tiny_roberta)
+
+
+@dataclass
+class Malicious:
+    marker: Path
+
+    def __reduce__(self):
+        return os.system, (f"touch {self.marker}",)
+
+
+def test_a_checkpoint_executes_nothing(checkpoint, tiny_roberta, state, tmp_path):
+    marker = tmp_path / "executed"
+    torch.save({"state_dict": state, "callbacks": Malicious(marker)}, checkpoint / "reprod.ckpt")
+    with pytest.raises(UserError, match="cannot be read as weights"):
+        PolosEstimator.load(checkpoint, tiny_roberta)
+    assert not marker.exists()

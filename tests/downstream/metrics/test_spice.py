@@ -1,0 +1,83 @@
+import json
+from pathlib import Path
+
+import pytest
+from test_java import fake_java
+
+from downstream.metrics import spice as module
+from downstream.metrics.java import Java, find_java
+from downstream.metrics.metric import Corpus, UnavailableError
+from downstream.metrics.spice import JARS, spice
+from downstream.metrics.tokenizer import tokenize_corpus
+
+INSTALLED, REASON = None, ""
+try:  # before a test has a cache of its own
+    INSTALLED = module.corenlp_folder()
+except UnavailableError as error:
+    REASON = str(error)
+CORPUS = Corpus({"b": "a dog", "a": "a cat"}, {"b": ["the dog", "a pet"], "a": ["the cat"]})
+
+
+@pytest.fixture
+def corenlp(cache: Path) -> Path:
+    """Empty files where the jars would be."""
+    folder = cache / "pairsift" / "corenlp"
+    folder.mkdir(parents=True)
+    for jar in JARS:
+        (folder / jar).touch()
+    return folder
+
+
+def test_without_corenlp_the_reason_is_the_command_that_fetches_it(cache, monkeypatch):
+    monkeypatch.setattr(module, "_package", lambda: cache)
+    with pytest.raises(UnavailableError) as error:
+        spice(CORPUS, find_java())
+    assert f"-d {cache}/pairsift/corenlp" in str(error.value)
+    assert all(jar in str(error.value) for jar in JARS)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("version", "opened"), [(8, False), (17, True)])
+def test_the_jar_is_run_and_read_by_image(corenlp, tmp_path, version, opened):
+    rows = [{"image_id": 1, "scores": {"All": {"f": 0.25}}}, {"image_id": 0, "scores": {"All": {"f": 0.5}}}]
+    seen = tmp_path / "seen"
+    script = f"""echo "$@" > {seen}
+while [ "$1" != edu.anu.spice.SpiceScorer ]; do shift; done
+cp "$2" {tmp_path}/input.json; [ "$3" = -out ] && echo '{json.dumps(rows)}' > "$4"; echo noise"""
+    assert spice(CORPUS, Java(fake_java(tmp_path, script), version)) == {"b": 0.5, "a": 0.25}
+    assert json.loads((tmp_path / "input.json").read_text()) == [
+        {"image_id": 0, "test": "a dog", "refs": ["the dog", "a pet"]},
+        {"image_id": 1, "test": "a cat", "refs": ["the cat"]},
+    ]
+    command = seen.read_text()
+    assert ("--add-opens=java.base/java.lang=ALL-UNNAMED" in command) is opened
+    assert f"{corenlp}/*" in command
+
+
+def test_a_jar_that_fails_is_a_reason(corenlp, tmp_path):
+    with pytest.raises(UnavailableError, match="SPICE failed: out of memory"):
+        spice(CORPUS, Java(fake_java(tmp_path, "echo out of memory >&2; exit 1"), 17))
+
+
+def test_a_jar_that_hangs_is_a_reason(corenlp, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "START_SECONDS", 0.3)
+    monkeypatch.setattr(module, "SECONDS_AN_IMAGE", 0.0)
+    with pytest.raises(UnavailableError, match="SPICE did not end"):
+        spice(CORPUS, Java(fake_java(tmp_path, "exec sleep 60"), 17))
+
+
+@pytest.mark.skipif(INSTALLED is None, reason=REASON)
+def test_published_values(shared_data, cache):
+    (cache / "pairsift").mkdir()
+    (cache / "pairsift" / "corenlp").symlink_to(INSTALLED)
+    folder = shared_data / "clipscore_example"
+    expected = json.loads((folder / "expected.json").read_text())
+    texts = json.loads((folder / "refs.json").read_text())
+    captions = {kind: json.loads((folder / f"{kind}_captions.json").read_text()) for kind in ("good", "bad")}
+    candidates = {(kind, image): captions[kind][image] for kind in captions for image in texts}
+    corpus = Corpus(candidates, {(kind, image): texts[image] for kind, image in candidates})
+    java = find_java()
+    scores = spice(tokenize_corpus(corpus, java), java)
+    for kind in captions:
+        mean = sum(scores[kind, image] for image in texts) / len(texts)
+        assert f"{mean:.4f}" == f"{expected[kind]['SPICE']:.4f}"

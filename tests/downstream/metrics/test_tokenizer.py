@@ -1,0 +1,90 @@
+import random
+
+import pytest
+from test_java import fake_java
+
+from downstream.metrics import tokenizer
+from downstream.metrics.java import Java, find_java
+from downstream.metrics.metric import Corpus, UnavailableError
+
+HOSTILE = {
+    "a dog\nruns": "a dog runs",
+    "a dog\rruns": "a dog runs",
+    "a dog\r\nruns\n": "a dog runs",
+    "a\u2028dog\u2029runs": "a dog runs",
+    "a\u0085dog runs": "a dog runs",
+    "a\tdog \x0b\x0c runs": "a dog runs",
+    "a\x00dog\x1cruns": "a dog runs",
+    "a\ud800dog\udfffruns": "a dog runs",
+    "a dog 😀 runs": "a dog runs",
+    "\ufeffa dog runs": "a dog runs",
+    "A Dog, runs!": "a dog runs",
+    "a dog *NL* runs": "a dog * nl * runs",
+    "": "",
+    "   \n ": "",
+    "... , !": "",
+    "😀": "",
+    "a dog ||| runs": "a dog | | | runs",
+    "a dog <a href='": "a dog < a href =",
+    "word " * 2000: " ".join(["word"] * 2000),
+    "x" * 10_000: "x" * 10_000,
+}
+
+
+def test_hostile_captions_become_their_words_and_keep_their_neighbours_in_place():
+    captions = [text for i, dirty in enumerate(HOSTILE) for text in (f"neighbour {i}", dirty)]
+    expected = [text for i, clean in enumerate(HOSTILE.values()) for text in (f"neighbour {i}", clean)]
+    assert tokenizer.tokenize([*captions, "the end"], find_java()) == [*expected, "the end"]
+
+
+def test_random_text_of_any_characters_keeps_its_neighbours_in_place():
+    rng = random.Random(0)
+    pieces = [*"\n\r\u2028\u0085\x00\x1e\ud800<>&;#*|\"'`()-.,:/\\ ", "&#10;", "U.S.", "<!--", "1 1/2", "Mr."]
+    dirt = [
+        "".join(rng.choice([*pieces, chr(rng.randrange(0x110000))]) for _ in range(9)) for _ in range(5000)
+    ]
+    captions = [text for i, dirty in enumerate(dirt) for text in (f"neighbour {i}", dirty)]
+    tokens = tokenizer.tokenize(captions, find_java())
+    assert tokens[::2] == captions[::2]
+
+
+def test_tokens_are_those_of_pycocoevalcap_itself():
+    from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
+
+    captions = [
+        "A man's dog isn't (very) big -- is it?",
+        '"Two" dogs; 1,000 cats: $5 & up...',
+        "e.g. U.S. cats",
+    ]
+    theirs = PTBTokenizer().tokenize({i: [{"caption": c}] for i, c in enumerate(captions)})
+    assert tokenizer.tokenize(captions, find_java()) == [theirs[i][0] for i in range(len(captions))]
+
+
+def test_no_captions_need_no_java(tmp_path):
+    assert tokenizer.tokenize([], Java(tmp_path / "nowhere", 17)) == []
+
+
+def test_a_corpus_is_tokenised_by_image():
+    corpus = Corpus({1: "A cat.", "b": ""}, {"b": ["One!", "Two?"], 1: ["A\ncat"], 9: ["unused"]})
+    tokens = tokenizer.tokenize_corpus(corpus, find_java())
+    assert tokens == Corpus({1: "a cat", "b": ""}, {1: ["a cat"], "b": ["one", "two"]})
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("cat >/dev/null; echo a; echo b; echo c; printf d", "gave 4 lines for 2 captions"),
+        ("cat >/dev/null; echo 'Error: no main class' >&2; exit 1", "failed: Error: no main class"),
+        ("exec sleep 60", "did not end in 0 s"),
+    ],
+)
+def test_a_jar_that_misbehaves_is_a_reason(tmp_path, monkeypatch, script, reason):
+    monkeypatch.setattr(tokenizer, "START_SECONDS", 0.3)
+    with pytest.raises(UnavailableError, match=reason):
+        tokenizer.tokenize(["one", "two"], Java(fake_java(tmp_path, script), 17))
+
+
+def test_a_missing_jar_is_a_reason(monkeypatch):
+    monkeypatch.setattr(tokenizer, "JAR_NAME", "gone.jar")
+    with pytest.raises(UnavailableError, match=r"gone\.jar: reinstall pycocoevalcap"):
+        tokenizer.tokenize(["one"], find_java())
