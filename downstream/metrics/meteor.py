@@ -7,6 +7,7 @@ kills the process, every answer is checked, and the process never outlives the c
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Timer
 from types import TracebackType
@@ -113,7 +114,8 @@ class _Process:
     def _failure(self) -> UnavailableError:
         if self._timed_out:
             return UnavailableError(f"METEOR did not end in {self._seconds:.0f} s")
-        self._process.wait(timeout=10)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=10)  # so that its last words are written
         self._stderr.seek(0)
         return UnavailableError(f"METEOR failed: {last_line(self._stderr.read())}")
 
