@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.paths import atomic_write
-from benchmark.uids import UidArray, encode_uids
+from benchmark.uids import UidArray, encode_uid_column
 
 _INFO = b"pairsift"
 
@@ -45,5 +45,6 @@ def read_part(path: Path) -> ScorePart:
     """Read what `write_part` wrote."""
     table = pq.read_table(path)
     info = json.loads(table.schema.metadata[_INFO])
-    uids = encode_uids(table["uid"].to_pylist())
-    return ScorePart(uids, table["score"].to_numpy(), Counter(info["drops"]), info["seconds"])
+    return ScorePart(
+        encode_uid_column(table["uid"]), table["score"].to_numpy(), Counter(info["drops"]), info["seconds"]
+    )

@@ -58,7 +58,7 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine) -> ScoreTable:
         _score_shards(pool, scorer, engine, missing, parts)
     else:
         log.info("score: reusing the scores of %s on all %d shards of pool %s", name, len(shards), pool.name)
-    table = _load(parts.values())
+    table = load_parts(parts.values())
     table.reused = 1 - len(missing) / len(shards)
     return table
 
@@ -76,7 +76,8 @@ def _score_shards(
             advance(1, f"{done / (time.monotonic() - started):,.0f} pairs/s")
 
 
-def _load(paths: Iterable[Path]) -> ScoreTable:
+def load_parts(paths: Iterable[Path]) -> ScoreTable:
+    """Read score parts into one table, sorted by uid, without duplicates."""
     parts = [read_part(path) for path in paths]
     drops = sum((part.drops for part in parts), Counter[str]())
     uids = np.concatenate([part.uids for part in parts])

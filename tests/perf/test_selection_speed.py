@@ -1,0 +1,56 @@
+"""Selection at DataComp's small size against the plain way, in one run."""
+
+import resource
+import time
+
+import numpy as np
+import pytest
+
+from benchmark.score_parts import write_part
+from benchmark.scores import load_parts
+from benchmark.selection import select
+from benchmark.uids import UID_DTYPE, decode_uids
+
+pytestmark = pytest.mark.perf
+ROWS, PARTS = 3_200_000, 32
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parts")
+    rng = np.random.default_rng(0)
+    for number in range(PARTS):
+        words = rng.integers(0, 2**64, (ROWS // PARTS, 2), dtype=np.uint64).view(UID_DTYPE).ravel()
+        scores = rng.random(ROWS // PARTS, np.float32)
+        write_part(folder / f"{number}.parquet", decode_uids(words), scores, {}, 0.0)
+    return sorted(folder.glob("*.parquet"))
+
+
+def datacomps_recipe(paths, k: int) -> int:
+    """Threshold over all scores, then uids parsed one by one into tuples (n + 1 rows, ties included)."""
+    import pyarrow.parquet as pq
+
+    scores = np.concatenate([pq.read_table(p, columns=["score"])["score"].to_numpy() for p in paths])
+    threshold = -np.sort(-scores)[k]
+    chosen = []
+    for path in paths:
+        frame = pq.read_table(path).to_pandas()
+        uids = frame[frame["score"] >= threshold]["uid"]
+        chosen.append(np.array([(int(u[:16], 16), int(u[16:], 16)) for u in uids], UID_DTYPE))
+    array = np.concatenate(chosen)
+    array.sort()
+    return len(array)
+
+
+def test_selecting_30_percent(parts) -> None:
+    k = int(ROWS * 0.3)
+    start = time.monotonic()
+    assert datacomps_recipe(parts, k) > k
+    plain = time.monotonic() - start
+    start = time.monotonic()
+    chosen = select(load_parts(parts), k)
+    ours = time.monotonic() - start
+    assert len(chosen.uids) == k
+    rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"\n{ROWS:,} rows, k = {k:,}: recipe {plain:.2f} s, ours {ours:.2f} s ({plain / ours:.1f}x), peak {rss:.2f} GiB")
+    assert ours < plain

@@ -1,0 +1,125 @@
+"""Real photos and real captions through the command line, with the scale models as checkpoints."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from benchmark.uids import read_subset
+from tests.pools import Row, write_metadata, write_tar
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.slow
+
+
+def run(*arguments: str, **environment: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmark", *arguments],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.splitlines()
+
+
+def coco_photos(shared_data: Path) -> tuple[dict[Path, list[str]], list[Path]]:
+    """The photos with their captions, and those whose captions the folder lacks."""
+    root = shared_data / "coco_mini"
+    captions: dict[Path, list[str]] = {}
+    for split in ("train2017", "val2017"):
+        content = json.loads((root / "annotations" / f"captions_{split}.json").read_text())
+        places = {image["id"]: root / split / image["file_name"] for image in content["images"]}
+        for annotation in content["annotations"]:
+            captions.setdefault(places[annotation["image_id"]], []).append(annotation["caption"])
+    photos = sorted(root.glob("*2017/*.jpg"))
+    return {p: captions[p] for p in photos if p in captions}, [p for p in photos if p not in captions]
+
+
+def write_photo_pool(folder: Path, captions: dict[Path, list[str]], without: list[Path]) -> None:
+    rows = [
+        Row(f"{n:09d}", f"file:///{photo.name}", texts[0], photo.read_bytes())
+        for n, (photo, texts) in enumerate(captions.items())
+    ]
+    bare = [
+        Row(f"{1000 + n:09d}", "", "", b"", files={"jpg": photo.read_bytes(), "json": b'{"url": "x"}'})
+        for n, photo in enumerate(without)
+    ]
+    half = len(rows) // 2
+    for number, part in enumerate((rows[:half], rows[half:])):
+        write_tar(folder / f"{number:05d}.tar", part + (bare if number else []))
+        write_metadata(folder / f"{number:05d}.parquet", part, status=["success"] * len(part))
+
+
+def write_karpathy(folder: Path, captions: dict[Path, list[str]]) -> None:
+    images = []
+    (folder / "val2014").mkdir(parents=True)
+    for number, (photo, texts) in enumerate(captions.items()):
+        shutil.copy(photo, folder / "val2014" / photo.name)
+        sentences = [{"raw": text, "tokens": text.lower().split()} for text in texts]
+        entry = {"filepath": "val2014", "filename": photo.name, "imgid": number, "cocoid": int(photo.stem)}
+        images.append(entry | {"split": "test", "sentences": sentences})
+    (folder / "dataset_coco.json").write_text(json.dumps({"images": images, "dataset": "coco"}))
+
+
+def test_coco_photos_go_through_the_whole_chain(shared_data: Path, tmp_path: Path) -> None:
+    captions, without = coco_photos(shared_data)
+    assert len(captions) + len(without) == 239
+    write_photo_pool(tmp_path / "pool", captions, without)
+    write_karpathy(tmp_path / "coco", captions)
+    out = run(
+        "pool=img2dataset", f"pool.url={tmp_path / 'pool'}", "models=demo", "filter=clip", "size.samples=100",
+        "evalset=paper", "~evalset.nocaps", "~evalset.flickr30k", f"results_dir={tmp_path / 'results'}",
+        "downstream.captioner.training.samples_seen=300", "downstream.dual_encoder.training.samples_seen=384",
+        COCO_ROOT=str(tmp_path / "coco"),
+    )  # fmt: skip
+    result = json.loads(Path(out[-1]).read_text())
+    assert result["k"] == 100
+    assert result["selection"]["drops"] == {"caption_missing": len(without)}
+    assert result["selection"]["scored"] == len(captions)
+    assert len(read_subset(Path(result["selection"]["path"]))) == 100
+    captioner, dual = result["downstream"]["captioner"], result["downstream"]["dual_encoder"]
+    assert captioner["training"]["samples_seen"] == 300
+    assert captioner["training"]["skipped"] == {}
+    found = {m["name"]: m for m in captioner["evaluations"]["coco"]}
+    assert {"BLEU-1", "BLEU-4", "METEOR", "ROUGE_L", "CIDEr", "BERTScore", "SPICE", "Polos"} <= set(found)
+    for name in ("BLEU-1", "METEOR", "ROUGE_L", "CIDEr", "BERTScore"):
+        assert found[name]["value"] is not None, found[name]
+        assert found[name]["count"] == len(captions)
+    assert found["Polos"]["value"] is None
+    assert "weights" in found["Polos"]["reason"]
+    recall = {m["name"]: m["value"] for m in dual["evaluations"]["coco"]}
+    assert (
+        0 <= recall["text_to_image_R@1"] <= recall["text_to_image_R@5"] <= recall["text_to_image_R@10"] <= 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "pairs", "unusable"), [("laion_alt_text", 10_000, 0), ("cc3m_val", 15_833, 0)]
+)
+def test_real_captions_are_scored_by_text_filters(
+    shared_data: Path, tmp_path: Path, source: str, pairs: int, unusable: int
+) -> None:
+    if source == "laion_alt_text":
+        shutil.copy(shared_data / source / "test_10000.parquet", tmp_path / "part.parquet")
+    else:
+        path = shared_data / source / "Validation_GCC-1.1.0-Validation.tsv"
+        lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+        table = {"TEXT": [line[0] for line in lines], "URL": [line[1] for line in lines]}
+        pq.write_table(pa.table(table), tmp_path / "part.parquet")
+    out = run(
+        "task=select", "pool=img2dataset", f"pool.url={tmp_path}", "+pool.columns.text=TEXT",
+        "+pool.columns.url=URL", "filter=random", "size.samples=1000",
+    )  # fmt: skip
+    manifest = json.loads(Path(out[-1]).with_suffix(".json").read_text())
+    assert manifest["scored"] + sum(manifest["drops"].values()) == pairs
+    assert sum(v for k, v in manifest["drops"].items() if k != "duplicate_uid") == unusable
