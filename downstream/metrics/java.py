@@ -68,3 +68,10 @@ def _major_version(executable: Path) -> int | None:
         return None
     match = re.search(r'version "(?:1\.)?(\d+)', run.stderr + run.stdout)
     return int(match.group(1)) if match else None
+
+
+def complaint(stderr: bytes) -> str:
+    """Return the line of a failed program's stderr that says why: the exception's, or else the last."""
+    lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    exceptions = [line for line in lines if "Exception" in line or "Error" in line]
+    return (exceptions or lines[-1:] or ["it said nothing"])[0][:200]

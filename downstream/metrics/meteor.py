@@ -13,9 +13,9 @@ from threading import Timer
 from types import TracebackType
 from typing import IO
 
-from downstream.metrics.java import Java
+from downstream.metrics.java import Java, complaint
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError
-from downstream.metrics.tokenizer import last_line, one_line
+from downstream.metrics.tokenizer import one_line
 
 JAR_NAME = "meteor-1.5.jar"
 START_SECONDS, SECONDS_AN_IMAGE = 120.0, 0.1
@@ -117,7 +117,7 @@ class _Process:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=10)  # so that its last words are written
         self._stderr.seek(0)
-        return UnavailableError(f"METEOR failed: {last_line(self._stderr.read())}")
+        return UnavailableError(f"METEOR failed: {complaint(self._stderr.read())}")
 
     def _stop_late_process(self) -> None:
         self._timed_out = True

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.paths import cache_dir
-from downstream.metrics.java import Java
+from downstream.metrics.java import Java, complaint
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError
-from downstream.metrics.tokenizer import last_line
 
 CORENLP = "stanford-corenlp-full-2015-12-09"
 JARS = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")
@@ -69,7 +68,7 @@ def _run(command: list[str], folder: str, images: int) -> None:
     except subprocess.TimeoutExpired:
         raise UnavailableError(f"SPICE did not end in {seconds:.0f} s") from None
     except subprocess.CalledProcessError as error:
-        raise UnavailableError(f"SPICE failed: {last_line(error.stderr)}") from None
+        raise UnavailableError(f"SPICE failed: {complaint(error.stderr)}") from None
 
 
 def _package() -> Path:

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from downstream.metrics.java import Java
+from downstream.metrics.java import Java, complaint
 from downstream.metrics.metric import Corpus, UnavailableError
 
 JAR_NAME = "stanford-corenlp-3.4.1.jar"
@@ -71,15 +71,9 @@ def _run_jar(lines: Sequence[str], java: Java) -> list[str]:
     except subprocess.TimeoutExpired as error:
         raise UnavailableError(f"the PTB tokenizer did not end in {error.timeout:.0f} s") from None
     except subprocess.CalledProcessError as error:
-        raise UnavailableError(f"the PTB tokenizer failed: {last_line(error.stderr)}") from None
+        raise UnavailableError(f"the PTB tokenizer failed: {complaint(error.stderr)}") from None
     answer = run.stdout.decode("utf-8", "replace").split("\n")
     if len(answer) != len(lines):
         raise UnavailableError(f"the PTB tokenizer gave {len(answer)} lines for {len(lines)} captions")
     punctuation = frozenset(ptbtokenizer.PUNCTUATIONS)
     return [" ".join(w for w in line.rstrip().split(" ") if w not in punctuation) for line in answer]
-
-
-def last_line(stderr: bytes) -> str:
-    """Return the last line that a program wrote to stderr, for a one-line reason."""
-    lines = stderr.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1][:200] if lines else "it said nothing"

