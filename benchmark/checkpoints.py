@@ -27,7 +27,7 @@ def locate_checkpoint(name: str) -> Path:
     # Imported here: the hub client takes half a second that a run on local folders need not pay.
     import httpx
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
         return Path(snapshot_download(name, local_files_only=True))
@@ -37,12 +37,13 @@ def locate_checkpoint(name: str) -> Path:
         pass
     try:
         return Path(snapshot_download(name, ignore_patterns=OTHER_RUNTIMES))
-    except (OSError, ValueError, httpx.HTTPError) as error:  # offline, absent, gated, refused
-        reason = str(error).split("\n")[0][:200]
-        raise UserError(
-            f"checkpoint {name} cannot be had ({reason}); on a machine with network run"
-            f" `hf download {name}`, or give the path of a folder"
-        ) from None
+    except LocalEntryNotFoundError:
+        reason = "it is not on this machine, and the hub is switched off or out of reach"
+    except (OSError, ValueError, httpx.HTTPError) as error:  # absent, gated, refused
+        reason = str(error).strip().split("\n")[0][:200]
+    raise UserError(
+        f"checkpoint {name}: {reason}; run `hf download {name}` where there is a network, or give a folder"
+    )
 
 
 @lru_cache

@@ -5,10 +5,8 @@ import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -55,6 +53,9 @@ EXTRAS = (
     ("s3fs", "pools on S3", "cloud"),
 )
 
+# The settings in conf/models that name a checkpoint.
+ROLES = frozenset({"encoder", "decoder", "image", "text", "checkpoint", "model"})
+
 
 def _gpu() -> Finding:
     import torch
@@ -73,7 +74,7 @@ def _disk() -> Finding:
     nearest = next(p for p in (folder, *folder.parents) if p.exists())
     free = shutil.disk_usage(nearest).free / 2**30
     return Finding(
-        "disk", free > 2, f"{free:.0f} GiB free for {folder}; the demo needs 2, 8M pairs about 500"
+        "disk", free > 2, f"{free:.0f} GiB free for {folder}; the demo needs 2"
     )
 
 
@@ -107,21 +108,19 @@ def _package(module: str, use: str, extra: str) -> Finding:
 def _checkpoints(cfg: DictConfig) -> list[Finding]:
     found = []
     for role, node in cfg.models.items():
-        for key, value in node.items():
-            if key in {"encoder", "decoder", "image", "text", "checkpoint", "model"} and isinstance(
-                value, str
-            ):
-                found.append(_checkpoint(f"{role}.{key}", value, node))
+        for key in sorted(ROLES & set(node)):
+            name = f"models.{role}.{key}"
+            if OmegaConf.is_missing(node, key) or node[key] is None:
+                found.append(Finding(name, False, f"not given; add {name}=FOLDER"))
+            else:
+                found.append(_checkpoint(name, node[key], node.get("pretrained")))
     return found
 
 
-def _checkpoint(name: str, value: str, node: Any) -> Finding:
+def _checkpoint(name: str, value: str, pretrained: str | None) -> Finding:
+    if pretrained:
+        return Finding(name, True, f"{value} / {pretrained}: open_clip fetches it on first use")
     try:
-        if name == "clip.model" and node.pretrained:
-            return Finding(
-                f"models.{name}", True, f"{value} / {node.pretrained}: open_clip fetches it on first use"
-            )
-        folder: Path | None = local_clip_folder(value) or locate_checkpoint(value)
+        return Finding(name, True, str(local_clip_folder(value) or locate_checkpoint(value)))
     except UserError as error:
-        return Finding(f"models.{name}", False, str(error))
-    return Finding(f"models.{name}", True, str(folder))
+        return Finding(name, False, str(error))
