@@ -43,6 +43,8 @@ class WandbTracker:
                 for metric in metrics:
                     if metric["value"] is not None:
                         self._run.summary[f"{model}/{evaluation}/{metric['name']}"] = metric["value"]
+        for kind, count in result["kept"].items():
+            self._run.summary[f"kept/{kind}"] = count
         self._run.summary["threshold"] = result["selection"]["threshold"]
         self._run.finish()
 
@@ -53,6 +55,6 @@ def has_key() -> bool:
         return True
     host = urlparse(os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai")).hostname or ""
     try:
-        return netrc.netrc().authenticators(host) is not None
+        return netrc.netrc(os.environ.get("NETRC")).authenticators(host) is not None
     except (OSError, netrc.NetrcParseError):
         return False
