@@ -121,7 +121,10 @@ class TwoTowers(nn.Module):
         return self.embed_images(features), self.embed_texts(inputs["input_ids"], inputs["attention_mask"])
 
     def _no_rows(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return (0, d) twice, tied to every parameter: other processes wait for our part of the gradient."""
+        """Return (0, d) twice, tied to every parameter: other processes wait for our part of the gradient.
+
+        Only what has a gradient there may have one here: each is a collective in the backward pass.
+        """
         zero = 0 * torch.stack([p.sum() for p in self.parameters() if p.requires_grad]).sum()
         rows = zero.expand(1, self.text_head.out_features)[:0]
-        return rows, rows
+        return rows.detach() if self.locked else rows, rows

@@ -48,7 +48,9 @@ class MemorySubset:
         return Sample(f"{index:032x}", self.captions[index], draw(self.captions[index]))
 
 
-def save_gpt2(folder: Path, texts: list[str], width: int = 32, layers: int = 2, **config: int) -> Path:
+def save_gpt2(
+    folder: Path, texts: list[str], width: int = 32, layers: int = 2, heads: int = 4, **config: int
+) -> Path:
     from tokenizers import ByteLevelBPETokenizer
     from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
@@ -61,12 +63,14 @@ def save_gpt2(folder: Path, texts: list[str], width: int = 32, layers: int = 2, 
     end = tokenizer.eos_token_id
     sizes = {"vocab_size": len(tokenizer), "n_positions": 64} | config
     GPT2LMHeadModel(
-        GPT2Config(n_embd=width, n_layer=layers, n_head=4, bos_token_id=end, eos_token_id=end, **sizes)
+        GPT2Config(n_embd=width, n_layer=layers, n_head=heads, bos_token_id=end, eos_token_id=end, **sizes)
     ).save_pretrained(folder)
     return folder
 
 
-def save_bert(folder: Path, texts: list[str], width: int = 32, layers: int = 2, **config: int) -> Path:
+def save_bert(
+    folder: Path, texts: list[str], width: int = 32, layers: int = 2, heads: int = 4, **config: int
+) -> Path:
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
     folder.mkdir(parents=True)
@@ -74,7 +78,11 @@ def save_bert(folder: Path, texts: list[str], width: int = 32, layers: int = 2, 
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
     (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
     BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
-    sizes = {"vocab_size": len(vocabulary), "num_attention_heads": 4, "intermediate_size": 4 * width} | config
+    sizes = {
+        "vocab_size": len(vocabulary),
+        "num_attention_heads": heads,
+        "intermediate_size": 4 * width,
+    } | config
     BertModel(BertConfig(hidden_size=width, num_hidden_layers=layers, **sizes)).save_pretrained(folder)
     return folder
 

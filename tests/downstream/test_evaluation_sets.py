@@ -1,0 +1,222 @@
+"""Evaluation sets from small files in the originals' layouts, and from real COCO photos."""
+
+import io
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import webdataset as wds
+from PIL import Image
+
+from benchmark.errors import UserError
+from downstream.evaluation_sets import EvaluationSet, ImageFile, Item, coco_captions, karpathy, webdataset
+
+SPLITS = ("train", "test", "val", "test", "restval")
+
+
+def jpeg(shade: int, path: Path | None = None) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (8, 8), (shade, 0, 0)).save(buffer, "JPEG")
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(buffer.getvalue())
+    return buffer.getvalue()
+
+
+def write(path: Path, content: Any) -> str:
+    path.write_text(json.dumps(content))
+    return str(path)
+
+
+@pytest.fixture
+def coco(tmp_path: Path) -> dict[str, Any]:
+    images = []
+    for i, split in enumerate(SPLITS):
+        jpeg(50 * i, tmp_path / "val2014" / f"{i}.jpg")
+        sentences = [{"raw": f"caption {j} of {i}", "tokens": [], "imgid": i} for j in range(5 + i)]
+        entry = {"filepath": "val2014", "filename": f"{i}.jpg", "imgid": i, "cocoid": 100 + i}
+        images.append({**entry, "split": split, "sentences": sentences})
+    annotations = write(tmp_path / "dataset_coco.json", {"images": images, "dataset": "coco"})
+    return {
+        "name": "coco",
+        "annotations": annotations,
+        "images": str(tmp_path),
+        "captioning": True,
+        "retrieval": True,
+    }
+
+
+@pytest.fixture
+def nocaps(tmp_path: Path) -> dict[str, Any]:
+    domains = ("in-domain", "near-domain", "out-domain")
+    images = [{"id": i, "file_name": f"{i:016x}.jpg", "domain": domain} for i, domain in enumerate(domains)]
+    for i, image in enumerate(images):
+        jpeg(80 * i, tmp_path / str(image["file_name"]))
+    annotations = [
+        {"id": 10 * i + j, "image_id": i, "caption": f"caption {j} of {i}"}
+        for j in range(10)
+        for i in (2, 0, 1)
+    ]
+    path = write(tmp_path / "nocaps_val_4500_captions.json", {"images": images, "annotations": annotations})
+    return {
+        "name": "nocaps",
+        "annotations": path,
+        "images": str(tmp_path),
+        "captioning": True,
+        "retrieval": False,
+    }
+
+
+@pytest.fixture
+def shards(tmp_path: Path) -> Path:
+    folder = tmp_path / "wds" / "test"
+    folder.mkdir(parents=True)
+    with wds.ShardWriter(str(folder / "%d.tar"), maxcount=2, verbose=0) as sink:
+        for i, ending in enumerate(("jpg", "webp", "jpg")):
+            buffer = io.BytesIO()
+            Image.new("RGB", (8, 8), (80 * i, 0, 0)).save(
+                buffer, "JPEG" if ending == "jpg" else "WEBP", lossless=True
+            )
+            sink.write(
+                {"__key__": f"s{i:07d}", ending: buffer.getvalue(), "txt": f"one of {i}\ntwo of {i}\n"}
+            )
+    (folder / "nshards.txt").write_text("2\n")
+    return folder.parent
+
+
+def shade(item: Item) -> int:
+    red: int = item.load().getpixel((4, 4))[0]
+    return red
+
+
+def test_karpathy_split(coco: dict[str, Any]) -> None:
+    found = karpathy(**coco)
+    assert (found.name, found.captioning, found.retrieval, len(found)) == ("coco", True, True, 2)
+    assert [item.image_id for item in found.items] == [101, 103]
+    assert [len(item.references) for item in found.items] == [6, 8]
+    assert found.items[1].references[0] == "caption 0 of 3"
+    assert [shade(item) for item in found.items] == pytest.approx([50, 150], abs=2)
+    assert [item.image_id for item in karpathy(**coco, split="val").items] == [102]
+
+
+def test_flickr30k_has_neither_cocoid_nor_filepath(tmp_path: Path) -> None:
+    jpeg(9, tmp_path / "36979.jpg")
+    entry = {"filename": "36979.jpg", "imgid": 7, "split": "test", "sentences": [{"raw": "a dog ."}]}
+    annotations = write(tmp_path / "dataset_flickr30k.json", {"images": [entry]})
+    (item,) = karpathy("flickr30k", annotations, str(tmp_path), captioning=False, retrieval=True).items
+    assert (item.image_id, item.references, item.domain) == (7, ["a dog ."], None)
+
+
+def test_nocaps_names_its_domains(nocaps: dict[str, Any]) -> None:
+    found = coco_captions(**nocaps)
+    assert [item.domain for item in found.items] == ["in-domain", "near-domain", "out-domain"]
+    assert found.items[2].references == [f"caption {j} of 2" for j in range(10)]
+    assert [shade(item) for item in found.items] == pytest.approx([0, 80, 160], abs=2)
+
+
+def test_webdataset_of_the_hub(shards: Path) -> None:
+    found = webdataset("coco", str(shards), captioning=True, retrieval=True)
+    assert [item.image_id for item in found.items] == ["s0000000", "s0000001", "s0000002"]
+    assert [item.references for item in found.items] == [[f"one of {i}", f"two of {i}"] for i in range(3)]
+    assert [shade(item) for item in found.items] == pytest.approx([0, 80, 160], abs=2)
+    assert {item.image.path.name for item in found.items} == {"0.tar", "1.tar"}
+
+
+def test_a_remote_webdataset_is_fetched_once(shards: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fsspec
+
+    remote = fsspec.filesystem("memory")
+    remote.put(str(shards), "/sets", recursive=True)
+    one = webdataset("coco", "memory://sets", captioning=True, retrieval=True)
+    remote.rm("/sets", recursive=True)
+    other = webdataset("coco", "memory://sets", captioning=True, retrieval=True)
+    assert one == other
+    assert [shade(item) for item in other.items] == pytest.approx([0, 80, 160], abs=2)
+    with pytest.raises(UserError, match=r"nshards\.txt cannot be had"):
+        webdataset("coco", "memory://elsewhere", captioning=True, retrieval=True)
+
+
+def test_real_photos(shared_data: Path) -> None:
+    root = shared_data / "coco_mini"
+    found = coco_captions(
+        "coco", str(root / "annotations/captions_train2017.json"), str(root / "train2017"), True, True
+    )
+    assert len(found) == 80
+    assert all(len(item.references) >= 5 for item in found.items)
+    assert min(found.items[0].load().size) > 200
+
+
+def test_missing_files_are_said_with_where_to_get_them(
+    coco: dict[str, Any], shards: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match=r"none\.json is not there; the files in conf/evalset say"):
+        karpathy(**coco | {"annotations": str(tmp_path / "none.json")})
+    with pytest.raises(UserError, match=r"2 of its image files are not there .*nowhere/val2014/1.jpg"):
+        karpathy(**coco | {"images": str(tmp_path / "nowhere")})
+    with pytest.raises(UserError, match=r"nshards.txt cannot be had \(no such file\)"):
+        webdataset("coco", str(tmp_path / "nowhere"), captioning=True, retrieval=True)
+    (shards / "test" / "1.tar").unlink()
+    with pytest.raises(UserError, match=r"1\.tar cannot be had"):
+        webdataset("coco", str(shards), captioning=True, retrieval=True)
+
+
+def test_other_files_are_said(coco: dict[str, Any], nocaps: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="is not a Karpathy split file"):
+        karpathy(**coco | {"annotations": nocaps["annotations"]})
+    with pytest.raises(UserError, match="is not a COCO captions file"):
+        coco_captions(**nocaps | {"annotations": coco["annotations"]})
+    Path(coco["annotations"]).write_text("[1, 2]")
+    with pytest.raises(UserError, match="is not a Karpathy split file"):
+        karpathy(**coco)
+    Path(coco["annotations"]).write_text("{half")
+    with pytest.raises(UserError, match="is no JSON"):
+        karpathy(**coco)
+
+
+def test_sets_that_cannot_be_scored_are_refused(nocaps: dict[str, Any], coco: dict[str, Any]) -> None:
+    content = json.loads(Path(nocaps["annotations"]).read_text())
+    content["annotations"] = [a for a in content["annotations"] if a["image_id"] != 1]
+    Path(nocaps["annotations"]).write_text(json.dumps(content))
+    with pytest.raises(UserError, match="image 1 has no captions"):
+        coco_captions(**nocaps)
+    with pytest.raises(UserError, match="has no images"):
+        karpathy(**coco, split="trian")
+
+
+def test_an_image_that_cannot_be_decoded_is_said(coco: dict[str, Any]) -> None:
+    found = karpathy(**coco)
+    found.items[1].image.path.write_bytes(jpeg(1)[:100])
+    with pytest.raises(UserError, match=r"evaluation image 103 in .*3.jpg cannot be read"):
+        found.items[1].load()
+
+
+@pytest.mark.parametrize("count", ["", "two", "-1", "99999999999"])
+def test_a_broken_shard_count_is_said(shards: Path, count: str) -> None:
+    (shards / "test" / "nshards.txt").write_text(count)
+    with pytest.raises(UserError, match="holds no number of shards"):
+        webdataset("coco", str(shards), captioning=True, retrieval=True)
+
+
+def test_broken_tars_are_said(shards: Path) -> None:
+    whole = (shards / "test" / "0.tar").read_bytes()
+    (shards / "test" / "0.tar").write_bytes(b"no tar at all" * 100)
+    with pytest.raises(UserError, match="is no readable tar"):
+        webdataset("coco", str(shards), captioning=True, retrieval=True)
+    with tarfile.open(fileobj=io.BytesIO(whole)) as tar, tarfile.open(shards / "test" / "0.tar", "w") as kept:
+        for member in tar.getmembers():
+            if member.name != "s0000001.txt":
+                kept.addfile(member, tar.extractfile(member))
+    with pytest.raises(UserError, match="sample s0000001 lacks its image or its"):
+        webdataset("coco", str(shards), captioning=True, retrieval=True)
+
+
+def test_an_item_reads_its_own_bytes_of_a_shared_file(tmp_path: Path) -> None:
+    red, dark = jpeg(200), jpeg(20)
+    (tmp_path / "both").write_bytes(red + dark)
+    item = Item("x", ImageFile(tmp_path / "both", len(red), len(dark)), ["a"])
+    assert (
+        EvaluationSet("both", [item], captioning=True, retrieval=False).items[0].load().getpixel((4, 4))[0]
+        < 40
+    )
