@@ -1,0 +1,74 @@
+"""The whole chain on a small demo, twice: same uids, same metrics; and what it says on the way."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hydra.core.global_hydra import GlobalHydra
+
+from benchmark.__main__ import main
+from benchmark.uids import read_subset
+
+SMALL = [
+    "pool.demo.pairs=1200",
+    "pool.demo.shard_size=400",
+    "pool.demo.evaluation={coco: 24, nocaps: 6, flickr30k: 12}",
+    "downstream.captioner.training.samples_seen=200",
+    "downstream.captioner.max_new_tokens=12",
+    "downstream.dual_encoder.training.samples_seen=256",
+    "metrics.metrics=[BLEU, ROUGE_L, CIDEr, Polos]",
+    "engine.workers=1",
+]
+METRICS = {"BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE_L", "CIDEr", "Polos"}
+
+
+def run(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
+) -> dict[str, Any]:
+    monkeypatch.setattr(sys, "argv", ["benchmark", *SMALL, *arguments])
+    GlobalHydra.instance().clear()
+    main()
+    last = capfd.readouterr().out.splitlines()[-1]
+    found: dict[str, Any] = json.loads(Path(last).read_text())
+    return found
+
+
+def metrics(result: dict[str, Any]) -> dict[str, Any]:
+    return {name: trained["evaluations"] for name, trained in result["downstream"].items()}
+
+
+def test_two_runs_from_nothing_agree_and_the_third_reuses(
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
+) -> None:
+    runs = []
+    for name in ("one", "two"):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
+        runs.append(
+            run(capfd, monkeypatch, "filter=clip", "size.samples=20000", f"results_dir={tmp_path / name}")
+        )
+    first, second = runs
+    assert first["k"] == 200
+    assert first["selection"]["sha256"] == second["selection"]["sha256"]
+    uids = [read_subset(Path(r["selection"]["path"])) for r in runs]
+    assert (uids[0] == uids[1]).all()
+    assert metrics(first) == metrics(second)
+    assert sum(first["kept"].values()) == 200
+    coco = {m["name"]: m for m in first["downstream"]["captioner"]["evaluations"]["coco"]}
+    assert set(coco) == METRICS
+    assert {name for name, m in coco.items() if m["value"] is None} == {"Polos"}
+    domains = set(first["downstream"]["captioner"]["evaluations"])
+    assert domains == {"coco", "nocaps", "nocaps/in-domain", "nocaps/near-domain", "nocaps/out-domain"}
+    assert set(first["downstream"]["dual_encoder"]["evaluations"]) == {"coco", "flickr30k"}
+    assert set(first["stages"]) >= {"pool", "select", "train/captioner", "evaluate/dual_encoder"}
+
+    caplog.clear()
+    third = run(capfd, monkeypatch, "filter=clip", "size.samples=10000", f"results_dir={tmp_path / 'two'}")
+    assert "reusing the scores of clip" in caplog.text
+    assert third["scoring"]["reused"] == 1
+    assert third["k"] == 100
+    assert len(list((tmp_path / "two").glob("*.json"))) == 2
