@@ -117,11 +117,11 @@ def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Trac
     """Train one downstream model, or load it when the same training was finished before."""
     device = resolve_device(cfg.device)
     fingerprint = _training_fingerprint(cfg, name, sha256, device.type)
-    folder = cache_dir() / "trained" / fingerprint
+    folder = cache_dir() / "trained" / f"{name}-{fingerprint}"
     model = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
     report = asdict(model.train(subset, folder, device, tracker, fingerprint))
     report["missing"] = dict(subset.missing)
-    return Trained(model, report, folder / name)
+    return Trained(model, report, folder)
 
 
 def _training_fingerprint(cfg: DictConfig, name: str, sha256: str, device: str) -> str:

@@ -42,7 +42,8 @@ class RayEngine:
         actor = ray.remote(num_gpus=self.gpus)(_Actor)
         device = "cuda" if self.gpus else "cpu"
         actors = [actor.remote(work, device) for _ in range(max(1, min(self.workers, len(shards))))]
-        yield from ActorPool(actors).map_unordered(lambda a, shard: a.call.remote(shard), shards)
+        pool: Any = ActorPool(actors)  # its annotations do not admit a function of two kinds
+        yield from pool.map_unordered(lambda a, shard: a.call.remote(shard), list(shards))
 
 
 class _Actor:

@@ -73,9 +73,7 @@ def _disk() -> Finding:
     folder = cache_dir()
     nearest = next(p for p in (folder, *folder.parents) if p.exists())
     free = shutil.disk_usage(nearest).free / 2**30
-    return Finding(
-        "disk", free > 2, f"{free:.0f} GiB free for {folder}; the demo needs 2"
-    )
+    return Finding("disk", free > 2, f"{free:.0f} GiB free for {folder}; the demo needs 2")
 
 
 def _java() -> Finding:
