@@ -106,7 +106,7 @@ class Captioner(Downstream):
         encoder: hub name or folder of a vision model with its image processor.
         decoder: hub name or folder of a causal language model with its tokenizer.
         training: budget and recipe.
-        max_tokens: captions are cut there in training.
+        max_tokens: captions are cut there in training, and at the decoder's own limit.
         beams: width of the beam search.
         max_new_tokens: longest caption that is generated.
         eval_batch_size: images captioned at once.
@@ -166,12 +166,14 @@ class Captioner(Downstream):
             config.eos_token_id = config.pad_token_id = end
         self.model.config.vocab_size = self.model.config.decoder.vocab_size
         self.model.generation_config.num_beams = self.beams
-        self.model.generation_config.max_new_tokens = self.max_new_tokens
+        positions = self.model.config.decoder.max_position_embeddings
+        self.model.generation_config.max_new_tokens = min(self.max_new_tokens, positions - 1)
         self.model.generation_config.do_sample = False
 
     def fit(self, subset: Samples[Sample], folder: Path, tracker: Tracker, fingerprint: str) -> TrainReport:
         """Train on `subset` for the budget."""
-        collate = CaptionCollate(self.processor, self.tokenizer, self.max_tokens)
+        limit = min(self.max_tokens, self.model.config.decoder.max_position_embeddings)
+        collate = CaptionCollate(self.processor, self.tokenizer, limit)
         data = TrainingData(subset, SampleOrder.over(len(subset), self.training.seed), collate)
         trainer = Trainer(self.name, self.training, self.device, tracker)
         return trainer.fit(CaptionLoss(self.model), data, folder / "checkpoints", fingerprint)

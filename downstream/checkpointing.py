@@ -25,7 +25,8 @@ class TrainReport:
     """What a training did.
 
     `samples_seen` is the budget: every sample drawn, also the `skipped` ones (counted by reason, once per draw).
-    `seconds` covers all sittings; `resumed_from` is the step a killed training went on from, None if it was not.
+    `seconds` covers the steps of all sittings, not the embedding of images before them. `resumed_from` is the step
+    that a killed training went on from, None if it was not.
     """
 
     samples_seen: int
@@ -95,7 +96,6 @@ def load_checkpoint(
     state = json.loads((newest / "state.json").read_text(encoding="utf-8"))
     if state.pop("fingerprint") != fingerprint:
         log.info("%s is a checkpoint of another config: starting anew", newest)
-        shutil.rmtree(folder)
         return Progressed()
     saved = load_file(newest / "model.safetensors")
     current = _changing_tensors(model)

@@ -72,7 +72,7 @@ class DualEncoder(Downstream):
         training: budget and recipe.
         locked: the image tower stays as it is (LiT); False trains both.
         cache_images: with a locked tower, embed each image once instead of once an epoch; same losses.
-        max_tokens: texts are cut there.
+        max_tokens: texts are cut there, and at the text tower's own limit.
         eval_batch_size: images or texts embedded at once.
     """
 
@@ -110,7 +110,8 @@ class DualEncoder(Downstream):
             image_tower = load_model(AutoModel, image_encoder, add_pooling_layer=False)
             text_tower = load_model(AutoModel, text_encoder, add_pooling_layer=False)
             self.model = TwoTowers(image_tower, text_tower, self.locked).to(device)
-        self.collate = PairCollate(processor, tokenizer, self.max_tokens)
+        limit = min(self.max_tokens, text_tower.config.max_position_embeddings)
+        self.collate = PairCollate(processor, tokenizer, limit)
         self.device = device
 
     def fit(self, subset: Samples[Sample], folder: Path, tracker: Tracker, fingerprint: str) -> TrainReport:

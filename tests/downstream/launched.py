@@ -26,7 +26,7 @@ class Log:
         self.kill_at = kill_at
 
     def log(self, values: Mapping[str, float], step: int | None = None) -> None:
-        print(json.dumps(dict(values)), flush=True)  # noqa: T201
+        print(json.dumps(dict(values)), flush=True)
         if self.kill_at is not None and step is not None and step >= self.kill_at:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -48,7 +48,7 @@ def main(model: str, checkpoints: str, run_dir: str, samples: str, kill_at: str 
     tracker = Log(int(kill_at) if kill_at else None)
     report = build[model]().train(subset, Path(run_dir), torch.device("cpu"), tracker, "f")
     if os.environ.get("RANK", "0") == "0":
-        print(json.dumps({"skipped": report.skipped, "resumed_from": report.resumed_from}))  # noqa: T201
+        print(json.dumps({"skipped": report.skipped, "resumed_from": report.resumed_from}))
 
 
 if __name__ == "__main__":

@@ -192,6 +192,13 @@ def test_towers_of_different_width_are_joined(checkpoints: Checkpoints, tmp_path
     assert len(captioner.caption(IMAGES[:2])) == 2
 
 
+def test_the_decoders_own_limit_holds(checkpoints: Checkpoints, tmp_path: Path) -> None:
+    short = Checkpoints(checkpoints.swin, str(save_gpt2(tmp_path / "gpt2", CAPTIONS, n_positions=8)), "", "")
+    captioner = make(short, samples_seen=4, batch_size=2)
+    captioner.train(MemorySubset([f"{CAPTIONS[0]} {CAPTIONS[1]}"]), tmp_path / "run", CPU, Recorder(), "f")
+    assert len(captioner.caption(IMAGES[:2])) == 2
+
+
 def test_captions_are_one_line(trained: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     captioner = trained[0]
     monkeypatch.setattr(
