@@ -15,8 +15,9 @@ from safetensors import SafetensorError
 from benchmark.batch import Sample
 from benchmark.checkpoints import locate_checkpoint
 from benchmark.errors import UserError
+from benchmark.paths import atomic_folder
 from benchmark.tracker import Tracker
-from downstream.checkpointing import TrainReport, atomic_folder, finished, mark_finished
+from downstream.checkpointing import TrainReport, finished, mark_finished
 from downstream.trainer import TrainConfig, make_accelerator
 from downstream.training_data import Samples
 

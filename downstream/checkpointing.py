@@ -4,10 +4,7 @@ import json
 import logging
 import math
 import shutil
-import uuid
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -15,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from benchmark.paths import write_text
+from benchmark.paths import atomic_folder, write_text
 
 log = logging.getLogger(__name__)
 
@@ -47,21 +44,6 @@ class Progressed:
     seconds: float = 0.0
     loss: float = math.nan
     skipped: Counter[str] = field(default_factory=Counter)
-
-
-@contextmanager
-def atomic_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside `path`; on success it takes the place of `path`, on failure it goes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    temporary.mkdir()
-    try:
-        yield temporary
-        if path.exists():
-            shutil.rmtree(path)
-        temporary.replace(path)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _changing_tensors(model: nn.Module) -> dict[str, torch.Tensor]:

@@ -3,11 +3,8 @@
 import hashlib
 import json
 import multiprocessing
-import shutil
-import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -15,7 +12,7 @@ from typing import Any
 
 from benchmark.demo.evaluation_sets import SETS, write_evaluation_set
 from benchmark.demo.shards import write_shard
-from benchmark.paths import cache_dir
+from benchmark.paths import atomic_folder, cache_dir
 from benchmark.progress import progress
 
 # Raise it with every change of what is drawn or written: caches of older worlds are then left alone.
@@ -59,29 +56,15 @@ def ensure_demo(config: DemoConfig, workers: int = 2) -> Path:
     """Return the folder of the demo, drawn first if it is absent: the pool, and ``evalsets/`` in it."""
     root = demo_root(config)
     if not root.is_dir():
-        with _whole_folder(root) as folder:
+        with atomic_folder(root) as folder:
             _write(folder, config, workers, sets=True)
     return root
 
 
 def build_pool(root: Path, config: DemoConfig, workers: int) -> None:
     """Write the pool alone to `root`: ``shards/*.tar`` and ``metadata/*.parquet``, whole or not at all."""
-    with _whole_folder(root) as folder:
+    with atomic_folder(root) as folder:
         _write(folder, config, workers, sets=False)
-
-
-@contextmanager
-def _whole_folder(root: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside `root`; on success it is renamed into place, on failure removed."""
-    root.parent.mkdir(parents=True, exist_ok=True)
-    temporary = root.with_name(f".{root.name}.{uuid.uuid4().hex}")
-    temporary.mkdir()
-    try:
-        yield temporary
-        if not root.is_dir():  # else another process was faster, with the same bytes
-            temporary.replace(root)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _write(root: Path, config: DemoConfig, workers: int, *, sets: bool) -> None:
