@@ -79,6 +79,11 @@ def make_engine(cfg: DictConfig) -> Engine:
 
 def make_tracker(cfg: DictConfig, name: str) -> Tracker:
     """Build the tracker of the run `name`."""
+    from benchmark.devices import is_main_process
+    from benchmark.tracker import NoTracker
+
+    if not is_main_process():
+        return NoTracker(name)
     tracker: Tracker = hydra.utils.instantiate(cfg.tracker, name=name)
     return tracker
 

@@ -12,7 +12,7 @@ from omegaconf import DictConfig
 
 from benchmark import results
 from benchmark.config import choice, load_evaluation_sets, make_pool, make_tracker, resolved
-from benchmark.devices import resolve_device
+from benchmark.devices import is_main_process, resolve_device
 from benchmark.pipeline import choose, downstream_result, evaluate_all, kept_by_noise, open_subset, train
 from benchmark.tasks.output import say
 from benchmark.tasks.report import summary
@@ -39,8 +39,12 @@ def run(cfg: DictConfig) -> None:
     for name in cfg.downstream:
         with watch.stage(f"train/{name}"):
             trained = train(cfg, name, subset, chosen.selection.sha256, tracker)
+        if not is_main_process():
+            continue  # the others train along; one evaluates and writes
         with watch.stage(f"evaluate/{name}"):
             downstream[name] = downstream_result(trained, evaluate_all(cfg, trained, sets))
+    if not is_main_process():
+        return
     result = results.Result(
         run_id=run_id,
         filter=choice(cfg, "filter"),
