@@ -1,0 +1,133 @@
+"""BERT in small: the dual encoder's text tower, pre-trained on mixed text in the format of bert-base-uncased."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from benchmark.demo.training.data import HELD_OUT, captions
+from benchmark.demo.training.export import save_transformers
+from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
+from benchmark.demo.training.tokenizers import bert_tokenizer
+
+IGNORED = -100  # what torch's cross-entropy leaves out
+
+
+@dataclass(frozen=True)
+class BertTraining:
+    """Shape and recipe of the small BERT, and the number of captions of its text."""
+
+    width: int = 128
+    layers: int = 3
+    heads: int = 4
+    positions: int = 128
+    vocabulary: int = 2560
+    captions: int = 120_000
+    recipe: Recipe = field(default_factory=lambda: Recipe(steps=2000, batch=64, lr=2e-3))
+
+
+def train(out: Path, config: BertTraining, device: torch.device) -> None:
+    """Train tokenizer and model on captions of all kinds, by masked words and by next halves.
+
+    The checkpoint has all that bert-base-uncased has (Devlin et al. 2019, section 3.1), the pooler included.
+    """
+    from transformers import BertConfig, BertForPreTraining
+
+    recipe = config.recipe
+    texts = captions("models", config.captions, recipe.seed, workers=recipe.workers)
+    tokenizer = bert_tokenizer(texts, config.vocabulary, config.positions)
+    shape = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=config.width,
+        num_hidden_layers=config.layers,
+        num_attention_heads=config.heads,
+        intermediate_size=4 * config.width,
+        max_position_embeddings=config.positions,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+    with seeded(recipe.seed):
+        model = BertForPreTraining(shape)
+        batches = _batches(tokenizer, texts, recipe)
+        fit(model, batches, lambda batch: _loss(model, batch), recipe, device)
+    save_transformers(model, out)
+    tokenizer.save_pretrained(out)
+
+
+def _batches(tokenizer: Any, texts: Sequence[str], recipe: Recipe) -> Iterator[Tensors]:
+    """Yield batches for `_loss`: whole captions and captions cut in two, by turns."""
+    generator = torch.Generator().manual_seed(recipe.seed)
+    for step, rows in enumerate(shuffled(len(texts), recipe)):
+        chosen = [texts[row] for row in rows]
+        if step % 2:
+            yield mask(
+                tokenizer(chosen, padding=True, truncation=True, return_tensors="pt"), tokenizer, generator
+            )
+        else:
+            firsts, seconds, unrelated = _halves(chosen, generator)
+            batch = tokenizer(firsts, seconds, padding=True, truncation=True, return_tensors="pt")
+            yield mask(batch, tokenizer, generator) | {"unrelated": unrelated}
+
+
+def _halves(texts: Sequence[str], generator: torch.Generator) -> tuple[list[str], list[str], Tensor]:
+    """Cut each text in two; every second one gets the end of its neighbour, and the label 1 (unrelated)."""
+    firsts, seconds = [], []
+    for text, place in zip(texts, torch.rand(len(texts), generator=generator).tolist(), strict=True):
+        words = text.split()
+        cut = round((0.25 + 0.5 * place) * len(words))
+        firsts.append(" ".join(words[:cut]))
+        seconds.append(" ".join(words[cut:]))
+    unrelated = torch.arange(len(texts)) % 2
+    swapped = [seconds[i - 1] if wrong else seconds[i] for i, wrong in enumerate(unrelated.tolist())]
+    return firsts, swapped, unrelated
+
+
+def mask(batch: Any, tokenizer: Any, generator: torch.Generator) -> dict[str, Tensor]:
+    """Return `batch` with 15% of its words to be guessed: 80% masked, 10% replaced, 10% left as they are.
+
+    `labels` holds the true tokens where one is to be guessed and is ignored elsewhere.
+    """
+    ids = batch["input_ids"]
+    special = torch.isin(ids, torch.tensor(tokenizer.all_special_ids))
+    chosen = (torch.rand(ids.shape, generator=generator) < 0.15) & ~special
+    fate = torch.rand(ids.shape, generator=generator)
+    random = torch.randint(len(tokenizer), ids.shape, generator=generator)
+    masked = ids.masked_fill(chosen & (fate < 0.8), tokenizer.mask_token_id)
+    masked = torch.where(chosen & (fate >= 0.9), random, masked)
+    return {**batch, "input_ids": masked, "labels": ids.masked_fill(~chosen, IGNORED)}
+
+
+def _loss(model: Any, batch: Tensors) -> Tensor:
+    inputs = {name: batch[name] for name in ("input_ids", "attention_mask", "token_type_ids")}
+    output = model(**inputs)
+    loss = cross_entropy(
+        output.prediction_logits.flatten(0, 1), batch["labels"].flatten(), ignore_index=IGNORED
+    )
+    if "unrelated" in batch:
+        loss = loss + cross_entropy(output.seq_relationship_logits, batch["unrelated"])
+    return loss
+
+
+@torch.no_grad()
+def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
+    """Return the share of masked words that the model in `folder` guesses, on held-out captions of all kinds."""
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    model = AutoModelForMaskedLM.from_pretrained(folder, local_files_only=True)
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    texts = captions("models", samples, seed, HELD_OUT)
+    batch = tokenizer(texts, padding=True, truncation=True, return_tensors="pt")
+    batch = mask(batch, tokenizer, torch.Generator().manual_seed(seed))
+    labels = batch.pop("labels")
+    guesses = torch.cat([model(**part).logits.argmax(-1) for part in _split(batch, 64)])
+    wanted = labels != IGNORED
+    return {"masked_word_accuracy": (guesses[wanted] == labels[wanted]).float().mean().item()}
+
+
+def _split(batch: Tensors, size: int) -> Iterator[dict[str, Tensor]]:
+    for start in range(0, len(batch["input_ids"]), size):
+        yield {name: tensor[start : start + size] for name, tensor in batch.items()}

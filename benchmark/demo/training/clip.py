@@ -1,0 +1,147 @@
+"""CLIP in small, trained on noisy pairs as web CLIP was, in open_clip's `local-dir:` format."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from PIL import Image
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from benchmark.demo.noise import KINDS, Pair
+from benchmark.demo.training.data import HELD_OUT, Pairs, captions
+from benchmark.demo.training.export import save_half
+from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
+from benchmark.demo.training.tokenizers import clip_tokenizer
+from benchmark.paths import write_text
+
+MAX_SCALE = 100.0  # where CLIP stops its temperature
+
+
+@dataclass(frozen=True)
+class ClipTraining:
+    """Shape and recipe of the small CLIP, and the number of captions that its tokenizer is learned from."""
+
+    pairs: int = 80_000
+    size: int = 64
+    vision_width: int = 16
+    vision_layers: tuple[int, ...] = (1, 1, 1, 1)  # a ResNet: at this size it learns twice as fast as a ViT
+    width: int = 128
+    text_layers: int = 2
+    embedding: int = 128
+    context: int = 40
+    vocabulary: int = 2560
+    captions: int = 20_000
+    recipe: Recipe = field(default_factory=lambda: Recipe(steps=1200, batch=192, lr=2e-3))
+
+
+def train(out: Path, config: ClipTraining, device: torch.device) -> None:
+    """Train a CLIP on noisy pairs of the `clip` draw and write it to `out`."""
+    recipe = config.recipe
+    texts = captions("clip", config.captions, recipe.seed, workers=recipe.workers)
+    tokenizer = clip_tokenizer(texts, config.vocabulary, config.context)
+    tokenizer.save_pretrained(out)
+    described = _config(config, len(tokenizer))
+    write_text(out / "open_clip_config.json", json.dumps(described, indent=2) + "\n")
+    with seeded(recipe.seed):
+        # Built by the loader that users go through, so that pictures and captions are prepared as they will be.
+        model, collate = load(out)
+        pairs = DataLoader(
+            Pairs("clip", config.pairs, recipe.seed), 500, num_workers=recipe.workers, collate_fn=collate
+        )
+        drawn = [
+            (batch["image"].half(), batch["text"]) for batch in pairs
+        ]  # drawing takes as long as learning
+        images, tokens = (torch.cat(part) for part in zip(*drawn, strict=True))
+        batches = (
+            {"image": images[rows].float(), "text": tokens[rows]} for rows in shuffled(config.pairs, recipe)
+        )
+        fit(model, batches, lambda batch: contrastive_loss(model, batch), recipe, device)
+    save_half(model.to("cpu").state_dict(), out / "open_clip_model.safetensors")
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Turns pairs into a batch: `image` and `text` as the model takes them."""
+
+    preprocess: Any
+    tokenizer: Any
+
+    def __call__(self, pairs: Sequence[Pair]) -> Tensors:
+        """Return `image` (n, 3, height, width) and `text` (n, context)."""
+        images = [self.preprocess(Image.fromarray(pair.image)) for pair in pairs]
+        return {"image": torch.stack(images), "text": self.tokenizer([pair.caption for pair in pairs])}
+
+
+def contrastive_loss(model: Any, batch: Tensors) -> Tensor:
+    """Return CLIP's symmetric cross-entropy over the batch (Radford et al. 2021, figure 3)."""
+    images, texts, scale = model(batch["image"], batch["text"])
+    logits = scale.clamp(max=MAX_SCALE) * images @ texts.T
+    labels = torch.arange(len(logits), device=logits.device)
+    return (nn.functional.cross_entropy(logits, labels) + nn.functional.cross_entropy(logits.T, labels)) / 2
+
+
+def _config(config: ClipTraining, vocabulary: int) -> dict[str, Any]:
+    from open_clip import OPENAI_DATASET_MEAN, OPENAI_DATASET_STD
+
+    vision = {
+        "image_size": config.size,
+        "width": config.vision_width,
+        "head_width": 64,
+        "layers": list(config.vision_layers),
+    }
+    text = {
+        "context_length": config.context,
+        "vocab_size": vocabulary,
+        "width": config.width,
+        "heads": config.width // 32,
+        "layers": config.text_layers,
+        "hf_tokenizer_name": "local",  # any name: open_clip then reads the tokenizer beside this file
+    }
+    return {
+        "model_cfg": {"embed_dim": config.embedding, "vision_cfg": vision, "text_cfg": text},
+        "preprocess_cfg": {"mean": list(OPENAI_DATASET_MEAN), "std": list(OPENAI_DATASET_STD)},
+    }
+
+
+@torch.no_grad()
+def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
+    """Return what the model in `folder` makes of held-out samples of its draw.
+
+    Text-to-image R@1 among 500 clean pairs, and the mean cosine of each kind of noise in `samples` pairs.
+    """
+    model, collate = load(folder)
+    clean = Pairs("clip", 500, seed, HELD_OUT, {"concrete": 1.0})
+    images, texts = embed(model, collate, clean)
+    hits = (texts @ images.T).argmax(dim=1) == torch.arange(len(clean))
+    figures = {"recall_at_1_of_500": hits.float().mean().item()}
+    mixed = Pairs("clip", samples, seed, HELD_OUT)
+    images, texts = embed(model, collate, mixed)
+    cosines, kinds = (images * texts).sum(dim=1), [mixed[i].kind for i in range(samples)]
+    for kind in KINDS:
+        chosen = torch.tensor([k == kind for k in kinds])
+        if chosen.any():
+            figures[f"cosine_{kind}"] = cosines[chosen].mean().item()
+    return figures
+
+
+def load(folder: Path) -> tuple[Any, Paired]:
+    """Return the model in `folder` and what makes its batches, through open_clip's own loaders."""
+    import open_clip
+
+    name = f"local-dir:{folder}"
+    model, _, preprocess = open_clip.create_model_and_transforms(name)
+    return model.eval(), Paired(preprocess, open_clip.get_tokenizer(name))
+
+
+@torch.no_grad()
+def embed(model: Any, collate: Paired, pairs: Pairs) -> tuple[Tensor, Tensor]:
+    """Return the unit vectors (n, d) of the images and of the captions of `pairs`."""
+    images, texts = [], []
+    for batch in DataLoader(pairs, 256, collate_fn=collate):
+        images.append(model.encode_image(batch["image"], normalize=True))
+        texts.append(model.encode_text(batch["text"], normalize=True))
+    return torch.cat(images), torch.cat(texts)

@@ -1,0 +1,77 @@
+"""GPT-2 in small: the captioner's decoder, pre-trained on mixed text in the format of openai-community/gpt2."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmark.demo.training.data import HELD_OUT, captions
+from benchmark.demo.training.export import save_transformers
+from benchmark.demo.training.loop import Recipe, fit, seeded, shuffled
+from benchmark.demo.training.tokenizers import gpt2_tokenizer
+
+
+@dataclass(frozen=True)
+class GPT2Training:
+    """Shape and recipe of the small GPT-2, and the number of captions of its text."""
+
+    width: int = 128
+    layers: int = 3
+    heads: int = 4
+    positions: int = 128
+    vocabulary: int = 2560
+    captions: int = 120_000
+    recipe: Recipe = field(default_factory=lambda: Recipe(steps=1500, batch=16, lr=2e-3))
+
+
+def train(out: Path, config: GPT2Training, device: torch.device) -> None:
+    """Train tokenizer and language model on captions of all kinds and write them to `out`."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    recipe = config.recipe
+    texts = captions("models", config.captions, recipe.seed, workers=recipe.workers)
+    tokenizer = gpt2_tokenizer(texts, config.vocabulary, config.positions)
+    shape = GPT2Config(
+        vocab_size=len(tokenizer),
+        n_positions=config.positions,
+        n_embd=config.width,
+        n_layer=config.layers,
+        n_head=config.heads,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+    )
+    blocks = _blocks(tokenizer, texts, config.positions)
+    batches = ({"input_ids": blocks[rows], "labels": blocks[rows]} for rows in shuffled(len(blocks), recipe))
+    with seeded(recipe.seed):
+        model = GPT2LMHeadModel(shape)
+        fit(model, batches, lambda batch: model(**batch).loss, recipe, device)
+    save_transformers(model, out)
+    tokenizer.save_pretrained(out)
+
+
+def _blocks(tokenizer: Any, texts: Sequence[str], length: int) -> Tensor:
+    """Return the texts as one stream, each begun by <|endoftext|>, cut into rows (n, `length`), as for GPT-2."""
+    stream: list[int] = []
+    for ids in tokenizer(list(texts)).input_ids:
+        stream += [tokenizer.eos_token_id, *ids]
+    rows = len(stream) // length
+    return torch.tensor(stream[: rows * length]).view(rows, length)
+
+
+@torch.no_grad()
+def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
+    """Return the perplexity per token of the model in `folder` on held-out captions, all kinds mixed."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    blocks = _blocks(tokenizer, captions("models", samples, seed, HELD_OUT), model.config.n_positions)
+    losses = [model(input_ids=rows, labels=rows).loss.item() * len(rows) for rows in blocks.split(32)]
+    return {"perplexity": math.exp(sum(losses) / len(blocks)), "uniform": model.config.vocab_size}

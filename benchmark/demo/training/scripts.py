@@ -1,0 +1,39 @@
+"""The scale models: what each stands for, what it learns from, and how it is trained and judged."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmark.demo.training import bert, clip, gpt2, supervised, swin, vit
+
+MODELS = Path(__file__).resolve().parent.parent / "models"
+CLEAN, MIXED, NOISY = "clean scenes of `models`", "captions of `models`, all kinds", "noisy pairs of `clip`"
+
+
+@dataclass(frozen=True)
+class Script:
+    """One scale model. `evaluate` gives figures on held-out samples: (folder, samples, seed) to name and value."""
+
+    like: str
+    data: str
+    config: Any
+    train: Callable[[Path, Any, torch.device], None]
+    evaluate: Callable[[Path, int, int], dict[str, float]]
+
+
+SCRIPTS: dict[str, Script] = {
+    "swin": Script(
+        "microsoft/swin-base-patch4-window7-224-in22k",
+        CLEAN,
+        swin.SwinTraining(),
+        swin.train,
+        supervised.evaluate,
+    ),
+    "vit": Script("google/vit-base-patch16-224", CLEAN, vit.ViTTraining(), vit.train, supervised.evaluate),
+    "gpt2": Script("openai-community/gpt2", MIXED, gpt2.GPT2Training(), gpt2.train, gpt2.evaluate),
+    "bert": Script("google-bert/bert-base-uncased", MIXED, bert.BertTraining(), bert.train, bert.evaluate),
+    "clip": Script("open_clip RN50 (openai)", NOISY, clip.ClipTraining(), clip.train, clip.evaluate),
+}

@@ -1,0 +1,81 @@
+"""Small tokenizers of the same kinds as the real ones, learned from captions of a draw.
+
+`vocabulary` is the number of tokens, special ones included; `length` the longest text in tokens.
+"""
+
+import json
+import string
+from collections.abc import Sequence
+from typing import Any
+
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+START, END, PAD = "<start_of_text>", "<end_of_text>", "<pad>"
+END_OF_TEXT = "<|endoftext|>"
+
+
+def gpt2_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
+    """Learn a byte-level BPE as GPT-2's: cased, `<|endoftext|>` begins and ends, no pad token."""
+    from transformers import GPT2Tokenizer
+
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary - 1,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    bpe.train_from_iterator(texts, trainer)
+    state = _state(bpe)
+    # GPT-2's only special token has the highest id.
+    vocab = state["vocab"] | {END_OF_TEXT: len(state["vocab"])}
+    merges: Any = [(first, second) for first, second in state["merges"]]
+    return GPT2Tokenizer(vocab=vocab, merges=merges, model_max_length=length)
+
+
+def bert_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
+    """Learn a lower-cased WordPiece as that of bert-base-uncased, `[PAD]` at id 0."""
+    from transformers import BertTokenizer
+
+    pieces = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    pieces.normalizer = normalizers.BertNormalizer(lowercase=True)
+    pieces.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    letters = sorted({*string.ascii_lowercase, *string.digits, *string.punctuation})
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=vocabulary,
+        # Letters inside words are listed too: the trainer would number them in a new order each time.
+        special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"##{letter}" for letter in letters)],
+        initial_alphabet=letters,
+        limit_alphabet=len(letters),
+        show_progress=False,
+    )
+    pieces.train_from_iterator(texts, trainer)
+    return BertTokenizer(vocab=_state(pieces)["vocab"], model_max_length=length)
+
+
+def clip_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
+    """Learn a lower-cased BPE as CLIP's: the end token has the highest id, where open_clip pools."""
+    from transformers import PreTrainedTokenizerFast
+
+    bpe = Tokenizer(models.BPE())
+    bpe.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Lowercase()])
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    bpe.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary - 2,
+        special_tokens=[PAD],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    bpe.train_from_iterator(texts, trainer)
+    bpe.add_special_tokens([START, END])
+    ids = [(token, bpe.token_to_id(token)) for token in (START, END)]
+    bpe.post_processor = processors.TemplateProcessing(single=f"{START} $A {END}", special_tokens=ids)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=bpe, bos_token=START, eos_token=END, pad_token=PAD, model_max_length=length
+    )
+
+
+def _state(tokenizer: Tokenizer) -> dict[str, Any]:
+    state: dict[str, Any] = json.loads(tokenizer.to_str())["model"]
+    return state
