@@ -28,7 +28,7 @@ CONF = Path(__file__).resolve().parent.parent / "conf"
 def register_resolvers() -> None:
     """Register ``${budget:N}``, ``${demo_model:NAME}`` and ``${demo_evalset:NAME}``."""
     OmegaConf.register_new_resolver("budget", _budget, replace=True)
-    OmegaConf.register_new_resolver("demo_model", _demo_model, replace=True)
+    OmegaConf.register_new_resolver("demo_model", demo_model, replace=True)
     OmegaConf.register_new_resolver("demo_evalset", _demo_evalset, replace=True)
 
 
@@ -37,7 +37,8 @@ def _budget(samples: int, *, _root_: DictConfig) -> int:
     return int(samples) // int(_root_.pool.scale)
 
 
-def _demo_model(name: str) -> str:
+def demo_model(name: str) -> str:
+    """Return the folder of one of the demo's scale models."""
     return str(Path(__file__).resolve().parent / "demo" / "models" / name)
 
 

@@ -137,7 +137,7 @@ def evaluate_all(
 ) -> dict[str, list[dict[str, Any]]]:
     """Evaluate a trained model on every evaluation set that fits it; returns metrics by set."""
     device = resolve_device(cfg.device)
-    log.info("evaluate: %s on %s", trained.model.name, ", ".join(s.name for s in sets))
+    log.info("evaluate: %s", trained.model.name)
     found = evaluate(trained.model, sets, resolved(cfg.metrics), trained.folder, device)
     return {name: [asdict(metric) for metric in metrics] for name, metrics in found.items()}
 

@@ -37,7 +37,7 @@ class WandbTracker:
 
     def finish(self, result: Mapping[str, Any]) -> None:
         """Put the metrics into the run's summary, the configuration into its config, and close it."""
-        self._run.config.update(dict(result["config"]))  # type: ignore[no-untyped-call]
+        self._run.config.update(dict(result["config"]))
         for model, trained in result["downstream"].items():
             for evaluation, metrics in trained["evaluations"].items():
                 for metric in metrics:

@@ -1,7 +1,6 @@
 """BERTScore F1 (Zhang et al. 2019) with bert-score's matching and any encoder of the hub or of a folder."""
 
 import csv
-import logging
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import torch
 
 from benchmark.checkpoints import locate_checkpoint
 from benchmark.errors import UserError
+from downstream.base import quiet_transformers
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 
 # Embeddings are kept for so many images at a time: all 30,000 captions of COCO would take 2 GB.
@@ -89,19 +89,14 @@ def _load(folder: Path, layers: int, device: torch.device) -> tuple[Any, Any]:
     bert-score's own loader takes any path with "t5" in it for a T5, and needs a table for the layers.
     """
     from transformers import AutoConfig, AutoModel, AutoTokenizer
-    from transformers.utils import logging as hub_logging
 
     config = AutoConfig.from_pretrained(folder)
     if not 0 < layers <= config.num_hidden_layers:
         raise UserError(f"bertscore.num_layers={layers}, but {folder} has {config.num_hidden_layers} layers")
-    verbosity = hub_logging.get_verbosity()
-    hub_logging.set_verbosity(logging.ERROR)  # it would list every weight of the layers that are cut off
-    try:
+    with quiet_transformers():  # it would list every weight of the layers that are cut off
         encoder, report = AutoModel.from_pretrained(
             folder, num_hidden_layers=layers, dtype=torch.float32, output_loading_info=True
         )
-    finally:
-        hub_logging.set_verbosity(verbosity)
     missing = [key for key in report["missing_keys"] if not key.startswith("pooler.")]
     if missing:  # they are random now
         raise UserError(f"{folder} lacks {len(missing)} weights of its encoder, e.g. {min(missing)}")

@@ -22,7 +22,8 @@ below; each row's command makes its folder again.
 FIGURES = """\
 On held-out samples of the same draw. Image models: R-precision by family of tags, the share of what a scene shows
 among as many best guesses. Language models: perplexity per token of mixed captions; share of masked words guessed.
-CLIP: text-to-image recall at 1 among 500 clean pairs, mean cosine by kind of pair."""
+CLIP: text-to-image recall at 1 among 500 clean pairs, mean cosine by kind of pair.
+Training times are of a busy machine (two other jobs on two cores), one thread each."""
 
 
 def enter(models: Path, name: str, seconds: float, figures: dict[str, float]) -> None:

@@ -31,12 +31,12 @@ def pool_shares() -> dict[str, float]:
 class Scenes(Dataset[tuple[Picture, Scene]]):
     """Clean scenes of the `models` draw and their pictures, from index `start`.
 
-    Every second scene keeps one thing alone, as most pictures of ImageNet do: what a shape or a colour is called is
-    learned many times faster where there is no other to confuse it with.
+    With `alone`, every second scene keeps one thing, as most pictures of ImageNet do: what a shape or a colour is
+    called is learned many times faster where there is no other to confuse it with.
     """
 
-    def __init__(self, samples: int, seed: int, start: int = 0) -> None:
-        self.samples, self.seed, self.start = samples, seed, start
+    def __init__(self, samples: int, seed: int, start: int = 0, alone: bool = False) -> None:
+        self.samples, self.seed, self.start, self.alone = samples, seed, start, alone
 
     def __len__(self) -> int:
         return self.samples
@@ -52,7 +52,7 @@ class Scenes(Dataset[tuple[Picture, Scene]]):
     def _drawn(self, index: int) -> tuple[Scene, np.random.Generator]:
         rng = generator("models", self.start + index, self.seed)
         scene = pool_scene(rng)
-        if index % 2:
+        if self.alone and index % 2:
             scene = replace(scene, things=scene.things[:1], relation="")
         return scene, rng
 

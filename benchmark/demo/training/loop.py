@@ -85,7 +85,7 @@ def fit(
     for step, batch in enumerate(batches, start=1):
         value = loss({name: tensor.to(device) for name, tensor in batch.items()})
         optimizer.zero_grad()
-        value.backward()  # type: ignore[no-untyped-call]
+        value.backward()
         nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
         optimizer.step()
         schedule.step()

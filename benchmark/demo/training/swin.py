@@ -42,5 +42,5 @@ def train(out: Path, config: SwinTraining, device: torch.device) -> None:
         image_mean=[0.485, 0.456, 0.406],
         image_std=[0.229, 0.224, 0.225],
     )
-    scenes = Scenes(config.scenes, config.recipe.seed)
+    scenes = Scenes(config.scenes, config.recipe.seed, alone=True)
     pretrain(SwinForImageClassification, shape, processor, out, scenes, config.recipe, device)

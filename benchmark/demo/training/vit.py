@@ -44,5 +44,5 @@ def train(out: Path, config: ViTTraining, device: torch.device) -> None:
         image_mean=[0.5, 0.5, 0.5],
         image_std=[0.5, 0.5, 0.5],
     )
-    scenes = Scenes(config.scenes, config.recipe.seed)
+    scenes = Scenes(config.scenes, config.recipe.seed, alone=True)
     pretrain(ViTForImageClassification, shape, processor, out, scenes, config.recipe, device)
