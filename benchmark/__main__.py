@@ -45,8 +45,9 @@ def main() -> None:
     register_resolvers()
     os.environ["HYDRA_FULL_ERROR"] = "1"  # let configuration errors reach us in place of Hydra's own page
     os.environ.setdefault("PAIRSIFT_SWEEP", time.strftime("%Y%m%d-%H%M%S"))  # launchers hand it to their jobs
-    # Before torch is imported: its threads wait by spinning, which on a busy machine slows training tenfold.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # Before torch is imported: its threads wait by spinning, which on a busy machine slows training tenfold; not
+    # spinning at all costs a quarter of the speed on an idle one (results/LOG.md).
+    os.environ.setdefault("GOMP_SPINCOUNT", "20000")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
     try:
         if "-m" not in sys.argv and "--multirun" not in sys.argv and is_sweep(sys.argv[1:]):

@@ -155,7 +155,13 @@ def _spice(request: Request) -> Table:
 
 def _bert_score(request: Request) -> Table:
     config = BertScoreConfig(**request.config["bertscore"])
-    return _means("BERTScore", bert_score(request.corpus, config, request.device), request)
+    table = _means("BERTScore", bert_score(request.corpus, config, request.device), request)
+    # bert-score batches in the order of a set, which differs between processes: so do bits beyond single precision.
+    return {domain: {name: _rounded(value) for name, value in row.items()} for domain, row in table.items()}
+
+
+def _rounded(outcome: Outcome) -> Outcome:
+    return outcome if isinstance(outcome, str) else round(outcome, 6)
 
 
 def _polos(request: Request) -> Table:

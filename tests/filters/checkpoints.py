@@ -10,7 +10,7 @@ from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForSeque
 WORDS = ["a photo of thing number", "red ball", "the meaning of life", "0123456789 .,!"]
 
 
-def roberta_scorer(folder: Path, labels: int = 1, layers: int = 2) -> Path:
+def roberta_scorer(folder: Path, labels: int = 1, layers: int = 2, **shape: float) -> Path:
     """A sequence classifier like `moranyanuka/icc`: RoBERTa, one logit, byte-level BPE."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -34,17 +34,15 @@ def roberta_scorer(folder: Path, labels: int = 1, layers: int = 2) -> Path:
         model_max_length=62,
     )
     fast.save_pretrained(folder)
-    config = RobertaConfig(
-        vocab_size=len(fast),
-        hidden_size=32,
-        num_hidden_layers=layers,
-        num_attention_heads=4,
-        intermediate_size=64,
-        max_position_embeddings=64,
-        num_labels=labels,
-        pad_token_id=1,
-        initializer_range=0.5,
-    )
+    sizes = {
+        "vocab_size": len(fast),
+        "hidden_size": 32,
+        "num_attention_heads": 4,
+        "intermediate_size": 64,
+        "max_position_embeddings": 64,
+        "initializer_range": 0.5,
+    } | shape
+    config = RobertaConfig(num_hidden_layers=layers, num_labels=labels, pad_token_id=1, **sizes)
     with torch.random.fork_rng([]):
         torch.manual_seed(0)
         RobertaForSequenceClassification(config).save_pretrained(folder)
