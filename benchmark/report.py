@@ -59,7 +59,7 @@ def leaderboard(results: Iterable[Result]) -> list[Table]:
         tables += [
             _metric_table(pool, model, evaluation, entries) for model, evaluation in _evaluations(found)
         ]
-        tables += _cost_table(pool, entries)
+        tables += _cost_tables(pool, entries)
     return [table for table in tables if table.rows]
 
 
@@ -155,19 +155,27 @@ def _cell(name: str, values: Sequence[float], best: float | None) -> str:
     return f"**{text}**" if mean == best else text
 
 
-def _cost_table(pool: str, entries: Sequence[Entry]) -> list[Table]:
-    """What each filter keeps by planted kind of noise (demo pools), its threshold and its scoring cost."""
+def _cost_tables(pool: str, entries: Sequence[Entry]) -> list[Table]:
+    """What each filter costs, and what it keeps by planted kind of noise (demo pools)."""
     kinds = sorted({kind for entry in entries for kind in entry.runs[0].kept})
-    rows = []
+    costs, shares = [], []
     for entry in entries:
         run = entry.runs[0]
-        total = sum(run.kept.values())
-        shares = [f"{100 * run.kept.get(kind, 0) / total:.1f}" if total else MISSING for kind in kinds]
-        seconds = f"{run.scoring.get('seconds', 0.0):.1f}"
+        names = [entry.label, _thousands(entry.size)]
         threshold = f"{run.selection['threshold']:.4g}"
-        rows.append([entry.label, _thousands(entry.size), f"{run.k:,}", threshold, seconds, *shares])
-    header = ["filter", "size", "kept", "threshold", "scoring s", *(f"{kind} %" for kind in kinds)]
-    return [Table(f"what filters keep and cost, pool {pool}", header, rows, [])]
+        costs.append([*names, f"{run.k:,}", threshold, f"{run.scoring.get('seconds', 0.0):.1f}"])
+        total = sum(run.kept.values())
+        if total:
+            shares.append(names + [f"{100 * run.kept.get(kind, 0) / total:.1f}" for kind in kinds])
+    return [
+        Table(f"cost, pool {pool}", ["filter", "size", "kept", "threshold", "scoring s"], costs, []),
+        Table(
+            f"kept by kind of noise (%), pool {pool}",
+            ["filter", "size", *(kind.replace("_", " ") for kind in kinds)],
+            shares,
+            [],
+        ),
+    ]
 
 
 def _thousands(size: int) -> str:

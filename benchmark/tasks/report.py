@@ -4,6 +4,7 @@ import logging
 from pathlib import Path
 
 from omegaconf import DictConfig
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -27,7 +28,8 @@ def report(cfg: DictConfig) -> None:
     tables = leaderboard(results)
     path = folder / "leaderboard.md"
     write_text(path, to_markdown(tables))
-    show(tables, Console())
+    target = Console()
+    show(tables, target if target.is_terminal else Console(width=120))
     say(str(path))
 
 
@@ -39,10 +41,22 @@ def summary(result: Result) -> None:
 def show(tables: list[Table], target: Console) -> None:
     """Draw tables on a terminal."""
     for table in tables:
-        drawn = RichTable(title=Text(table.title), title_justify="left", caption_justify="left")
+        drawn = RichTable(
+            title=Text(table.title),
+            title_justify="left",
+            caption_justify="left",
+            box=SIMPLE_HEAD,
+            padding=(0, 1),
+        )
         drawn.caption = Text("\n".join(table.notes)) if table.notes else None
         for number, name in enumerate(table.header):
-            drawn.add_column(Text(name), justify="left" if number == 0 else "right", no_wrap=True)
+            words = [*name.split(), *(row[number] for row in table.rows)]
+            widest = max(
+                len(word) for word in words
+            )  # a header may be folded between words, a number may not
+            drawn.add_column(
+                Text(name), justify="left" if number == 0 else "right", min_width=widest, overflow="fold"
+            )
         for row in table.rows:
             drawn.add_row(*(_styled(cell) for cell in row))
         target.print(drawn)

@@ -58,9 +58,11 @@ def test_seeds_are_averaged_with_their_spread() -> None:
 
 
 def test_what_filters_keep() -> None:
-    table = leaderboard([result("clip")])[-1]
-    assert table.header == ["filter", "size", "kept", "threshold", "scoring s", "concrete %", "parrot %"]
-    assert table.rows == [["clip", "200k", "2,000", "0.25", "12.5", "75.0", "25.0"]]
+    cost, kept = leaderboard([result("clip")])[-2:]
+    assert cost.header == ["filter", "size", "kept", "threshold", "scoring s"]
+    assert cost.rows == [["clip", "200k", "2,000", "0.25", "12.5"]]
+    assert kept.header == ["filter", "size", "concrete", "parrot"]
+    assert kept.rows == [["clip", "200k", "75.0", "25.0"]]
 
 
 def test_markdown_escapes_cells() -> None:
