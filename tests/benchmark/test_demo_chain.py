@@ -72,3 +72,16 @@ def test_two_runs_from_nothing_agree_and_the_third_reuses(
     assert third["scoring"]["reused"] == 1
     assert third["k"] == 100
     assert len(list((tmp_path / "two").glob("*.json"))) == 2
+
+    # The stages alone: the same training is found again, and evaluates to the same metrics.
+    monkeypatch.setattr(sys, "argv", ["benchmark", *SMALL, "task=train", "filter=clip", "size.samples=10000"])
+    GlobalHydra.instance().clear()
+    main()
+    folders = capfd.readouterr().out.splitlines()
+    assert [Path(f).name.split("-")[0] for f in folders] == ["captioner", "dual_encoder"]
+    arguments = ["task=evaluate", f"task.checkpoint={folders[1]}", "downstream=dual_encoder"]
+    monkeypatch.setattr(sys, "argv", ["benchmark", *(s for s in SMALL if "captioner" not in s), *arguments])
+    GlobalHydra.instance().clear()
+    main()
+    evaluated = json.loads(capfd.readouterr().out)
+    assert evaluated == third["downstream"]["dual_encoder"]["evaluations"]
