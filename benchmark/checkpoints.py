@@ -1,8 +1,11 @@
 """From the name of a checkpoint to a folder on this machine, and to its revision."""
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from benchmark.errors import UserError
 
@@ -59,3 +62,20 @@ def revision(folder: Path) -> str:
         with path.open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()[:16]
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Keep the bars and loading reports of transformers off the terminal."""
+    from transformers import utils
+
+    logging: Any = utils.logging  # its switches carry no types
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()

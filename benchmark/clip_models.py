@@ -36,14 +36,18 @@ class ClipModel:
                 parts.append(self.model.encode_image(pixels, normalize=True))
         return _numpy(parts)
 
-    @torch.inference_mode()
     def embed_texts(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return L2-normalised embeddings of shape (n, d)."""
+        return _numpy([torch.nn.functional.normalize(self.project_texts(texts), dim=-1)])
+
+    @torch.no_grad()
+    def project_texts(self, texts: Sequence[str]) -> torch.Tensor:
+        """Return the text encoder's pooled outputs through its projection, as they are: (n, d) on the device."""
         parts = []
         for tokens in self.tokenizer(list(texts)).split(self._chunk):
             with self._autocast():
-                parts.append(self.model.encode_text(tokens.to(self.device), normalize=True))
-        return _numpy(parts)
+                parts.append(self.model.encode_text(tokens.to(self.device)))
+        return torch.cat(parts).float()
 
     @property
     def _chunk(self) -> int:
@@ -91,8 +95,10 @@ def load_clip(model: str, pretrained: str | None, device: torch.device) -> ClipM
             )
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
+        # open_clip only warns when the weights want QuickGELU (OpenAI's do) and the architecture's name does not.
+        quick_gelu = bool(open_clip.get_pretrained_cfg(model, pretrained or "").get("quick_gelu"))
         network, _, preprocess = open_clip.create_model_and_transforms(
-            model, pretrained=pretrained, device=device, weights_only=True
+            model, pretrained=pretrained, device=device, weights_only=True, force_quick_gelu=quick_gelu
         )
         tokenizer = open_clip.get_tokenizer(model)
     except (RuntimeError, OSError, ValueError) as error:  # an unknown tag, no network, a broken file

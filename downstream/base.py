@@ -13,7 +13,7 @@ from PIL import Image
 from safetensors import SafetensorError
 
 from benchmark.batch import Sample
-from benchmark.checkpoints import locate_checkpoint
+from benchmark.checkpoints import locate_checkpoint, quiet_transformers
 from benchmark.errors import UserError
 from benchmark.paths import atomic_folder
 from benchmark.tracker import Tracker
@@ -107,23 +107,6 @@ def load_model(auto_class: Any, name: str, new: tuple[str, ...] = (), **options:
             f"checkpoint {name} lacks {len(missing)} weights of {type(model).__name__}: {missing[0]}, ..."
         )
     return model
-
-
-@contextmanager
-def quiet_transformers() -> Iterator[None]:
-    """Keep the bars and loading reports of transformers off the terminal."""
-    from transformers import utils
-
-    logging: Any = utils.logging  # its switches carry no types
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
 
 
 @contextmanager

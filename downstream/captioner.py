@@ -11,6 +11,7 @@ from PIL import Image
 from torch import nn
 
 from benchmark.batch import Sample
+from benchmark.checkpoints import quiet_transformers
 from benchmark.errors import UserError
 from benchmark.tracker import Tracker
 from downstream.base import (
@@ -21,7 +22,6 @@ from downstream.base import (
     load_model,
     load_pretrained,
     model_folder,
-    quiet_transformers,
     seeded,
     to_pixels,
 )

@@ -11,7 +11,7 @@ PACKAGES = ("benchmark", "filters", "downstream")
 OFFERED = {
     f"benchmark.{name}"
     for name in (
-        "batch", "checkpoints", "clip_models", "devices", "errors", "images", "paths", "pool", "progress",
+        "batch", "bert_match", "checkpoints", "clip_models", "devices", "errors", "images", "paths", "pool", "progress",
         "tracker", "uids",
     )
 }  # fmt: skip
