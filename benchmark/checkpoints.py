@@ -67,9 +67,23 @@ def revision(folder: Path) -> str:
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
     """Keep the bars and loading reports of transformers off the terminal."""
-    from transformers import utils
+    from transformers.utils import logging
 
-    logging: Any = utils.logging  # its switches carry no types
+    with _quiet(logging):
+        yield
+
+
+@contextmanager
+def quiet_diffusers() -> Iterator[None]:
+    """Keep the bars and loading reports of diffusers, and of transformers under it, off the terminal."""
+    from diffusers.utils import logging
+
+    with _quiet(logging), quiet_transformers():
+        yield
+
+
+@contextmanager
+def _quiet(logging: Any) -> Iterator[None]:  # both libraries have the same switches, without types
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()

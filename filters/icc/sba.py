@@ -1,0 +1,165 @@
+"""The semantic-bottleneck autoencoder: caption to CLIP vector to caption (ICC paper, section 2, appendix A.7)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from benchmark.checkpoints import locate_checkpoint, quiet_transformers, revision
+from benchmark.clip_models import ClipModel, load_clip, local_clip_folder
+from benchmark.errors import UserError
+from filters.base import Identified
+from filters.icc.autoencoder import Autoencoder, Beams, one_line
+
+BRIDGE = "model.safetensors"
+
+
+class FrozenParts(Identified):
+    """What SBA trains nothing of: CLIP's text encoder and a causal language model.
+
+    Args:
+        clip: `model` and `pretrained`, as for open_clip.
+        llm: hub name or folder of a causal language model.
+    """
+
+    def __init__(self, clip: dict[str, str | None], llm: str) -> None:
+        self.clip = dict(clip)
+        self.llm = llm
+
+    def identity(self) -> dict[str, Any]:
+        """Add the revisions of both checkpoints, as far as they are folders or of the hub."""
+        folder = local_clip_folder(str(self.clip["model"]))
+        revisions = {"clip_revision": revision(folder) if folder else None}
+        return super().identity() | revisions | {"llm_revision": revision(locate_checkpoint(self.llm))}
+
+    def load(self, device: torch.device) -> "Loaded":
+        """Load both: the language model in bf16 on a GPU. Raises `UserError` without a newline token."""
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        folder = locate_checkpoint(self.llm)
+        dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
+        with quiet_transformers():
+            model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, local_files_only=True)
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        newline = tokenizer("\n", add_special_tokens=False)["input_ids"]
+        if not newline or "\n" not in tokenizer.decode(newline[-1:]):
+            raise UserError(
+                f"the tokenizer of {self.llm} has no newline token; SBA ends its captions with one"
+            )
+        clip = load_clip(str(self.clip["model"]), self.clip["pretrained"], device)
+        return Loaded(clip, model.requires_grad_(False).to(device).eval(), tokenizer, newline[-1])
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The frozen parts in memory, and the token that ends a caption."""
+
+    clip: ClipModel
+    llm: Any
+    tokenizer: Any
+    newline: int
+
+    def embed_tokens(self, ids: Tensor) -> Tensor:
+        """Return the language model's input embeddings, (n, t, width), of token ids (n, t)."""
+        embedded: Tensor = self.llm.get_input_embeddings()(ids)
+        return embedded
+
+
+class SemanticBottleneck(Autoencoder):
+    """Decodes each caption from its CLIP text vector: pooled output, through CLIP's projection, not normalised.
+
+    One linear layer, the bridge, turns that vector into the language model's first input embedding.
+
+    Args:
+        frozen: CLIP and the language model.
+        bridge: folder of the trained layer.
+        beams: beams, and captions returned for each caption.
+        max_new_tokens: where a caption that does not end is cut.
+        batch: captions decoded at a time.
+    """
+
+    def __init__(
+        self, frozen: FrozenParts, bridge: str, beams: int = 5, max_new_tokens: int = 64, batch: int = 64
+    ) -> None:
+        self.frozen = frozen
+        self.bridge = bridge
+        self.beams = beams
+        self.max_new_tokens = max_new_tokens
+        self._batch = batch
+        self._parts: Loaded
+        self._linear: nn.Linear
+
+    def identity(self) -> dict[str, Any]:
+        """Add the bridge's revision."""
+        return super().identity() | {"bridge_revision": revision(locate_checkpoint(self.bridge))}
+
+    def setup(self, device: torch.device) -> None:
+        """Load the models. Raises `UserError` when the bridge was trained between other ones."""
+        self._parts = self.frozen.load(device)
+        self._linear = load_bridge(Path(locate_checkpoint(self.bridge))).to(device)
+        width = self._parts.llm.get_input_embeddings().embedding_dim
+        if self._linear.out_features != width:
+            raise UserError(
+                f"bridge {self.bridge} ends in {self._linear.out_features} dimensions, but {self.frozen.llm} has"
+                f" {width}; give the language model that it was trained for"
+            )
+
+    @torch.inference_mode()
+    def reconstruct(self, captions: Sequence[str]) -> list[Beams]:
+        """Return the beams of each caption; captions of like length are decoded together, as they end together."""
+        lines = [one_line(caption) for caption in captions]
+        order = sorted(range(len(lines)), key=lambda row: len(lines[row]))
+        beams: list[Beams] = [[]] * len(lines)
+        for start in range(0, len(order), self._batch):
+            rows = order[start : start + self._batch]
+            for row, found in zip(rows, self._decode([lines[r] for r in rows]), strict=True):
+                beams[row] = found
+        return beams
+
+    def _decode(self, captions: list[str]) -> list[Beams]:
+        parts = self._parts
+        vectors = self._linear(parts.clip.project_texts(captions))[:, None].to(parts.llm.dtype)
+        # Every sequence starts with one vector, so a batch needs no padding and decodes as each alone would.
+        with quiet_transformers():
+            ids = parts.llm.generate(
+                inputs_embeds=vectors,
+                attention_mask=torch.ones(vectors.shape[:2], dtype=torch.long, device=vectors.device),
+                do_sample=False,
+                num_beams=self.beams,
+                num_return_sequences=self.beams,
+                max_new_tokens=self.max_new_tokens,
+                eos_token_id=parts.newline,
+                pad_token_id=parts.newline,
+                logits_processor=[NoRepeatedBigram()],
+            )
+        texts = [one_line(text) for text in parts.tokenizer.batch_decode(ids, skip_special_tokens=True)]
+        return [texts[start : start + self.beams] for start in range(0, len(texts), self.beams)]
+
+
+class NoRepeatedBigram:
+    """Forbids what followed the last token before. transformers' own loops over the rows in Python."""
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """Return `scores` (n, vocabulary) with minus infinity where a bigram of `input_ids` (n, t) would repeat."""
+        if input_ids.shape[1] < 2:
+            return scores
+        rows, columns = (input_ids[:, :-1] == input_ids[:, -1:]).nonzero(as_tuple=True)
+        scores = scores.clone()
+        scores[rows, input_ids[rows, columns + 1]] = float("-inf")
+        return scores
+
+
+def load_bridge(folder: Path) -> nn.Linear:
+    """Load the linear layer that `train_bridge` wrote to `folder`."""
+    path = folder / BRIDGE
+    if not path.is_file():
+        raise UserError(f"{folder} holds no bridge ({BRIDGE}); build one with task=icc_build")
+    weights = load_file(path)
+    rows, columns = weights["weight"].shape
+    linear = nn.Linear(columns, rows)
+    linear.load_state_dict(weights)
+    return linear.requires_grad_(False)

@@ -1,0 +1,76 @@
+"""How alike a caption and its reconstruction are (ICC paper, section 2 and Table 6)."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from benchmark.bert_match import BertMatcher, load_bert_matcher
+from benchmark.checkpoints import locate_checkpoint, revision
+from filters.base import Identified
+from filters.icc.autoencoder import Beams, one_line
+
+Similarities = npt.NDArray[np.float32]
+
+
+class Similarity(Identified, ABC):
+    """Compares captions with reconstructions: 1 for the same text, about 0 for unlike ones."""
+
+    def setup(self, device: torch.device) -> None:
+        """Load a model, if one is needed."""
+
+    @abstractmethod
+    def compare(self, captions: Sequence[str], reconstructions: Sequence[str]) -> Similarities:
+        """Return the similarity of each caption and its reconstruction, shape (n,)."""
+
+    def best(self, captions: Sequence[str], beams: Sequence[Beams]) -> Similarities:
+        """Return the similarity of each caption and the best of its beams, shape (n,)."""
+        if not captions:
+            return np.empty(0, np.float32)
+        repeated = [c for c, found in zip(captions, beams, strict=True) for _ in found]
+        values = self.compare(repeated, [beam for found in beams for beam in found])
+        starts = np.cumsum([0, *(len(found) for found in beams[:-1])])
+        best: Similarities = np.maximum.reduceat(values, starts)
+        return best
+
+
+class EditSimilarity(Similarity):
+    """1 - Levenshtein distance in characters / length of the longer text: SBA's measure."""
+
+    def compare(self, captions: Sequence[str], reconstructions: Sequence[str]) -> Similarities:
+        """Return values from 0 to 1, shape (n,)."""
+        from rapidfuzz.distance import Levenshtein
+        from rapidfuzz.process import cpdist
+
+        lines = [one_line(caption) for caption in captions]
+        return np.asarray(
+            cpdist(lines, list(reconstructions), scorer=Levenshtein.normalized_similarity), np.float32
+        )
+
+
+class BertScoreSimilarity(Similarity):
+    """BERTScore F1, not rescaled: VBA's measure.
+
+    Args:
+        model: encoder, hub name or folder.
+        num_layers: the layer whose vectors are compared.
+    """
+
+    def __init__(self, model: str, num_layers: int) -> None:
+        self.model = model
+        self.num_layers = num_layers
+        self._matcher: BertMatcher
+
+    def identity(self) -> dict[str, object]:
+        """Add the encoder's revision."""
+        return super().identity() | {"revision": revision(locate_checkpoint(self.model))}
+
+    def setup(self, device: torch.device) -> None:
+        """Load the encoder."""
+        self._matcher = load_bert_matcher(self.model, self.num_layers, device)
+
+    def compare(self, captions: Sequence[str], reconstructions: Sequence[str]) -> Similarities:
+        """Return F1 values, at most 1, shape (n,)."""
+        return self._matcher.f1(reconstructions, captions)

@@ -1,0 +1,97 @@
+"""Training as ICC's authors did it: transformers' Trainer at its defaults but for the recipe (appendix A.7)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+
+from benchmark.checkpoints import quiet_transformers
+from benchmark.progress import progress
+
+Item = TypeVar("Item")
+SAVE_EVERY = 500  # steps: what a killed training loses at most
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """AdamW, linear warm-up over `warmup` of all steps, then cosine to 0; `lr` is the peak rate."""
+
+    epochs: int
+    batch: int
+    lr: float
+    warmup: float = 0.03
+    seed: int = 0
+
+
+def train(
+    model: nn.Module,
+    items: Sequence[Item],
+    collate: Callable[[list[Item]], dict[str, Any]],
+    recipe: Recipe,
+    checkpoints: Path,
+    device: torch.device,
+    title: str,
+) -> float:
+    """Train `model` in place on `items` and return the mean loss of the last tenth of the steps.
+
+    `model` gives a dict with `loss` for what `collate` makes of some items. Checkpoints go to the folder
+    `checkpoints`; a training that was killed goes on from the last of them and ends with the same weights.
+    """
+    from transformers import Trainer, TrainingArguments
+    from transformers.trainer_callback import PrinterCallback
+
+    arguments = TrainingArguments(
+        output_dir=str(checkpoints),
+        num_train_epochs=recipe.epochs,
+        per_device_train_batch_size=recipe.batch,
+        learning_rate=recipe.lr,
+        lr_scheduler_type="cosine",
+        warmup_steps=recipe.warmup,  # below 1: the share of all steps
+        seed=recipe.seed,
+        bf16=device.type == "cuda",
+        use_cpu=device.type == "cpu",
+        save_steps=SAVE_EVERY,
+        save_total_limit=1,
+        logging_steps=10,
+        report_to="none",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        dataloader_pin_memory=device.type == "cuda",
+    )
+    # The Trainer seeds the global generators; they are put back as they were.
+    with (
+        torch.random.fork_rng(),
+        quiet_transformers(),
+        progress(title, _steps(items, recipe), "steps") as advance,
+    ):
+        trainer = Trainer(
+            model, arguments, data_collator=collate, train_dataset=items, callbacks=[_bar(advance)]
+        )
+        trainer.remove_callback(PrinterCallback)
+        trainer.train(resume_from_checkpoint=any(checkpoints.glob("checkpoint-*")))
+    losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+    tail = losses[-max(1, len(losses) // 10) :]
+    return sum(tail) / len(tail) if tail else float("nan")
+
+
+def _steps(items: Sequence[Item], recipe: Recipe) -> int:
+    return recipe.epochs * -(-len(items) // recipe.batch)
+
+
+def _bar(advance: Callable[[int, str], None]) -> Any:
+    """Return a callback of the Trainer that moves our bar."""
+    from transformers import TrainerCallback
+
+    class Bar(TrainerCallback):
+        loss = float("nan")
+
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
+            self.loss = (logs or {}).get("loss", self.loss)
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            advance(1, f"loss {float(self.loss):.4f}")
+
+    return Bar()

@@ -1,0 +1,163 @@
+"""The visual-bottleneck autoencoder: caption to image to caption (ICC paper, section 2, appendix A.7 and A.8)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from PIL import Image
+
+from benchmark.checkpoints import locate_checkpoint, quiet_diffusers, quiet_transformers, revision
+from filters.base import Identified
+from filters.icc.autoencoder import Autoencoder, Beams, caption_seed, one_line
+
+
+class TextToImage(Identified):
+    """A diffusion pipeline, sampled with DPM-Solver++ multistep.
+
+    Args:
+        checkpoint: hub name or folder in diffusers' format.
+        steps: of the solver; the paper's 20.
+        guidance: weight of the caption (classifier-free guidance); the paper's 9.
+    """
+
+    def __init__(self, checkpoint: str, steps: int = 20, guidance: float = 9.0) -> None:
+        self.checkpoint = checkpoint
+        self.steps = steps
+        self.guidance = guidance
+        self._pipeline: Any = None
+
+    def identity(self) -> dict[str, Any]:
+        """Add the checkpoint's revision."""
+        return super().identity() | {"revision": revision(locate_checkpoint(self.checkpoint))}
+
+    def setup(self, device: torch.device) -> None:
+        """Load the pipeline: bf16 on a GPU."""
+        from diffusers import AutoPipelineForText2Image, DPMSolverMultistepScheduler
+
+        folder = locate_checkpoint(self.checkpoint)
+        with quiet_diffusers():
+            pipeline = AutoPipelineForText2Image.from_pretrained(
+                folder,
+                torch_dtype=torch.bfloat16 if device.type == "cuda" else torch.float32,
+                safety_checker=None,  # it would paint some images black, and nobody looks at them
+                requires_safety_checker=False,
+                use_safetensors=True,
+                local_files_only=True,
+            )
+            pipeline.scheduler = DPMSolverMultistepScheduler.from_config(
+                pipeline.scheduler.config, algorithm_type="dpmsolver++"
+            )
+        pipeline.set_progress_bar_config(disable=True)
+        self._pipeline = pipeline.to(device)
+
+    def generate(self, captions: Sequence[str], seeds: Sequence[int]) -> list[Image.Image]:
+        """Return one image a caption, at the model's own size; its noise comes from its seed alone."""
+        # Drawn on the CPU: the same noise whatever device it is sampled on.
+        noise = [torch.Generator().manual_seed(seed) for seed in seeds]
+        with torch.inference_mode(), quiet_diffusers():
+            images: list[Image.Image] = self._pipeline(
+                list(captions), num_inference_steps=self.steps, guidance_scale=self.guidance, generator=noise
+            ).images
+        return images
+
+
+class ImageCaptioner(Identified):
+    """BLIP-2, or BLIP base or large, decoding with beams.
+
+    Args:
+        checkpoint: hub name or folder of a BLIP or BLIP-2 captioner.
+        prompt: what its captions are made to begin with; it is taken off them again.
+        beams: beams, and captions returned for each image.
+        max_new_tokens: where a caption that does not end is cut.
+    """
+
+    def __init__(self, checkpoint: str, prompt: str = "", beams: int = 5, max_new_tokens: int = 40) -> None:
+        self.checkpoint = checkpoint
+        self.prompt = prompt
+        self.beams = beams
+        self.max_new_tokens = max_new_tokens
+        self._model: Any = None
+        self._processor: Any = None
+
+    def identity(self) -> dict[str, Any]:
+        """Add the checkpoint's revision."""
+        return super().identity() | {"revision": revision(locate_checkpoint(self.checkpoint))}
+
+    def setup(self, device: torch.device) -> None:
+        """Load model and processor: bf16 on a GPU."""
+        from transformers import AutoModelForImageTextToText, AutoProcessor
+
+        folder = locate_checkpoint(self.checkpoint)
+        dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
+        with quiet_transformers():
+            model: Any = AutoModelForImageTextToText.from_pretrained(
+                folder, dtype=dtype, local_files_only=True
+            )
+            self._processor = AutoProcessor.from_pretrained(folder, local_files_only=True)
+        self._model = model.to(device).eval()
+
+    def caption(self, images: Sequence[Image.Image]) -> list[Beams]:
+        """Return the beams of each image, best first."""
+        text = {"text": [self.prompt] * len(images)} if self.prompt else {}
+        inputs = self._processor(images=list(images), return_tensors="pt", **text)
+        inputs = inputs.to(self._model.device, self._model.dtype)
+        with torch.inference_mode(), quiet_transformers():
+            ids = self._model.generate(
+                **inputs,
+                do_sample=False,
+                num_beams=self.beams,
+                num_return_sequences=self.beams,
+                max_new_tokens=self.max_new_tokens,
+            )
+        prompt = one_line(self.prompt)
+        found = [
+            one_line(text).removeprefix(prompt).strip()
+            for text in self._processor.batch_decode(ids, skip_special_tokens=True)
+        ]
+        return [found[start : start + self.beams] for start in range(0, len(found), self.beams)]
+
+
+class VisualBottleneck(Autoencoder):
+    """Draws each caption and describes the drawing.
+
+    Args:
+        text_to_image: draws.
+        captioner: describes.
+        images_dir: where the drawings are kept, one JPEG a caption, named by its seed; None keeps none.
+        batch: captions drawn at a time.
+    """
+
+    def __init__(
+        self,
+        text_to_image: TextToImage,
+        captioner: ImageCaptioner,
+        images_dir: str | None = None,
+        batch: int = 32,
+    ) -> None:
+        self.text_to_image = text_to_image
+        self.captioner = captioner
+        self._images_dir = images_dir
+        self._batch = batch
+
+    def setup(self, device: torch.device) -> None:
+        """Load both models."""
+        self.text_to_image.setup(device)
+        self.captioner.setup(device)
+
+    def reconstruct(self, captions: Sequence[str]) -> list[Beams]:
+        """Return the beams of the captioner for the image drawn from each caption."""
+        beams: list[Beams] = []
+        for start in range(0, len(captions), self._batch):
+            part = [one_line(caption) for caption in captions[start : start + self._batch]]
+            seeds = [caption_seed(caption) for caption in part]
+            images = self.text_to_image.generate(part, seeds)
+            if self._images_dir is not None:
+                self._keep(images, seeds, Path(self._images_dir))
+            beams += self.captioner.caption(images)
+        return beams
+
+    def _keep(self, images: Sequence[Image.Image], seeds: Sequence[int], folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        for image, seed in zip(images, seeds, strict=True):
+            image.save(folder / f"{seed:012x}.jpg")
