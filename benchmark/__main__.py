@@ -13,6 +13,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from benchmark.config import CONF, explain, register_resolvers
 from benchmark.errors import UserError
+from benchmark.free_text import quote_free_text
 from benchmark.progress import configure_logging
 
 USER_ERRORS = (UserError, HydraException, OmegaConfBaseException)
@@ -49,6 +50,7 @@ def main() -> None:
     # spinning at all costs a quarter of the speed on an idle one (results/LOG.md).
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
+    sys.argv[1:] = quote_free_text(sys.argv[1:])
     try:
         if "-m" not in sys.argv and "--multirun" not in sys.argv and is_sweep(sys.argv[1:]):
             sys.argv.insert(1, "--multirun")

@@ -1,4 +1,4 @@
-"""``task=report``: the leaderboard of all results, on the terminal and as Markdown."""
+"""``task=report``: the leaderboard of all results, on the terminal and as Markdown; explained captions as HTML."""
 
 import logging
 from pathlib import Path
@@ -9,6 +9,10 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from benchmark.concreteness.coloured import to_html
+from benchmark.concreteness.evaluation import read_evaluations
+from benchmark.concreteness.explanation import read_explanations
+from benchmark.concreteness.tables import concreteness_tables
 from benchmark.errors import UserError
 from benchmark.paths import write_text
 from benchmark.progress import console
@@ -20,12 +24,16 @@ log = logging.getLogger(__name__)
 
 
 def report(cfg: DictConfig) -> None:
-    """Write ``results/leaderboard.md``, show it, and print its path."""
+    """Write ``results/leaderboard.md``, show it, and print its path; explained captions go to a page of their own."""
     folder = Path(cfg.results_dir)
-    results = read_results(folder)
-    if not results:
+    tables = leaderboard(read_results(folder)) + concreteness_tables(read_evaluations(folder))
+    explained = read_explanations(folder)
+    if not tables and not explained:
         raise UserError(f"no results in {folder}; run `python -m benchmark filter=random,clip` first")
-    tables = leaderboard(results)
+    if explained:
+        page = folder / "explained.html"
+        write_text(page, to_html(explained))
+        say(str(page))
     path = folder / "leaderboard.md"
     write_text(path, to_markdown(tables))
     target = Console()

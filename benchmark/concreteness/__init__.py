@@ -1,0 +1,1 @@
+"""Concreteness benchmarks: how well a filter's scores follow human ratings of words and captions."""

@@ -1,0 +1,69 @@
+"""Explained captions in colour: a page of HTML for the report, and lines for the terminal."""
+
+from collections.abc import Sequence
+from html import escape
+
+from rich.table import Table
+from rich.text import Text
+
+from benchmark.concreteness.explanation import Explanation, Word
+from benchmark.report import MISSING
+
+CONCRETE, ABSTRACT = (46, 160, 67), (218, 54, 51)  # RGB: green adds to the score, red takes from it
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Explained captions</title>
+<style>body{{font:16px/1.7 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}}
+h2{{font-size:1em;font-weight:normal;color:#555;margin:1.5em 0 0}}span{{border-radius:.2em;padding:.1em .2em}}</style>
+</head><body><h1>Explained captions</h1>
+<p>What each word adds to its caption's score, by leaving it out: green raises the score, red lowers it, and the
+colour is the stronger the more it does, relative to the caption's strongest word.</p>
+{captions}
+</body></html>
+"""
+
+
+def to_html(explanations: Sequence[Explanation]) -> str:
+    """Return a whole page; captions are escaped."""
+    return _PAGE.format(captions="\n".join(_caption(explanation) for explanation in explanations))
+
+
+def _caption(explanation: Explanation) -> str:
+    words = " ".join(_word(word, explanation.largest) for word in explanation.words)
+    head = f"{escape(explanation.filter)}: {explanation.score:.4f}"
+    return f"<section><h2>{head}</h2><p>{words}</p></section>"
+
+
+def _word(word: Word, largest: float) -> str:
+    if word.contribution is None:
+        return f"<span>{escape(word.text)}</span>"
+    red, green, blue = _hue(word.contribution)
+    strength = abs(word.contribution) / largest
+    style = f"background:rgba({red},{green},{blue},{0.85 * strength:.2f})"
+    return f'<span style="{style}" title="{word.contribution:+.4f}">{escape(word.text)}</span>'
+
+
+def _hue(contribution: float) -> tuple[int, int, int]:
+    return CONCRETE if contribution > 0 else ABSTRACT
+
+
+def to_line(explanation: Explanation) -> Text:
+    """Return the caption as a line for a terminal, its words coloured."""
+    line = Text()
+    for word in explanation.words:
+        style = ""
+        if word.contribution:
+            # Towards grey where a word does little, which is readable on dark and on light ground.
+            strength = abs(word.contribution) / explanation.largest
+            style = "#" + "".join(f"{round(128 + strength * (c - 128)):02x}" for c in _hue(word.contribution))
+        line.append(word.text, style).append(" ")
+    return line
+
+
+def to_table(explanation: Explanation) -> Table:
+    """Return the words with their contributions for a terminal."""
+    table = Table("word", title=Text(f"{explanation.filter}: {explanation.score:.4f}"), title_justify="left")
+    table.add_column("adds", justify="right")
+    for word in explanation.words:
+        added = MISSING if word.contribution is None else f"{word.contribution:+.4f}"
+        table.add_row(Text(word.text), added)
+    return table

@@ -1,0 +1,143 @@
+"""One filter judged on one set of rated texts, and the typed JSON that says so."""
+
+import hashlib
+import json
+import time
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmark.batch import Batch
+from benchmark.concreteness.correlation import Correlation, correlate
+from benchmark.concreteness.rated_texts import RatedTexts
+from benchmark.errors import UserError
+from benchmark.paths import write_text
+from benchmark.pool import Pool
+from benchmark.progress import progress
+from benchmark.results import git_commit, library_versions, machine
+from benchmark.uids import make_uid
+from filters.base import Composite, Filter, Scores
+
+SCHEMA_VERSION = 1
+FOLDER = "concreteness"  # within the results
+CAPTIONS_ONLY = frozenset({"text"})
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How one filter's scores follow the ratings of one benchmark.
+
+    Of `count` texts (drawn from `total`), `unscored` got no score; `correlations` are by coefficient.
+    """
+
+    benchmark: str
+    source: str
+    sha256: str
+    filter: str
+    config: dict[str, Any]
+    key: str  # the filter's class, settings and weights
+    total: int
+    count: int
+    unscored: int
+    correlations: dict[str, Correlation]
+    seed: int
+    seconds: float
+    git_commit: str | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+    machine: str = ""
+    finished: str = ""
+    schema_version: int = SCHEMA_VERSION
+
+    @property
+    def run_id(self) -> str:
+        """A readable name and a hash of everything that the correlations depend on."""
+        identity = [self.filter, self.key, self.config, self.sha256, self.count, self.seed]
+        digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
+        return f"{self.benchmark}-{self.filter}-{digest}"
+
+
+def check_needs(scorer: Filter, name: str) -> None:
+    """Raise `UserError` when a filter reads more than captions."""
+    more = sorted(scorer.needs - CAPTIONS_ONLY) or (["image"] if scorer.features else [])
+    if more:
+        raise UserError(
+            f"filter={name} reads {more[0]!r} beside the caption; task=concreteness takes filters of captions alone"
+        )
+
+
+def needs_fit(scorer: Filter) -> bool:
+    """Tell whether a filter, or a part of it, gathers statistics of a corpus."""
+    parts = scorer.filters.values() if isinstance(scorer, Composite) else ()
+    return type(scorer).fit is not Filter.fit or any(needs_fit(part) for part in parts)
+
+
+def fit(scorer: Filter, pool: Pool) -> None:
+    """Gather corpus statistics from `pool`, for a filter or the parts of a composite."""
+    for part in scorer.filters.values() if isinstance(scorer, Composite) else ():
+        fit(part, pool)
+    scorer.fit(pool)
+
+
+def score_texts(scorer: Filter, texts: list[str]) -> Scores:
+    """Return the scores of n texts, shape (n,), in batches of the filter's own size.
+
+    A composite ranks within what it is given, so it is given all.
+    """
+    step = len(texts) if isinstance(scorer, Composite) else scorer.batch_size
+    uids = [make_uid("", text) for text in texts]
+    scores = [np.empty(0, np.float32)]
+    with progress("score", len(texts), "texts") as advance:
+        for start in range(0, len(texts), max(1, step)):
+            part = slice(start, start + step)
+            scores.append(scorer.score(Batch(uids[part], texts[part])))
+            advance(len(scores[-1]), "")
+    return np.concatenate(scores)
+
+
+def evaluate(
+    scorer: Filter, rated: RatedTexts, *, name: str, config: dict[str, Any], seed: int
+) -> Evaluation:
+    """Score the texts and correlate; texts without a finite score are left out and counted."""
+    started = time.monotonic()
+    scores = score_texts(scorer, rated.texts)
+    seconds = time.monotonic() - started
+    scored = np.isfinite(scores)
+    return Evaluation(
+        benchmark=rated.name,
+        source=rated.source,
+        sha256=rated.sha256,
+        filter=name,
+        config=config,
+        key=scorer.key(),
+        total=rated.total,
+        count=len(scores),
+        unscored=int((~scored).sum()),
+        correlations=correlate(scores[scored], rated.ratings[scored], seed),
+        seed=seed,
+        seconds=round(seconds, 3),
+        git_commit=git_commit(),
+        versions=library_versions(),
+        machine=machine(),
+        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def write_evaluation(results: Path, evaluation: Evaluation) -> Path:
+    """Write ``results/concreteness/<run_id>.json``, whole or not at all, and return its path."""
+    path = results / FOLDER / f"{evaluation.run_id}.json"
+    write_text(path, json.dumps(asdict(evaluation), indent=2, sort_keys=True, allow_nan=False) + "\n")
+    return path
+
+
+def read_evaluations(results: Path) -> list[Evaluation]:
+    """Read all evaluations, in the order of their names; files of another schema are left out."""
+    found = []
+    for path in sorted((results / FOLDER).glob("*.json")):
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data.get("schema_version") == SCHEMA_VERSION and "correlations" in data:
+            data["correlations"] = {n: Correlation(**c) for n, c in data["correlations"].items()}
+            found.append(Evaluation(**data))
+    return found

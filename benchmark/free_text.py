@@ -1,0 +1,25 @@
+"""Captions on the command line: taken as they are, whatever Hydra's grammar makes of their signs."""
+
+import re
+from collections.abc import Sequence
+
+FREE_TEXT = ("explain",)  # the settings whose value is a sentence
+
+
+def quote_free_text(arguments: Sequence[str]) -> list[str]:
+    """Return the overrides with sentences quoted for Hydra, so that a comma or a quote in one is no syntax.
+
+    A value that comes in quotes of its own, and null, are left as they are.
+    """
+    return [_quoted(argument) for argument in arguments]
+
+
+def _quoted(argument: str) -> str:
+    name, equals, value = argument.partition("=")
+    in_quotes = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+    if name not in FREE_TEXT or not equals or in_quotes or value in ("", "null"):
+        return argument
+    # Hydra unescapes backslashes only before a quote; OmegaConf reads an unescaped ${ as an interpolation.
+    value = re.sub(r"(\\*)\$\{", lambda m: m[1] * 2 + "\\${", value)
+    value = re.sub(r'(\\*)("|$)', lambda m: m[1] * 2 + ('\\"' if m[2] else ""), value)
+    return f'{name}="{value}"'

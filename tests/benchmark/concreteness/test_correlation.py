@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchmark.concreteness import correlation
+from benchmark.concreteness.correlation import NAMES, bootstrap, correlate
+
+ORACLES = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+
+
+def test_coefficients_by_hand() -> None:
+    """Sums of products 8, of squares 5 and 21; ranks 1 2 3 4 and 1 3 2 4; of 6 pairs of ranks one disagrees."""
+    found = correlate(np.array([1, 2, 3, 4], np.float32), np.array([1.0, 4, 2, 7]))
+    assert found["pearson"].value == pytest.approx(8 / np.sqrt(5 * 21))
+    assert found["spearman"].value == pytest.approx(1 - 6 * 2 / (4 * 15))
+    assert found["kendall"].value == pytest.approx((5 - 1) / 6)
+
+
+def test_tau_b_with_ties_by_hand() -> None:
+    """Of six pairs one is tied in x and one in y; of the other four one agrees and three do not."""
+    found = correlate(np.array([1.0, 1, 2, 3]), np.array([1.0, 2, 2, 0]))
+    assert found["kendall"].value == pytest.approx((1 - 3) / np.sqrt(5 * 5))
+
+
+def test_the_absolute_value_and_the_sign() -> None:
+    up, down = (correlate(np.arange(6) * sign, np.array([1.0, 2, 2, 4, 5, 9])) for sign in (1, -1))
+    for name in NAMES:
+        assert down[name].value == pytest.approx(-up[name].value)
+        assert down[name].absolute == up[name].absolute == pytest.approx(up[name].value)
+        assert (down[name].low, down[name].high) == pytest.approx((-up[name].high, -up[name].low))
+
+
+@pytest.mark.parametrize("limit", [10, 3000], ids=["sorting", "matrix"])
+def test_the_bootstrap_equals_a_loop_over_resamples(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(correlation, "KENDALL_MATRIX", limit)
+    monkeypatch.setattr(correlation, "_CELLS", 400)  # several blocks
+    rng = np.random.default_rng(0)
+    x, y = np.round(rng.normal(size=60), 1), rng.integers(0, 4, 60).astype(float)
+    found = bootstrap(x, y, seed=7, resamples=30)
+    again = np.random.default_rng(7)
+    rows = [row for _ in range(5) for row in again.integers(0, 60, (6, 60))]
+    for name, oracle in ORACLES.items():
+        expected = [oracle(x[row], y[row]).statistic for row in rows]
+        assert found[name] == pytest.approx(expected, abs=1e-12), name
+
+
+def test_intervals_are_percentiles_and_repeat() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=80)
+    x = y + rng.normal(size=80)
+    first = correlate(x, y, seed=1)
+    assert first == correlate(x, y, seed=1)
+    assert first != correlate(x, y, seed=2)
+    assert first["kendall"].low == np.percentile(bootstrap(x, y, 1, 1000)["kendall"], 2.5)
+    for name in NAMES:
+        c = first[name]
+        assert c.low < c.value < c.high
+        assert c.resamples == 1000
+    wide = correlate(x[:20], y[:20], seed=1)["pearson"]
+    assert wide.high - wide.low > first["pearson"].high - first["pearson"].low
+
+
+def test_many_texts_take_fewer_resamples_for_kendall(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(correlation, "KENDALL_MATRIX", 50)
+    rng = np.random.default_rng(0)
+    found = correlate(rng.normal(size=60), rng.normal(size=60), resamples=250)
+    assert [found[name].resamples for name in NAMES] == [250, 250, 200]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "reason"),
+    [
+        ([1.0, 1, 1], [1.0, 2, 3], "all scores are equal"),
+        ([1.0, 2, 3], [2.0, 2, 2], "all ratings are equal"),
+        ([1.0, 2], [1.0, 2], "2 scored texts; a correlation needs 3"),
+        ([], [], "0 scored texts; a correlation needs 3"),
+    ],
+)
+def test_what_is_undefined_is_absent_with_its_reason(x: list, y: list, reason: str) -> None:
+    for c in correlate(np.array(x), np.array(y)).values():
+        assert (c.value, c.absolute, c.low, c.reason) == (None, None, None, reason)
+
+
+def test_resamples_without_a_coefficient_are_left_out() -> None:
+    """One of four scores differs: a resample that misses it has no correlation, and no zero either."""
+    found = correlate(np.array([0.0, 0, 0, 1]), np.array([1.0, 2, 3, 4]), resamples=400)
+    counts = {c.resamples for c in found.values()}
+    assert len(counts) == 1
+    assert 200 < counts.pop() < 350  # 1 - (3/4)^4 - (1/4)^4 of 400 is 272
+
+
+def test_large_offsets_do_not_hide_a_correlation() -> None:
+    y = np.arange(10.0)
+    near, far = correlate(y**2, y, seed=3), correlate(1e6 + y**2, 1e6 + y, seed=3)
+    for name in NAMES:
+        assert far[name].low == pytest.approx(near[name].low, abs=1e-6)

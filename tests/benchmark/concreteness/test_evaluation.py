@@ -1,0 +1,105 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.batch import Batch
+from benchmark.concreteness.correlation import Correlation
+from benchmark.concreteness.evaluation import (
+    Evaluation,
+    check_needs,
+    evaluate,
+    needs_fit,
+    read_evaluations,
+    score_texts,
+    write_evaluation,
+)
+from benchmark.concreteness.rated_texts import RatedTexts
+from benchmark.errors import UserError
+from filters.base import Filter, Scores
+from filters.composite import RankSum, Threshold
+from filters.oracle import Oracle
+from filters.random import Random
+
+
+class Length(Filter):
+    """Letters of a caption; none for what begins with a question mark."""
+
+    needs = frozenset({"text"})
+    batch_size = 2
+
+    def __init__(self) -> None:
+        self._batches: list[int] = []
+
+    def score(self, batch: Batch) -> Scores:
+        self._batches.append(len(batch))
+        return np.array([np.nan if t.startswith("?") else len(t) for t in batch.texts], np.float32)
+
+
+class Fitted(Length):
+    def fit(self, pool: object) -> None:
+        pass
+
+
+RATED = RatedTexts("captions", "a.csv", "ab", ["a", "?", "abcd", "ab", "abc"], np.array([1.0, 9, 4, 2, 3]), 5)
+
+
+def test_texts_without_a_score_are_left_out_and_counted() -> None:
+    found = evaluate(Length(), RATED, name="length", config={"a": 1}, seed=0)
+    assert (found.count, found.unscored, found.total) == (5, 1, 5)
+    assert found.correlations["pearson"].value == pytest.approx(1)
+    assert (found.benchmark, found.filter, found.sha256) == ("captions", "length", "ab")
+    assert "numpy" in found.versions
+
+
+def test_a_filter_gets_batches_of_its_size_and_a_composite_all() -> None:
+    scorer = Length()
+    assert score_texts(scorer, RATED.texts[2:]).tolist() == [4, 2, 3]
+    assert scorer._batches == [2, 1]
+    ranks = score_texts(RankSum({"l": Length()}, {"l": 1}), RATED.texts)
+    assert ranks == pytest.approx([0.25, np.nan, 1, 0.5, 0.75], nan_ok=True)
+    assert score_texts(scorer, []).shape == (0,)
+
+
+def test_filters_of_more_than_captions_are_refused() -> None:
+    with pytest.raises(UserError, match="filter=oracle reads 'concreteness' beside the caption"):
+        check_needs(Oracle({}), "oracle")
+    check_needs(Threshold(Random(), 0.5), "threshold")
+
+
+def test_who_needs_a_pool_to_fit() -> None:
+    assert not needs_fit(Length())
+    assert not needs_fit(Threshold(Length(), 0))
+    assert needs_fit(Fitted())
+    assert needs_fit(Threshold(Fitted(), 0))
+
+
+def test_a_constant_filter_is_absent_with_its_reason_and_still_json(tmp_path: Path) -> None:
+    constant = replace(RATED, texts=["abc"] * 5)
+    path = write_evaluation(tmp_path, evaluate(Length(), constant, name="length", config={}, seed=0))
+    data = json.loads(path.read_text())
+    assert data["correlations"]["kendall"]["value"] is None
+    assert data["correlations"]["kendall"]["reason"] == "all scores are equal"
+    assert list(data) == sorted(data)
+
+
+def test_an_evaluation_is_read_back_as_it_was(tmp_path: Path) -> None:
+    made = evaluate(Length(), RATED, name="length", config={"mode": "direct"}, seed=0)
+    path = write_evaluation(tmp_path, made)
+    assert path.parent == tmp_path / "concreteness"
+    (tmp_path / "concreteness" / "other.json").write_text('{"schema_version": 0}')
+    assert read_evaluations(tmp_path) == [made]
+    assert read_evaluations(tmp_path / "absent") == []
+    assert isinstance(made.correlations["pearson"], Correlation)
+
+
+def test_the_name_of_a_result_changes_with_what_it_depends_on() -> None:
+    made: Evaluation = evaluate(Length(), RATED, name="length", config={}, seed=0)
+    others = [
+        replace(made, key="k"), replace(made, config={"a": 1}), replace(made, sha256="cd"), replace(made, seed=1),
+        replace(made, count=4), replace(made, benchmark="words"),
+    ]  # fmt: skip
+    assert len({made.run_id, *(o.run_id for o in others)}) == 7
+    assert replace(made, seconds=9.0, finished="later").run_id == made.run_id

@@ -1,0 +1,101 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.concreteness.rated_texts import DEMO_START, demo_captions, read_annotations, read_word_ratings
+from benchmark.demo.concreteness import concreteness
+from benchmark.demo.draws import pair
+from benchmark.errors import UserError
+
+HEADER = "Word\tBigram\tConc.M\tConc.SD\tUnknown\tTotal\tPercent_known\tSUBTLEX\tDom_Pos"
+
+
+def word(text: str, bigram: int, rating: str, part: str) -> str:
+    return f"{text}\t{bigram}\t{rating}\t0.5\t0\t25\t1\t9\t{part}"
+
+
+def test_annotated_captions(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(
+        'sample_id,caption,concreteness_annotation\n1,"a dog, asleep",3\n2,"two\nlines",0\n3,"so ""nice""",1\n',
+        encoding="utf-8-sig",
+    )
+    found = read_annotations(path)
+    assert found.texts == ["a dog, asleep", "two\nlines", 'so "nice"']
+    assert found.ratings.tolist() == [3, 0, 1]
+    assert (found.name, found.source, found.total) == ("captions", "a.csv", 3)
+
+
+def test_unigram_nouns(tmp_path: Path) -> None:
+    lines = [
+        HEADER,
+        word("dog", 0, "4.85", "Noun"),
+        word('"hope', 0, "1.2", "Noun"),
+        word("zoo animal", 1, "4.9", "#N/A"),
+        word("run", 0, "4", "Verb"),
+    ]
+    path = tmp_path / "r.txt"
+    path.write_bytes("\r\n".join(lines).encode())
+    found = read_word_ratings(path)
+    assert found.texts == ["dog", '"hope']
+    assert found.ratings.tolist() == [4.85, 1.2]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("caption,rating\na,1\n", "no column 'concreteness_annotation'"),
+        ("caption,concreteness_annotation\na,1\nb,high\n", "line 3: concreteness_annotation is 'high'"),
+        ("caption,concreteness_annotation\na,nan\n", "is 'nan', not a number"),
+        ("caption,concreteness_annotation\na\n", "is '', not a number"),
+        ("", "no column 'caption'"),
+        (f'caption,concreteness_annotation\n"{"x" * 200_000}",1\n', "cannot be read as text with columns"),
+    ],
+)
+def test_broken_files_are_told_in_one_line(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "a.csv").write_text(content)
+    with pytest.raises(UserError, match=message):
+        read_annotations(tmp_path / "a.csv")
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is not there"):
+        read_word_ratings(tmp_path / "absent.txt")
+    (tmp_path / "b.csv").write_bytes(b"caption,concreteness_annotation\n\xff\xfe,1\n")
+    with pytest.raises(UserError, match="cannot be read"):
+        read_annotations(tmp_path / "b.csv")
+
+
+def test_a_sample_keeps_texts_and_ratings_together(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("caption,concreteness_annotation\n" + "".join(f"c{n},{n}\n" for n in range(40)))
+    whole = read_annotations(path)
+    part = whole.sample(15, seed=0)
+    assert len(part.texts) == len(set(part.texts)) == 15
+    assert part.texts == [f"c{int(r)}" for r in part.ratings]
+    assert part.total == 40
+    assert part.texts == whole.sample(15, seed=0).texts != whole.sample(15, seed=1).texts
+    assert whole.sample(None, 0) is whole.sample(40, 0) is whole
+
+
+def test_the_demos_captions_are_its_own_draw() -> None:
+    shares = {"concrete": 0.5, "abstract": 0.3, "near_duplicate": 0.2}
+    found = demo_captions(12, 3, shares)
+    again = [
+        pair("annotation", DEMO_START + n, 3, {"concrete": 0.5, "abstract": 0.3}).caption for n in range(12)
+    ]
+    assert found.texts == again
+    assert found.ratings.tolist() == [concreteness(caption) for caption in again]
+    assert np.ptp(found.ratings) > 0.2
+    assert found.sha256 != demo_captions(12, 4, shares).sha256
+
+
+def test_the_published_files(shared_data: Path) -> None:
+    captions = read_annotations(shared_data / "icc_annotations" / "caption_concreteness_annotations.csv")
+    assert np.bincount(captions.ratings.astype(int)).tolist() == [99, 155, 118, 128]
+    folder = shared_data / "brysbaert_concreteness"
+    words = read_word_ratings(folder / "Concreteness_ratings_Brysbaert_et_al_BRM.txt")
+    assert len(words.texts) == 14_592  # the ICC paper counts 14,562 of them
+    assert words.texts[0] == "angelfish"
+    assert 1 <= words.ratings.min() < words.ratings.max() <= 5

@@ -1,0 +1,106 @@
+from benchmark.concreteness.correlation import Correlation
+from benchmark.concreteness.evaluation import Evaluation
+from benchmark.concreteness.tables import concreteness_tables
+
+
+def evaluation(name: str, value: float | None, benchmark: str = "captions", **changes) -> Evaluation:
+    config = changes.pop("config", {})
+    c = Correlation(value, value and abs(value), value and value - 0.1, value and value + 0.1, 1000)
+    absent = Correlation(None, reason="all scores are equal")
+    found = dict.fromkeys(("pearson", "spearman", "kendall"), absent if value is None else c)
+    fields = {"total": 500, "count": 500, "unscored": 0, "seed": 0, "seconds": 1.0} | changes
+    return Evaluation(benchmark, "a.csv", "ab", name, config, "key", correlations=found, **fields)
+
+
+def tables(*evaluations: Evaluation) -> dict:
+    return {t.title: t for t in concreteness_tables(evaluations)}
+
+
+BY_METHOD = "Absolute correlation with ratings of concreteness (as Table 3)"
+BY_STEP = "Before and after distillation (as Table 4)"
+BY_PART = "Parts of the pipelines (as Table 6)"
+SIGNED = "Concreteness, signed, with 95% bootstrap intervals"
+
+
+def test_methods_by_benchmark_as_table_3() -> None:
+    found = tables(
+        evaluation("icc", 0.725), evaluation("clip_stroop", -0.34), evaluation("clip_stroop", 0.62, "words")
+    )
+    table = found[BY_METHOD]
+    assert table.header == [
+        "method", "words ρ", "words ρ_s", "words τ", "captions ρ", "captions ρ_s", "captions τ",
+    ]  # fmt: skip
+    assert table.rows == [
+        ["clip_stroop", *["**0.620**"] * 3, *["0.340"] * 3],
+        ["icc", *["–"] * 3, *["**0.725**"] * 3],
+    ]
+    assert BY_STEP not in found
+    assert found[SIGNED].rows[0] == ["clip_stroop", "captions", "500", "0", *["-0.340 [-0.440, -0.240]"] * 3]
+
+
+def test_the_demo_stands_apart() -> None:
+    found = tables(evaluation("icc", 0.7), evaluation("icc", 0.5, "demo"), evaluation("random", 0.1, "demo"))
+    assert found[BY_METHOD].rows == [["icc", *["**0.700**"] * 3]]
+    assert found[BY_METHOD + ", demo captions"].rows == [
+        ["icc", *["**0.500**"] * 3],
+        ["random", *["0.100"] * 3],
+    ]
+
+
+def test_same_names_are_told_apart_by_their_settings() -> None:
+    found = tables(
+        evaluation("llm_rating", 0.3, config={"n": 3, "model": "m"}),
+        evaluation("llm_rating", 0.4, config={"n": 5, "model": "m"}),
+        evaluation("ave_clip", 0.2, count=150),
+    )
+    assert [row[0] for row in found[BY_METHOD].rows] == [
+        "ave_clip, 150 texts", "llm_rating (n=3)", "llm_rating (n=5)",
+    ]  # fmt: skip
+
+
+def test_of_equal_rows_the_last_one_counts() -> None:
+    old, new = evaluation("icc", 0.1, finished="2026-01-01"), evaluation("icc", 0.2, finished="2026-01-02")
+    for order in ((old, new), (new, old)):
+        assert tables(*order)[BY_METHOD].rows == [["icc", *["**0.200**"] * 3]]
+
+
+def test_before_and_after_distillation_as_table_4() -> None:
+    found = tables(
+        evaluation("icc", 0.72, config={"mode": "distilled"}),
+        evaluation("icc", 0.65, config={"mode": "direct"}),
+        evaluation("sba", 0.6, config={"mode": "distilled"}),
+    )
+    assert found[BY_STEP].rows == [
+        ["sba", "after", *["0.600"] * 3],
+        ["icc", "before", *["0.650"] * 3],
+        ["icc", "after", *["**0.720**"] * 3],
+    ]
+
+
+def test_parts_of_the_pipelines_as_table_6() -> None:
+    sba = {"mode": "direct", "similarity": "edit", "llm": "/models/hub/meta-llama/Llama-2-7b"}
+    vba = {"mode": "direct", "similarity": "bertscore", "captioner": "Salesforce/blip2-opt-2.7b"}
+    found = tables(
+        evaluation("vba", 0.6, config=vba),
+        evaluation("sba", 0.53, config=sba),
+        evaluation("sba", 0.57, config=sba | {"similarity": "bertscore"}),
+        evaluation("sba", 0.9, config={"mode": "distilled", "similarity": "edit"}),
+    )
+    table = found[BY_PART]
+    assert table.header[:3] == ["pipeline", "model", "similarity"]
+    assert [row[:4] for row in table.rows] == [
+        ["sba", "meta-llama/Llama-2-7b", "BSc", "0.570"],
+        ["sba", "meta-llama/Llama-2-7b", "ED", "0.530"],
+        ["vba", "Salesforce/blip2-opt-2.7b", "BSc", "**0.600**"],
+    ]
+
+
+def test_what_is_absent_says_why() -> None:
+    found = tables(evaluation("icc", None))
+    assert found[BY_METHOD].rows == [["icc", "–", "–", "–"]]
+    assert found[BY_METHOD].notes == ["icc on captions is missing: all scores are equal"]
+    assert found[SIGNED].rows == [["icc", "captions", "500", "0", "–", "–", "–"]]
+
+
+def test_nothing_gives_no_table() -> None:
+    assert concreteness_tables([]) == []

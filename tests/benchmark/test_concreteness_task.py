@@ -1,0 +1,102 @@
+"""``task=concreteness`` as a user meets it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.benchmark.test_cli import Run, assert_one_line, run  # noqa: F401  the fixture of the command line
+from tests.filters.checkpoints import roberta_scorer
+
+TASK = "task=concreteness"
+
+
+@pytest.fixture
+def ratings(tmp_path: Path) -> Path:
+    path = tmp_path / "ratings.csv"
+    rows = [("a red ball", 3), ("the meaning of life", 0), ("a photo", 2), ("number 7", 1), ("life", 0)]
+    path.write_text("caption,concreteness_annotation\n" + "".join(f"{c},{r}\n" for c, r in rows))
+    return path
+
+
+def read(done) -> dict:
+    assert done.returncode == 0, done.stderr
+    return json.loads(Path(done.stdout.splitlines()[-1]).read_text())
+
+
+def test_the_released_scores_give_the_papers_figures(run: Run, shared_data: Path, tmp_path: Path) -> None:  # noqa: F811
+    path = shared_data / "icc_annotations" / "caption_concreteness_annotations.csv"
+    where = [f"task.annotations={path}", f"results_dir={tmp_path}"]
+    done = run(TASK, "filter=score_file", f"filter.path={path}", "filter.column=icc_score", *where)
+    found = read(done)
+    values = [round(found["correlations"][name]["value"], 3) for name in ("pearson", "spearman", "kendall")]
+    assert values == [0.724, 0.749, 0.604]
+    assert (found["count"], found["unscored"], found["filter"]) == (500, 0, "score_file")
+    assert found["config"]["column"] == "icc_score"
+    assert "0.724" in done.stdout
+
+
+def test_a_sweep_fills_one_table(run: Run, ratings: Path, tmp_path: Path) -> None:  # noqa: F811
+    scores = tmp_path / "s.csv"
+    scores.write_text(
+        "caption,good,bad\na red ball,4,0\nthe meaning of life,1,0\na photo,3,1\nnumber 7,2,2\n"
+    )
+    where = [f"task.annotations={ratings}", f"results_dir={tmp_path}"]
+    done = run(TASK, "filter=score_file", f"filter.path={scores}", "filter.column=good,bad", *where)
+    assert done.returncode == 0, done.stderr
+    last = done.stdout.rindex("(as Table 3)")
+    rows = [line.split() for line in done.stdout[last:].splitlines() if "column=" in line][:2]
+    assert [row[1] for row in rows] == ["(column=bad)", "(column=good)"]
+    assert rows[1][2:] == ["1.000"] * 3
+    paths = [Path(line) for line in done.stdout.splitlines() if line.endswith(".json")]
+    assert [json.loads(path.read_text())["unscored"] for path in paths] == [1, 1]
+
+
+def test_the_demo_is_judged_without_any_file(run: Run, tmp_path: Path) -> None:  # noqa: F811
+    checkpoint = roberta_scorer(tmp_path / "icc")
+    done = run(
+        TASK, "filter=icc", f"filter.checkpoint={checkpoint}", "task.demo=60", f"results_dir={tmp_path}"
+    )
+    found = read(done)
+    assert (found["benchmark"], found["count"]) == ("demo", 60)
+    assert found["correlations"]["pearson"]["low"] is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["filter=clip"], "filter=clip reads 'image' beside the caption"),
+        (["filter=oracle"], "filter=oracle reads 'concreteness' beside the caption"),
+        (["filter=random", "task.annotations=/nowhere.csv"], "/nowhere.csv is not there"),
+        (["filter=random", "pool=img2dataset", "pool.url=/nowhere"], "task.annotations=FILE (data/caption_"),
+        (["filter=random", "pool=img2dataset", "pool.url=/x", "task.demo=9"], "add pool=demo"),
+        (["filter=random", "explain= "], "explain is empty"),
+        (["filter=score_file", "filter.path=/nowhere.csv"], "filter.path=/nowhere.csv is not there"),
+    ],
+)
+def test_mistakes_of_a_user(run: Run, arguments: list[str], message: str) -> None:  # noqa: F811
+    assert_one_line(run(TASK, *arguments), message)
+
+
+def test_a_caption_is_explained_and_the_report_colours_it(run: Run, tmp_path: Path) -> None:  # noqa: F811
+    checkpoint = roberta_scorer(tmp_path / "icc")
+    caption = 'a dog\'s <b>life</b>, "red" = 50%'
+    where = f"results_dir={tmp_path / 'results'}"
+    found = read(run(TASK, "filter=icc", f"filter.checkpoint={checkpoint}", f"explain={caption}", where))
+    assert found["caption"] == caption
+    assert [word["text"] for word in found["words"]] == caption.split()
+    assert any(word["contribution"] for word in found["words"])
+    done = run("task=report", where)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "results" / "explained.html").read_text()
+    assert "&lt;b&gt;life&lt;/b&gt;," in page
+    assert "<b>" not in page
+
+
+def test_the_report_holds_the_tables(run: Run, ratings: Path, tmp_path: Path) -> None:  # noqa: F811
+    read(run(TASK, "filter=random", f"task.annotations={ratings}", f"results_dir={tmp_path}"))
+    done = run("task=report", f"results_dir={tmp_path}")
+    assert done.returncode == 0, done.stderr
+    text = Path(done.stdout.splitlines()[-1]).read_text()
+    assert "(as Table 3)" in text
+    assert not (tmp_path / "explained.html").exists()

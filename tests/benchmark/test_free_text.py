@@ -1,0 +1,30 @@
+import pytest
+from hydra import compose, initialize_config_dir
+
+from benchmark.config import CONF, register_resolvers
+from benchmark.free_text import quote_free_text
+
+SENTENCES = [
+    "a dog on a beach",
+    "Celebrating 20 years, EGEC shares a declaration",
+    "the dog's \"bone\" (it's old): 50% = [half] {more}",
+    "one \\ backslash, two \\\\ and one at the end \\",
+    'quote after a backslash \\" here',
+    "price ${oc.env:HOME} or \\${HOME}",
+    "emoji 🙂 and é",
+    "-3",
+    "'quoted' at one end",
+]
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_a_sentence_reaches_the_configuration_as_it_was(sentence: str) -> None:
+    register_resolvers()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose("config", quote_free_text([f"explain={sentence}"]))
+    assert str(cfg.explain) == sentence
+
+
+def test_what_is_quoted_or_no_sentence_stays() -> None:
+    arguments = ["filter=icc,clip", "explain='a, b'", "explain=null", "explain=", "-m", "+explain.x=a b"]
+    assert quote_free_text(arguments) == arguments
