@@ -1,0 +1,72 @@
+"""Lexicon: the mean concreteness that people gave to a caption's words, without looking at their order."""
+
+import csv
+import hashlib
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmark.batch import Batch
+from benchmark.errors import UserError
+from filters.base import Filter, Scores
+
+WORD, RATING = "Word", "Conc.M"
+_WORD = re.compile(r"[a-z]+")
+
+
+class Lexicon(Filter):
+    """Mean rating (1 to 5) of a caption's rated words; NaN where none is rated.
+
+    Captions are lower-cased and cut at everything but the letters a to z. Every occurrence counts. The ratings are of
+    lemmas: other forms of a word are looked up as they stand, and the file's two-word entries never match.
+
+    Args:
+        ratings: the file of Brysbaert et al. 2014 (40 thousand English lemmas): tab separated, with the columns
+            ``Word`` and ``Conc.M``.
+    """
+
+    needs = frozenset({"text"})
+    batch_size = 65536
+    light = True
+
+    def __init__(self, ratings: str) -> None:
+        self.ratings = str(ratings)
+        self._rating: dict[str, float] = {}
+
+    def identity(self) -> dict[str, Any]:
+        """Name the ratings by their content: the same file in another place scores the same."""
+        return super().identity() | {"ratings": hashlib.sha256(self._content()).hexdigest()}
+
+    def setup(self, device: torch.device) -> None:
+        """Read the ratings. Raises `UserError` when the file or a column is missing."""
+        lines = self._content().decode(errors="replace").splitlines()
+        # The file is not quoted: a quote in it is a character.
+        reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        missing = [name for name in (WORD, RATING) if name not in (reader.fieldnames or ())]
+        if missing:
+            raise UserError(
+                f"{self.ratings} has no column {missing[0]!r}; a tab separated header is expected"
+            )
+        try:
+            self._rating = {row[WORD].lower(): float(row[RATING]) for row in reader}
+        except (TypeError, ValueError):
+            raise UserError(f"{self.ratings}, line {reader.line_num}: {RATING} is not a number") from None
+
+    def score(self, batch: Batch) -> Scores:
+        """Return mean ratings of shape (n,)."""
+        return np.array([self._mean(text) for text in batch.texts], np.float32)
+
+    def _mean(self, text: str) -> float:
+        rated = [self._rating[word] for word in _WORD.findall(text.lower()) if word in self._rating]
+        return sum(rated) / len(rated) if rated else float("nan")
+
+    def _content(self) -> bytes:
+        try:
+            return Path(self.ratings).expanduser().read_bytes()
+        except OSError:
+            raise UserError(
+                f"filter.ratings={self.ratings} is not there; give the word ratings of Brysbaert et al. 2014"
+            ) from None

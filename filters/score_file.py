@@ -1,0 +1,125 @@
+"""Score file: scores that something else computed, read from a CSV or parquet file."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+import torch
+
+from benchmark.batch import Batch
+from benchmark.errors import UserError, did_you_mean
+from benchmark.uids import UidArray, encode_uid_column, encode_uids, sort_uids
+from filters.base import Filter, Scores
+
+UID = "uid"
+TEXT_COLUMNS = ("caption", "text", "TEXT")
+
+
+class ScoreFile(Filter):
+    """Look a sample's score up by its uid where the file has uids, else by its caption; NaN where it is missing.
+
+    Of several rows of one uid or caption the first counts.
+
+    Args:
+        path: a ``.csv`` or ``.parquet`` file with a column ``uid`` or a caption column (``caption`` or ``text``).
+        column: the numeric column that holds the scores.
+    """
+
+    needs = frozenset({"text"})
+    batch_size = 65536
+    light = True
+
+    def __init__(self, path: str, column: str) -> None:
+        self.path = str(path)
+        self.column = column
+        self._uids: UidArray | None = None
+        self._scores: npt.NDArray[np.float32] = np.empty(0, np.float32)
+        self._by_caption: dict[str, float] = {}
+
+    def identity(self) -> dict[str, Any]:
+        """Name the file by its content: the same scores in another place are the same filter."""
+        with self._file().open("rb") as file:
+            return super().identity() | {"path": hashlib.file_digest(file, "sha256").hexdigest()}
+
+    def setup(self, device: torch.device) -> None:
+        """Read the file. Raises `UserError` when it is missing, unreadable or lacks a column."""
+        path = self._file()
+        names = _columns(path)
+        key = next((name for name in (UID, *TEXT_COLUMNS) if name in names), None)
+        if key is None:
+            raise UserError(f"{path} has neither a column uid nor one of {', '.join(TEXT_COLUMNS)}")
+        if self.column not in names:
+            raise UserError(f"{path} has no column {self.column!r}; {did_you_mean(self.column, names)}")
+        table = _read(path, [key, self.column])
+        scores = table[self.column]
+        if not (pa.types.is_integer(scores.type) or pa.types.is_floating(scores.type)):
+            raise UserError(f"{path}: column {self.column!r} is not numeric but {scores.type}")
+        values = pc.fill_null(pc.cast(scores, pa.float32()), float("nan")).to_numpy()
+        if key == UID:
+            self._by_uid(path, table[UID], values)
+        else:
+            captions = table[key].to_pylist()
+            # Backwards, so that of equal captions the first stays.
+            self._by_caption = dict(zip(reversed(captions), values[::-1].tolist(), strict=True))
+
+    def _by_uid(self, path: Path, column: pa.ChunkedArray, values: npt.NDArray[np.float32]) -> None:
+        try:
+            uids = encode_uid_column(pc.cast(column, pa.string()))
+        except ValueError as error:
+            raise UserError(f"{path}: {error}; uids are 32 hex characters") from None
+        order = sort_uids(uids)  # stable: of equal uids the first stays first
+        self._uids, self._scores = uids[order], values[order]
+
+    def score(self, batch: Batch) -> Scores:
+        """Return the file's scores of shape (n,)."""
+        if self._uids is None:
+            return np.array([self._by_caption.get(text, np.nan) for text in batch.texts], np.float32)
+        wanted = encode_uids(batch.uids)
+        places = np.searchsorted(self._uids, wanted)
+        found = np.zeros(len(wanted), bool)
+        inside = places < len(self._uids)
+        found[inside] = self._uids[places[inside]] == wanted[inside]
+        scores = np.full(len(wanted), np.nan, np.float32)
+        scores[found] = self._scores[places[found]]
+        return scores
+
+    def _file(self) -> Path:
+        path = Path(self.path).expanduser()
+        if not path.is_file():
+            raise UserError(f"filter.path={self.path} is not there; give a .csv or .parquet file of scores")
+        return path
+
+
+_MULTILINE = pa.csv.ParseOptions(newlines_in_values=True)
+
+
+def _columns(path: Path) -> list[str]:
+    try:
+        if path.suffix == ".parquet":
+            return list(pq.read_schema(path).names)
+        with pa.csv.open_csv(path, parse_options=_MULTILINE) as reader:
+            return list(reader.schema.names)
+    except pa.ArrowInvalid as error:
+        raise UserError(f"{path} cannot be read: {_first_line(error)}") from None
+
+
+def _read(path: Path, columns: list[str]) -> pa.Table:
+    try:
+        if path.suffix == ".parquet":
+            return pq.read_table(path, columns=columns)
+        # Keys stay text also where all of them look like numbers.
+        types = {name: pa.string() for name in columns[:1]}
+        convert = pa.csv.ConvertOptions(include_columns=columns, column_types=types)
+        return pa.csv.read_csv(path, parse_options=_MULTILINE, convert_options=convert)
+    except pa.ArrowInvalid as error:
+        raise UserError(f"{path} cannot be read: {_first_line(error)}") from None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n")[0][:200]
