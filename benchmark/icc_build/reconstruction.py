@@ -1,0 +1,80 @@
+"""Reconstructions of a set of captions, sharded over an engine: a parquet part per shard, kept as text."""
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+
+from benchmark.engine.base import Engine
+from benchmark.paths import atomic_write
+from benchmark.pool import Pool, Shard
+from benchmark.progress import progress
+from filters.icc.autoencoder import Autoencoder
+
+log = logging.getLogger(__name__)
+TEXT = frozenset({"text"})
+
+
+class ReconstructShard:
+    """Reconstructs the captions of a shard. The part is written whole, so a killed run repeats one at most."""
+
+    light = False
+
+    def __init__(self, captions: Pool, autoencoder: Autoencoder, folder: Path) -> None:
+        self.captions = captions
+        self.autoencoder = autoencoder
+        self.folder = folder
+
+    def setup(self, device: torch.device) -> None:
+        """Load the models."""
+        self.autoencoder.setup(device)
+
+    def __call__(self, shard: Shard) -> int:
+        """Write the part of one shard; return how many captions it has."""
+        uids: list[str] = []
+        texts: list[str] = []
+        beams: list[list[str]] = []
+        for batch in self.captions.batches(shard, TEXT, self.autoencoder.batch_size, Counter()):
+            uids += batch.uids
+            texts += batch.texts
+            beams += self.autoencoder.reconstruct(batch.texts)
+        with atomic_write(self.folder / f"{shard.name}.parquet") as temporary:
+            pq.write_table(pa.table({"uid": uids, "text": texts, "reconstructions": beams}), temporary)
+        return len(uids)
+
+
+def reconstruct(captions: Pool, autoencoder: Autoencoder, engine: Engine, folder: Path) -> dict[str, float]:
+    """Reconstruct every caption into parts in `folder`; those that are there are kept."""
+    shards = [s for s in captions.shards(TEXT) if not (folder / f"{s.name}.parquet").is_file()]
+    started, done = time.monotonic(), 0
+    with progress(f"reconstruct {folder.parent.name}", len(shards), "parts") as advance:
+        for count in engine.run(ReconstructShard(captions, autoencoder, folder), shards):
+            done += count
+            advance(1, f"{done / (time.monotonic() - started):.1f} captions/s")
+    return {"captions_per_second": round(done / (time.monotonic() - started), 2)}
+
+
+@dataclass(frozen=True)
+class Reconstructed:
+    """n captions and the beams that came back for each."""
+
+    uids: list[str]
+    texts: list[str]
+    beams: list[list[str]]
+
+
+def read_reconstructions(folder: Path) -> Reconstructed:
+    """Read all parts in `folder`, in the order of their names."""
+    table = pa.concat_tables(_parts(folder))
+    return Reconstructed(*(table[name].to_pylist() for name in ("uid", "text", "reconstructions")))
+
+
+def _parts(folder: Path) -> Iterator[pa.Table]:
+    for path in sorted(folder.glob("*.parquet")):
+        yield pq.read_table(path)

@@ -1,0 +1,65 @@
+"""The real pipelines as filters: reconstruct, compare, standardise; no distillation (ICC paper, Table 4)."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from benchmark.batch import Batch
+from filters.base import Composite, Filter, Scores
+from filters.icc.autoencoder import Autoencoder
+from filters.icc.combine import Combination
+from filters.icc.similarity import Similarity
+from filters.icc.standardize import Standardizer
+
+
+class DirectScorer(Filter):
+    """Score captions by how well an autoencoder gives them back.
+
+    Args:
+        autoencoder: SBA or VBA.
+        similarity: compares a caption with its beams; the best one counts.
+        standardizer: takes the caption's length out; None gives similarities as they are.
+    """
+
+    needs = frozenset({"text"})
+
+    def __init__(
+        self, autoencoder: Autoencoder, similarity: Similarity, standardizer: Standardizer | None
+    ) -> None:
+        self.autoencoder = autoencoder
+        self.similarity = similarity
+        self.standardizer = standardizer
+
+    def setup(self, device: torch.device) -> None:
+        """Load all models."""
+        self.autoencoder.setup(device)
+        self.similarity.setup(device)
+
+    def score(self, batch: Batch) -> Scores:
+        """Return scores of shape (n,), 0 to 1."""
+        similarities = self.similarity.best(batch.texts, self.autoencoder.reconstruct(batch.texts))
+        return self.standardizer(batch.texts, similarities) if self.standardizer else similarities
+
+
+class DirectICC(Composite):
+    """Combine the scores of both pipelines as the build did.
+
+    Args:
+        filters: the two pipelines, `vba` and `sba`.
+        combination: their weights.
+    """
+
+    def __init__(self, filters: Mapping[str, Filter], combination: Combination) -> None:
+        super().__init__({name: filters[name] for name in ("vba", "sba")})
+        self.combination = combination
+
+    def combine(self, scores: npt.NDArray[np.float32]) -> Scores:
+        """Turn scores of shape (2, n), VBA first, into one of shape (n,), 0 to 1."""
+        return self.combination(*scores)
+
+
+def standardizer_file(measure: str) -> str:
+    """Return the name of the file that holds the table of one similarity measure."""
+    return f"standardizer-{measure}.json"

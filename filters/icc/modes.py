@@ -1,0 +1,129 @@
+"""SBA, VBA and ICC as filters: the distilled scorer, or the pipeline that it was distilled from."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmark.checkpoints import locate_checkpoint
+from benchmark.errors import UserError, did_you_mean
+from filters.base import Filter
+from filters.icc.combine import Combination, load_combination
+from filters.icc.direct import DirectICC, DirectScorer, standardizer_file
+from filters.icc.sba import FrozenParts, SemanticBottleneck
+from filters.icc.scorer import DistilledScorer
+from filters.icc.similarity import BertScoreSimilarity, EditSimilarity, Similarity
+from filters.icc.standardize import Standardizer, load_standardizer
+from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
+
+DISTILLED, DIRECT = "distilled", "direct"
+Settings = dict[str, str | int | float | None]  # of one model
+
+
+def sba(
+    mode: str,
+    checkpoint: str | None,
+    build: str | None,
+    clip: dict[str, str | None],
+    llm: str,
+    similarity: str,
+    bertscore: Settings,
+) -> Filter:
+    """Return SBA as a filter.
+
+    Args:
+        mode: ``distilled`` or ``direct``.
+        checkpoint: of the distilled scorer; by default the build's.
+        build: folder that task=icc_build wrote; the direct mode needs its bridge.
+        clip: `model` and `pretrained` of the text encoder.
+        llm: the language model.
+        similarity: ``edit`` or ``bertscore``.
+        bertscore: `model` and `num_layers` of its encoder.
+    """
+    if _is_distilled(mode):
+        return DistilledScorer(_checkpoint("sba", checkpoint, build))
+    if build is None:
+        raise UserError(
+            "SBA itself needs a trained bridge; make one with task=icc_build, give models.icc.build=FOLDER"
+        )
+    autoencoder = SemanticBottleneck(FrozenParts(clip, llm), str(Path(build) / "sba" / "bridge"))
+    return DirectScorer(
+        autoencoder, measures(bertscore)[_measure(similarity)], _standardizer(build, "sba", similarity)
+    )
+
+
+def vba(
+    mode: str,
+    checkpoint: str | None,
+    build: str | None,
+    text_to_image: Settings,
+    captioner: Settings,
+    similarity: str,
+    bertscore: Settings,
+) -> Filter:
+    """Return VBA as a filter; without a `build` the direct mode's similarities are not standardised.
+
+    Args:
+        mode: ``distilled`` or ``direct``.
+        checkpoint: of the distilled scorer; by default the build's.
+        build: folder that task=icc_build wrote.
+        text_to_image: arguments of `TextToImage`.
+        captioner: arguments of `ImageCaptioner`.
+        similarity: ``edit`` or ``bertscore``.
+        bertscore: `model` and `num_layers` of its encoder.
+    """
+    if _is_distilled(mode):
+        return DistilledScorer(_checkpoint("vba", checkpoint, build))
+    autoencoder = VisualBottleneck(TextToImage(**text_to_image), ImageCaptioner(**captioner))  # type: ignore[arg-type]
+    standardizer = _standardizer(build, "vba", similarity) if build else None
+    return DirectScorer(autoencoder, measures(bertscore)[_measure(similarity)], standardizer)
+
+
+def icc(
+    mode: str, checkpoint: str | None, build: str | None, pipelines: dict[str, Callable[[], Filter]]
+) -> Filter:
+    """Return ICC as a filter: the final scorer, or the combination of both pipelines before any distillation.
+
+    Args:
+        mode: ``distilled`` or ``direct``.
+        checkpoint: of the final scorer.
+        build: folder that task=icc_build wrote; without one the paper's weights combine the pipelines.
+        pipelines: make `sba` and `vba`, both direct.
+    """
+    if _is_distilled(mode):
+        return DistilledScorer(_checkpoint("icc", checkpoint, build))
+    weights = (
+        load_combination(Path(build) / "icc" / "combination" / "combination.json") if build else Combination()
+    )
+    return DirectICC({name: make() for name, make in pipelines.items()}, weights)
+
+
+def measures(bertscore: Settings) -> dict[str, Similarity]:
+    """Return every measure of similarity by its name (Table 6)."""
+    return {"edit": EditSimilarity(), "bertscore": BertScoreSimilarity(**bertscore)}  # type: ignore[arg-type]
+
+
+def _is_distilled(mode: str) -> bool:
+    if mode not in (DISTILLED, DIRECT):
+        raise UserError(f"filter.mode={mode} is unknown; {did_you_mean(mode, (DISTILLED, DIRECT))}")
+    return mode == DISTILLED
+
+
+def _checkpoint(name: str, checkpoint: str | None, build: str | None) -> str:
+    """Return the distilled scorer: the one that is given, or the build's own."""
+    if checkpoint is not None:
+        return checkpoint
+    if build is not None:
+        return str(Path(build) / name / "distilled" / "model")
+    raise UserError(
+        f"no distilled {name} scorer is given (the paper's authors released ICC's alone); make one with"
+        " task=icc_build and give models.icc.build=FOLDER, or filter.checkpoint=FOLDER"
+    )
+
+
+def _measure(name: str) -> str:
+    if name not in ("edit", "bertscore"):
+        raise UserError(f"filter.similarity={name} is unknown; {did_you_mean(name, ('edit', 'bertscore'))}")
+    return name
+
+
+def _standardizer(build: str, name: str, measure: str) -> Standardizer:
+    return load_standardizer(locate_checkpoint(build) / name / "scores" / standardizer_file(measure))
