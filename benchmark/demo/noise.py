@@ -128,7 +128,7 @@ def _near_duplicate(
     stock = np.random.default_rng([*family, group, 1])
     others = {kind: share for kind, share in shares.items() if kind != "near_duplicate"}
     original = draw_pair(stock, others, size=size)
-    caption = _retouch(original.caption, rng)
+    caption = retouch(original.caption, rng)
     return replace(
         original,
         image=_recrop(original.image, rng),
@@ -149,7 +149,8 @@ def _recrop(image: Image, rng: np.random.Generator) -> Image:
     )
 
 
-def _retouch(caption: str, rng: np.random.Generator) -> str:
+def retouch(caption: str, rng: np.random.Generator) -> str:
+    """Return `caption` as copies of a picture carry it: in other case, without its full stop, with an addition."""
     choices = (
         caption, caption, caption.lower(), caption.rstrip("."), f"{caption.rstrip('.')} stock photo",
         f"{caption.rstrip('.')}...", f"{caption.rstrip('.')} #{int(rng.random() * 900) + 100}", caption.title(),

@@ -1,4 +1,4 @@
-"""``python -m benchmark.demo.training swin|vit|gpt2|bert|clip|all [--out FOLDER] [--device auto]``."""
+"""``python -m benchmark.demo.training swin|vit|gpt2|bert|roberta|llama|clip|all [--out FOLDER] [--device auto]``."""
 
 import argparse
 import logging

@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 
-from benchmark.demo.training import bert, clip, gpt2, supervised, swin, vit
+from benchmark.demo.training import bert, clip, gpt2, llama, masking, roberta, supervised, swin, vit
 
 MODELS = Path(__file__).resolve().parent.parent / "models"
 CLEAN, MIXED, NOISY = "clean scenes of `models`", "captions of `models`, all kinds", "noisy pairs of `clip`"
+PAGES = "pages about captions of `llm`, all kinds"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,10 @@ SCRIPTS: dict[str, Script] = {
     ),
     "vit": Script("google/vit-base-patch16-224", CLEAN, vit.ViTTraining(), vit.train, supervised.evaluate),
     "gpt2": Script("openai-community/gpt2", MIXED, gpt2.GPT2Training(), gpt2.train, gpt2.evaluate),
-    "bert": Script("google-bert/bert-base-uncased", MIXED, bert.BertTraining(), bert.train, bert.evaluate),
+    "bert": Script("google-bert/bert-base-uncased", MIXED, bert.BertTraining(), bert.train, masking.evaluate),
+    "roberta": Script(
+        "distilbert/distilroberta-base", MIXED, roberta.RobertaTraining(), roberta.train, masking.evaluate
+    ),
+    "llama": Script("meta-llama/Llama-2-7b-hf", PAGES, llama.LlamaTraining(), llama.train, llama.evaluate),
     "clip": Script("open_clip RN50 (openai)", NOISY, clip.ClipTraining(), clip.train, clip.evaluate),
 }

@@ -12,6 +12,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 
 START, END, PAD = "<start_of_text>", "<end_of_text>", "<pad>"
 END_OF_TEXT = "<|endoftext|>"
+BOS, EOS, UNK, MASK = "<s>", "</s>", "<unk>", "<mask>"
 
 
 def gpt2_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
@@ -74,6 +75,73 @@ def clip_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
     return PreTrainedTokenizerFast(
         tokenizer_object=bpe, bos_token=START, eos_token=END, pad_token=PAD, model_max_length=length
     )
+
+
+def llama_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
+    """Learn a byte-level BPE that begins each text with `<s>` and splits digits as Llama's.
+
+    A line break is a token of its own wherever it stands, as long as no text holds one.
+    """
+    from transformers import PreTrainedTokenizerFast
+
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
+    bpe.decoder = decoders.ByteLevel()
+    _learn_bytes(bpe, texts, vocabulary, [PAD, BOS, EOS])
+    bpe.post_processor = processors.TemplateProcessing(
+        single=f"{BOS} $A", special_tokens=[(BOS, bpe.token_to_id(BOS))]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=bpe, bos_token=BOS, eos_token=EOS, pad_token=PAD, model_max_length=length
+    )
+
+
+def roberta_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
+    """Learn a byte-level BPE as RoBERTa's: cased, `<s>` 0, `<pad>` 1, `</s>` 2, `<unk>` 3, `<mask>` last."""
+    from transformers import RobertaTokenizer
+
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    _learn_bytes(bpe, texts, vocabulary - 1, [BOS, PAD, EOS, UNK])
+    state = _state(bpe)
+    merges: Any = [(first, second) for first, second in state["merges"]]
+    vocab = state["vocab"] | {MASK: len(state["vocab"])}
+    return RobertaTokenizer(vocab=vocab, merges=merges, model_max_length=length)
+
+
+def _learn_bytes(bpe: Tokenizer, texts: Sequence[str], vocabulary: int, special: list[str]) -> None:
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=special,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    bpe.train_from_iterator(texts, trainer)
+
+
+def clip_hub_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
+    """Learn a lower-cased BPE in the hub's format of CLIP's, as Stable Diffusion has it: words end in `</w>`."""
+    from transformers import CLIPTokenizer
+
+    empty = CLIPTokenizer(vocab={}, merges=[])
+    bpe = Tokenizer(models.BPE(end_of_word_suffix="</w>"))
+    bpe.normalizer, bpe.pre_tokenizer = empty.backend_tokenizer.normalizer, empty.backend_tokenizer.pre_tokenizer
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary - 2,
+        # Last letters are listed too: the trainer would number them in a new order each time.
+        special_tokens=[*letters, *(f"{letter}</w>" for letter in letters)],
+        end_of_word_suffix="</w>",
+        show_progress=False,
+    )
+    bpe.train_from_iterator(texts, trainer)
+    state = _state(bpe)
+    size = len(state["vocab"])
+    vocab = state["vocab"] | {empty.bos_token: size, empty.eos_token: size + 1}
+    merges: Any = [(first, second) for first, second in state["merges"]]
+    return CLIPTokenizer(vocab=vocab, merges=merges, model_max_length=length)
 
 
 def _state(tokenizer: Tokenizer) -> dict[str, Any]:
