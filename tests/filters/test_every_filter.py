@@ -16,6 +16,7 @@ from benchmark.feature_cache import load_features, save_features
 from benchmark.pool import Pool
 from filters.base import Composite, Filter
 from tests.filters.checkpoints import open_clip_model, roberta_scorer
+from tests.filters.generators import chat_model, diffusion_model
 from tests.pools import rows, write_metadata, write_pool
 
 NAMES = sorted(path.stem for path in (CONF / "filter").glob("*.yaml"))
@@ -42,10 +43,27 @@ def pool(tmp_path: Path) -> Pool:
     return Pool("p", str(tmp_path / "pool"))
 
 
-def make(name: str, checkpoints: list[str]) -> Filter:
+@pytest.fixture(scope="module")
+def given(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """What a user gives to the filters that need more than a checkpoint of `models`."""
+    folder = tmp_path_factory.mktemp("given")
+    (folder / "ratings.txt").write_text("Word\tConc.M\nphoto\t4.6\nthing\t2.9\n")
+    captions = [f"{row.text},{number / 4}\n" for number, row in enumerate(rows(4))]
+    (folder / "scores.csv").write_text("caption,score\n" + "".join(captions))
+    return {
+        "lexicon": [f"filter.ratings={folder / 'ratings.txt'}"],
+        "score_file": [f"filter.path={folder / 'scores.csv'}"],
+        "llm_rating": [f"filter.model={chat_model(folder / 'chat')}"],
+        "ave_clip": [
+            f"filter.checkpoint={diffusion_model(folder / 'diffusion')}", "filter.images=2", "filter.steps=2",
+        ],
+    }  # fmt: skip
+
+
+def make(name: str, checkpoints: list[str], given: dict[str, list[str]]) -> Filter:
     register_resolvers()
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        cfg = compose("config", [f"filter={name}", *checkpoints])
+        cfg = compose("config", [f"filter={name}", *checkpoints, *given.get(name, [])])
     made: Filter = hydra.utils.instantiate(cfg.filter, _convert_="all")
     made.setup(torch.device("cpu"))
     return made
@@ -72,8 +90,10 @@ def take(batch: Batch, order: list[int]) -> Batch:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_filter_keeps_the_contract(name: str, checkpoints: list[str], pool: Pool, tmp_path: Path) -> None:
-    made = make(name, checkpoints)
+def test_filter_keeps_the_contract(
+    name: str, checkpoints: list[str], given: dict[str, list[str]], pool: Pool, tmp_path: Path
+) -> None:
+    made = make(name, checkpoints, given)
     parts = list(made.filters.values()) if isinstance(made, Composite) else [made]
     while any(isinstance(p, Composite) for p in parts):
         parts = [q for p in parts for q in (p.filters.values() if isinstance(p, Composite) else [p])]
@@ -102,7 +122,7 @@ def test_config_header_says_what_it_is(name: str) -> None:
 
 
 def test_the_oracle_never_chooses_an_unlisted_kind(checkpoints: list[str]) -> None:
-    oracle = make("oracle", checkpoints)
+    oracle = make("oracle", checkpoints, {})
     columns = {"noise": np.array(["concrete", "parrot"]), "concreteness": np.array([0.5, 0.9], np.float32)}
     scores = oracle.score(Batch(["0" * 32, "1" * 32], ["", ""], columns=columns))
     assert scores[0] == pytest.approx(1.5)

@@ -1,0 +1,70 @@
+"""aveCLIP: how well images drawn from a caption agree with it (Wu and Smith 2023; ICC paper, section 3.2)."""
+
+import hashlib
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from benchmark.batch import Batch
+from benchmark.checkpoints import revision
+from benchmark.clip_models import ClipModel, load_clip, local_clip_folder
+from filters.base import Filter, Scores
+from filters.icc.vba import TextToImage
+
+
+class AveClip(Filter):
+    """Mean CLIP cosine between a caption and `images` images that a text-to-image model draws from it.
+
+    Args:
+        checkpoint: the text-to-image model, see `TextToImage`.
+        model: an open_clip model, see `load_clip`.
+        pretrained: its weights.
+        images: drawn for each caption.
+        steps: of the sampler.
+        guidance: weight of the caption.
+    """
+
+    needs = frozenset({"text"})
+    batch_size: ClassVar[int] = 8  # captions; each of them is several images
+
+    def __init__(
+        self,
+        checkpoint: str,
+        model: str,
+        pretrained: str | None,
+        images: int = 10,
+        steps: int = 20,
+        guidance: float = 9.0,
+    ) -> None:
+        self.images = images
+        self.model = model
+        self.pretrained = pretrained
+        self.painter = TextToImage(checkpoint, steps, guidance)
+        self._clip: ClipModel | None = None
+
+    def identity(self) -> dict[str, Any]:
+        """Add the revision of local weights."""
+        local = local_clip_folder(self.model)
+        return super().identity() | ({"revision": revision(local)} if local else {})
+
+    def setup(self, device: torch.device) -> None:
+        """Load both models."""
+        self.painter.setup(device)
+        self._clip = load_clip(self.model, self.pretrained, device)
+
+    def score(self, batch: Batch) -> Scores:
+        """Return mean cosines of shape (n,)."""
+        assert self._clip is not None
+        captions = [text for text in batch.texts for _ in range(self.images)]
+        seeds = [image_seed(text, number) for text in batch.texts for number in range(self.images)]
+        drawn = self._clip.embed_images(self.painter.generate(captions, seeds))
+        drawn = drawn.reshape(len(batch), self.images, -1)
+        texts = self._clip.embed_texts(batch.texts)
+        return np.asarray(np.einsum("nkd,nd->n", drawn, texts) / self.images, np.float32)
+
+
+def image_seed(caption: str, number: int) -> int:
+    """Return the seed of a caption's image: it depends on nothing else, so scores do not depend on batches."""
+    digest = hashlib.sha256(f"{number}\n{caption}".encode(errors="surrogatepass")).digest()
+    return int.from_bytes(digest[:6])

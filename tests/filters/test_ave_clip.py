@@ -1,0 +1,54 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from benchmark.batch import Batch
+from benchmark.clip_models import load_clip
+from filters.ave_clip import AveClip, image_seed
+from filters.icc.vba import TextToImage
+from tests.filters.checkpoints import open_clip_model
+from tests.filters.generators import diffusion_model
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    folder: Path = tmp_path_factory.mktemp("ave_clip")
+    return str(diffusion_model(folder / "diffusion")), open_clip_model(folder / "clip")
+
+
+def made(models: tuple[str, str], images: int = 3) -> AveClip:
+    filter_ = AveClip(*models, pretrained=None, images=images, steps=2)
+    filter_.setup(CPU)
+    return filter_
+
+
+def test_the_mean_cosine_with_images_drawn_one_by_one(models: tuple[str, str]) -> None:
+    captions = ["red ball", "blue", "red ball"]
+    found = made(models).score(Batch(["0" * 32] * 3, captions))
+    painter, clip = TextToImage(models[0], steps=2), load_clip(models[1], None, CPU)
+    painter.setup(CPU)
+    expected = []
+    for caption in captions[:2]:
+        images = [painter.generate([caption], [image_seed(caption, n)])[0] for n in range(3)]
+        cosines = [clip.embed_images([image])[0] @ clip.embed_texts([caption])[0] for image in images]
+        expected.append(np.mean(cosines))
+    # Batched convolutions may round a pixel to its neighbour.
+    assert found[:2] == pytest.approx(expected, abs=1e-3)
+    assert found[0] == pytest.approx(found[2], abs=1e-3)
+    assert abs(found[0] - found[1]) > 1e-3
+
+
+def test_seeds_belong_to_caption_and_number() -> None:
+    seeds = {image_seed(caption, number) for caption in ("a", "b", "", "\ud800") for number in range(5)}
+    assert len(seeds) == 20
+    assert all(0 <= seed < 2**48 for seed in seeds)
+    assert image_seed("a", 0) == image_seed("a", 0)
+
+
+def test_more_images_are_another_filter(models: tuple[str, str]) -> None:
+    first, second = (AveClip(*models, pretrained=None, images=n) for n in (2, 3))
+    assert first.key() != second.key()

@@ -1,0 +1,58 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from omegaconf import OmegaConf
+
+from benchmark.batch import Batch
+from benchmark.clip_models import load_clip
+from benchmark.config import CONF
+from benchmark.errors import UserError
+from filters.clip_stroop import ClipStroop
+from tests.filters.checkpoints import open_clip_model
+
+CPU = torch.device("cpu")
+PROMPTS = ["I see [*]", "a photo of [*] there"]
+CAPTIONS = ["a red ball", "hope", "", "a long caption " * 40, "🙂 ..."]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return open_clip_model(tmp_path_factory.mktemp("clip"))
+
+
+def test_the_mean_cosine_of_each_prompt_empty_and_filled(model: str) -> None:
+    made = ClipStroop(model, None, PROMPTS)
+    made.setup(CPU)
+    found = made.score(Batch(["0" * 32] * len(CAPTIONS), CAPTIONS))
+    clip = load_clip(model, None, CPU)
+    for caption, score in zip(CAPTIONS, found, strict=True):
+        cosines = []
+        for prompt in PROMPTS:
+            before, after = (clip.embed_texts([t])[0] for t in (prompt, prompt.replace("[*]", caption)))
+            cosines.append(before @ after / np.linalg.norm(before) / np.linalg.norm(after))
+        assert score == pytest.approx(np.mean(cosines), abs=1e-5)
+    assert len(set(found.tolist())) > 2
+
+
+def test_a_caption_that_is_the_slot_disturbs_nothing(model: str) -> None:
+    made = ClipStroop(model, None, PROMPTS)
+    made.setup(CPU)
+    assert made.score(Batch(["0" * 32], ["[*]"])) == pytest.approx([1.0], abs=1e-5)
+
+
+@pytest.mark.parametrize("prompts", [[], ["no slot"], ["[*] and [*]"], ["I see [*]", " [*] "]])
+def test_prompts_need_one_slot(prompts: list[str]) -> None:
+    with pytest.raises(UserError, match=r"filter\.prompts must be sentences with one slot"):
+        ClipStroop("m", None, prompts)
+
+
+def test_other_prompts_are_another_filter(model: str) -> None:
+    assert ClipStroop(model, None, PROMPTS).key() != ClipStroop(model, None, PROMPTS[:1]).key()
+
+
+def test_the_configured_prompts_leave_out_alice_and_bob() -> None:
+    prompts = OmegaConf.load(Path(CONF) / "filter" / "clip_stroop.yaml").prompts
+    assert len(set(prompts)) == len(prompts) > 1
+    assert not [prompt for prompt in prompts if "Alice" in prompt]

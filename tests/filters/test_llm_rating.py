@@ -1,0 +1,222 @@
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from benchmark.batch import Batch
+from benchmark.errors import UserError
+from filters import chat_models
+from filters.llm_rating import LlmRating, parse_rating
+from tests.filters.generators import chat_model
+
+CPU = torch.device("cpu")
+
+
+def batch(*texts: str) -> Batch:
+    return Batch(["0" * 32] * len(texts), list(texts))
+
+
+@dataclass
+class Server:
+    """What a test's server answers by caption, and what it was asked."""
+
+    answers: dict[str, str] = field(default_factory=dict)
+    failures: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+    body: bytes | None = None
+    requests: list[dict] = field(default_factory=list)
+    keys: list[str | None] = field(default_factory=list)
+    busy: int = 0
+    most_at_once: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+@contextmanager
+def serving(state: Server) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            with state.lock:
+                state.busy += 1
+                state.most_at_once = max(state.most_at_once, state.busy)
+                request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                state.requests.append({"path": self.path, **request})
+                state.keys.append(self.headers.get("authorization"))
+                status, headers = state.failures.pop(0) if state.failures else (200, {})
+            question = request["messages"][-1]["content"]
+            answer = next((a for c, a in state.answers.items() if f" : {c}. Only" in question), "?")
+            body = state.body or json.dumps({"choices": [{"message": {"content": answer}}]}).encode()
+            threading.Event().wait(0.02)
+            with state.lock:
+                state.busy -= 1
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            with suppress(BrokenPipeError):  # the client may have given up
+                self.wfile.write(body)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def connected(endpoint: str, **settings) -> LlmRating:
+    made = LlmRating("some-model", endpoint, **settings)
+    made.setup(CPU)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    found: list[float] = []
+    monkeypatch.setattr(chat_models.time, "sleep", found.append)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("answer", "n", "expected"),
+    [
+        ("4", 5, 4), (" 4.\n", 5, 4), ("4.5", 5, 4.5), ("Score: 3", 5, 3), ("4/5", 5, 4), ("4 out of 5.", 5, 4),
+        ("10", 10, 10), ("10/10", 10, 10), ("1", 3, 1),
+        ("7", 5, None), ("0", 5, None), ("-3", 5, None), ("", 5, None), ("five", 5, None), ("4/50", 5, None),
+        ("on a scale of 1-5 I say 4", 5, None), ("3 4", 5, None), ("4/10", 5, None), ("٤", 5, 4),
+        ("9" * 400, 5, None), ("1" + " " * 3000 + "x" * 3000, 5, 1),
+    ],
+)  # fmt: skip
+def test_answers_by_hand(answer: str, n: int, expected: float | None) -> None:
+    assert parse_rating(answer, n) == pytest.approx(np.nan if expected is None else expected, nan_ok=True)
+
+
+def test_the_papers_prompts_with_n_in_both_places() -> None:
+    state = Server({"a red ball": "2"})
+    with serving(state) as endpoint:
+        assert connected(endpoint, n=3).score(batch("a red ball")).tolist() == [2.0]
+    (request,) = state.requests
+    assert (request["path"], request["model"], request["temperature"]) == (
+        "/v1/chat/completions", "some-model", 0,
+    )  # fmt: skip
+    system, user = request["messages"]
+    assert system["role"] == "system"
+    assert system["content"] == (
+        "You are an expert visual reasoner, capable of understanding the visual concreteness of image captions."
+        " A visually concrete caption is a caption that is highly visual, and can be vividly imagined."
+    )
+    assert user["content"] == (
+        "Provide a numerical score on a scale of 1-3, when 1 is non-visual and 3 is highly visual caption for the"
+        " following caption : a red ball. Only provide the numerical score and nothing else."
+    )
+
+
+def test_words_are_called_words() -> None:
+    state = Server({"hope": "1", "red ball": "5"})
+    with serving(state) as endpoint:
+        assert connected(endpoint).score(batch("hope", "red ball")).tolist() == [1.0, 5.0]
+    asked = {r["messages"][1]["content"] for r in state.requests}
+    assert any("highly visual word for the following word : hope." in question for question in asked)
+    assert any("following caption : red ball." in question for question in asked)
+
+
+def test_many_questions_keep_their_order_and_what_is_no_rating_is_counted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    captions = [f"caption number {i} {{x}}" for i in range(20)]
+    state = Server({c: str(i % 5 + 1) for i, c in enumerate(captions) if i not in (3, 7)})
+    with serving(state) as endpoint, caplog.at_level("WARNING"):
+        found = connected(endpoint, concurrency=4).score(batch(*captions))
+    expected = [np.nan if i in (3, 7) else i % 5 + 1 for i in range(20)]
+    assert found == pytest.approx(expected, nan_ok=True)
+    assert found.dtype == np.float32
+    assert 1 < state.most_at_once <= 4
+    assert "2 of 20 answers are no rating from 1 to 5, such as '?'" in caplog.text
+
+
+def test_the_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = Server({"a ball": "2"})
+    with serving(state) as endpoint:
+        connected(endpoint).score(batch("a ball"))
+        monkeypatch.setenv("OPENAI_API_KEY", "abc")
+        made = connected(endpoint)
+        made.score(batch("a ball"))
+    assert state.keys == [None, "Bearer abc"]
+    assert "abc" not in json.dumps(made.identity())
+
+
+def test_a_busy_server_is_asked_again_after_what_it_says(waits: list[float]) -> None:
+    failures = [(429, {"retry-after": "7"}), (503, {}), (500, {"retry-after": "9999"})]
+    state = Server({"a ball": "2"}, failures)
+    with serving(state) as endpoint:
+        assert connected(endpoint).score(batch("a ball")).tolist() == [2.0]
+    assert waits == [7.0, 2.0, 30.0]
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        (Server(failures=[(503, {})] * 4), "did not answer 4 times: HTTP 503"),
+        (Server(failures=[(401, {})]), "refuses the key; set OPENAI_API_KEY"),
+        (Server(failures=[(404, {})], body=b"no such\nmodel"), "answers HTTP 404: no such model"),
+        (Server(failures=[(302, {"location": "http://127.0.0.1:9/"})]), "answers HTTP 302"),
+        (Server(body=b"<html>"), "does not answer as OpenAI's chat completions do"),
+        (Server(body=b'{"choices": []}'), "does not answer as OpenAI's chat completions do"),
+    ],
+)
+def test_a_server_that_refuses_is_told_in_one_line(state: Server, message: str) -> None:
+    with serving(state) as endpoint, pytest.raises(UserError, match=message) as error:
+        connected(endpoint).score(batch("a ball"))
+    assert "\n" not in str(error.value)
+
+
+def test_an_empty_answer_is_no_rating() -> None:
+    with serving(Server(body=b'{"choices": [{"message": {"content": null}}]}')) as endpoint:
+        assert np.isnan(connected(endpoint).score(batch("a ball"))).all()
+
+
+@pytest.mark.parametrize("endpoint", ["http://127.0.0.1:9/v1", "localhost/v1", "http://[bad"])
+def test_an_endpoint_that_is_none(endpoint: str) -> None:
+    with pytest.raises(UserError, match="endpoint"):
+        connected(endpoint).score(batch("a ball"))
+
+
+def test_a_slow_server_runs_out_of_time(waits: list[float]) -> None:
+    with serving(Server({"a ball": "2"})) as endpoint:
+        with pytest.raises(UserError, match=r"did not answer 4 times: [A-Za-z]+Timeout"):
+            connected(endpoint, timeout=0.001).score(batch("a ball"))
+        assert waits == [1.0, 2.0, 4.0]
+
+
+def test_only_the_papers_ranges() -> None:
+    with pytest.raises(UserError, match=r"filter\.n=4 is no range"):
+        LlmRating("m", n=4)
+
+
+def test_a_local_chat_model(tmp_path: Path) -> None:
+    made = LlmRating(str(chat_model(tmp_path / "chat")))
+    made.setup(CPU)
+    captions = ("red", "blue", "a blue ball of some length", "red .", "")
+    found = made.score(batch(*captions))
+    assert found.tolist() == [5, 2, 2, 5, 2]
+    assert [made.score(batch(c))[0] for c in captions] == found.tolist()
+    assert "revision" in made.identity()
+
+
+def test_a_local_model_that_cannot_chat(tmp_path: Path) -> None:
+    made = LlmRating(str(chat_model(tmp_path / "plain", template=None)))
+    with pytest.raises(UserError, match="has no chat template"):
+        made.setup(CPU)
