@@ -32,8 +32,12 @@ class Lexicon(Filter):
     batch_size = 65536
     light = True
 
-    def __init__(self, ratings: str) -> None:
-        self.ratings = str(ratings)
+    def __init__(self, ratings: str | None) -> None:
+        if ratings is None:
+            raise UserError(
+                "filter=lexicon needs filter.ratings=FILE, the word ratings of Brysbaert et al. 2014"
+            )
+        self.ratings = ratings
         self._rating: dict[str, float] = {}
 
     def identity(self) -> dict[str, Any]:

@@ -84,14 +84,15 @@ def fit(scorer: Filter, pool: Pool) -> None:
 def score_texts(scorer: Filter, texts: list[str]) -> Scores:
     """Return the scores of n texts, shape (n,), in batches of the filter's own size.
 
-    A composite ranks within what it is given, so it is given all.
+    The parts of a composite score in theirs, and it combines all of their scores at once.
     """
-    step = len(texts) if isinstance(scorer, Composite) else scorer.batch_size
+    if isinstance(scorer, Composite):
+        return scorer.combine(np.stack([score_texts(part, texts) for part in scorer.filters.values()]))
     uids = [make_uid("", text) for text in texts]
     scores = [np.empty(0, np.float32)]
     with progress("score", len(texts), "texts") as advance:
-        for start in range(0, len(texts), max(1, step)):
-            part = slice(start, start + step)
+        for start in range(0, len(texts), scorer.batch_size):
+            part = slice(start, start + scorer.batch_size)
             scores.append(scorer.score(Batch(uids[part], texts[part])))
             advance(len(scores[-1]), "")
     return np.concatenate(scores)

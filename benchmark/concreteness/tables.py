@@ -1,7 +1,7 @@
 """The ICC paper's Tables 3, 4 and 6, of whatever evaluations there are."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -51,7 +51,9 @@ def _labels(evaluations: Iterable[Evaluation]) -> dict[str, str]:
 
 
 def _short(value: Any) -> str:
-    """Return a setting as a cell shows it: of a path, what tells it apart from its neighbours."""
+    """Return a setting as a cell shows it: of a path its end, of a model its name."""
+    if isinstance(value, Mapping):
+        return _short(value.get("checkpoint", "..."))
     return "/".join(str(value).split("/")[-2:])
 
 

@@ -44,12 +44,24 @@ def test_a_sweep_fills_one_table(run: Run, ratings: Path, tmp_path: Path) -> Non
     where = [f"task.annotations={ratings}", f"results_dir={tmp_path}"]
     done = run(TASK, "filter=score_file", f"filter.path={scores}", "filter.column=good,bad", *where)
     assert done.returncode == 0, done.stderr
-    last = done.stdout.rindex("(as Table 3)")
+    last = done.stdout.rindex("Absolute")
     rows = [line.split() for line in done.stdout[last:].splitlines() if "column=" in line][:2]
     assert [row[1] for row in rows] == ["(column=bad)", "(column=good)"]
     assert rows[1][2:] == ["1.000"] * 3
     paths = [Path(line) for line in done.stdout.splitlines() if line.endswith(".json")]
     assert [json.loads(path.read_text())["unscored"] for path in paths] == [1, 1]
+
+
+def test_filters_of_one_sweep_with_a_sample_of_words(run: Run, tmp_path: Path) -> None:  # noqa: F811
+    words = tmp_path / "words.txt"
+    header = "Word\tBigram\tConc.M\tDom_Pos\n"
+    words.write_text(header + "".join(f"{'ab'[n % 2] * (n + 1)}\t0\t{n}\tNoun\n" for n in range(9)))
+    where = [f"task.ratings={words}", "task.sample=6", f"results_dir={tmp_path}"]
+    done = run(TASK, "filter=random,lexicon", *where)
+    assert done.returncode == 0, done.stderr
+    table = " ".join(done.stdout[done.stdout.rindex("Absolute") :].split())  # titles are folded to the table's width
+    assert "lexicon, 6 texts 1.000 1.000 1.000" in table
+    assert "random, 6 texts" in table
 
 
 def test_the_demo_is_judged_without_any_file(run: Run, tmp_path: Path) -> None:  # noqa: F811
@@ -71,6 +83,7 @@ def test_the_demo_is_judged_without_any_file(run: Run, tmp_path: Path) -> None: 
         (["filter=random", "pool=img2dataset", "pool.url=/nowhere"], "task.annotations=FILE (data/caption_"),
         (["filter=random", "pool=img2dataset", "pool.url=/x", "task.demo=9"], "add pool=demo"),
         (["filter=random", "explain= "], "explain is empty"),
+        (["filter=lexicon"], "filter=lexicon needs filter.ratings=FILE"),
         (["filter=score_file", "filter.path=/nowhere.csv"], "filter.path=/nowhere.csv is not there"),
     ],
 )

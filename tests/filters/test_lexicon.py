@@ -65,6 +65,11 @@ def test_ratings_that_are_not_there(tmp_path: Path) -> None:
         lexicon(tmp_path / "absent.txt")
 
 
+def test_ratings_that_are_not_given() -> None:
+    with pytest.raises(UserError, match=r"needs filter\.ratings=FILE"):
+        Lexicon(None)
+
+
 def test_the_same_ratings_elsewhere_are_the_same_filter(ratings: Path, tmp_path: Path) -> None:
     other = tmp_path / "copy.txt"
     other.write_bytes(ratings.read_bytes())

@@ -54,12 +54,13 @@ def test_texts_without_a_score_are_left_out_and_counted() -> None:
     assert "numpy" in found.versions
 
 
-def test_a_filter_gets_batches_of_its_size_and_a_composite_all() -> None:
-    scorer = Length()
+def test_a_filter_gets_batches_of_its_size_also_within_a_composite() -> None:
+    scorer, part = Length(), Length()
     assert score_texts(scorer, RATED.texts[2:]).tolist() == [4, 2, 3]
     assert scorer._batches == [2, 1]
-    ranks = score_texts(RankSum({"l": Length()}, {"l": 1}), RATED.texts)
+    ranks = score_texts(RankSum({"l": part}, {"l": 1}), RATED.texts)  # ranks among all, not within a batch
     assert ranks == pytest.approx([0.25, np.nan, 1, 0.5, 0.75], nan_ok=True)
+    assert part._batches == [2, 2, 1]
     assert score_texts(scorer, []).shape == (0,)
 
 

@@ -79,7 +79,11 @@ def test_before_and_after_distillation_as_table_4() -> None:
 
 def test_parts_of_the_pipelines_as_table_6() -> None:
     sba = {"mode": "direct", "similarity": "edit", "llm": "/models/hub/meta-llama/Llama-2-7b"}
-    vba = {"mode": "direct", "similarity": "bertscore", "captioner": "Salesforce/blip2-opt-2.7b"}
+    vba = {
+        "mode": "direct",
+        "similarity": "bertscore",
+        "captioner": {"checkpoint": "Salesforce/blip2-opt-2.7b"},
+    }
     found = tables(
         evaluation("vba", 0.6, config=vba),
         evaluation("sba", 0.53, config=sba),
