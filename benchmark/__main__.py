@@ -36,7 +36,7 @@ def run_task(cfg: DictConfig) -> None:
 
 def is_sweep(arguments: list[str]) -> bool:
     """Tell whether an override lists several values, as in ``filter=random,clip``."""
-    overrides = [a for a in arguments if not a.startswith("-")]
+    overrides = [a for a in arguments if "=" in a and not a.startswith("-")]
     return any(o.is_sweep_override() for o in OverridesParser.create().parse_overrides(overrides))
 
 

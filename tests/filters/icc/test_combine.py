@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+from benchmark.errors import UserError
+from filters.icc.combine import Combination, fit_combination, load_combination
+
+
+def test_the_papers_weights_by_hand():
+    # 13.2 * 0.95 + 3.6 * 0.70 - 9.4 = 5.66 and 13.2 * 0.25 + 3.6 * 0.70 - 9.4 = -3.58
+    scores = Combination()(np.array([0.95, 0.25], np.float32), np.array([0.7, 0.7], np.float32))
+    np.testing.assert_allclose(scores, [1 / (1 + np.exp(-5.66)), 1 / (1 + np.exp(3.58))], atol=1e-5)
+
+
+def test_known_weights_are_recovered():
+    rng = np.random.default_rng(0)
+    vba, sba = (rng.random(200_000).astype(np.float32) for _ in range(2))
+    labels = rng.random(200_000) < Combination(8.0, 3.0, -5.5)(vba, sba)
+    # The grades' median must part the labels: as many of each, and one caption at the median itself.
+    above, below = np.flatnonzero(labels), np.flatnonzero(~labels)
+    count = min(len(above), len(below))
+    rows = np.concatenate([above[:count], below[:count], above[:1]])
+    grades = np.concatenate([np.full(count, 3.0), np.full(count, 0.0), [1.0]])
+    found = fit_combination(vba[rows], sba[rows], grades)
+    assert found.a == pytest.approx(8.0, rel=0.03)
+    assert found.b == pytest.approx(3.0, rel=0.03)
+
+
+def test_captions_at_the_median_have_no_label():
+    vba = np.array([0.1, 0.2, 0.3, 0.7, 0.8, 0.9, 0.99, 0.01], np.float32)
+    grades = np.array([0, 0, 0, 3, 3, 3, 1.5, 1.5])
+    with_ties = fit_combination(vba, vba[::-1].copy(), grades)
+    without = fit_combination(vba[:6], vba[::-1][:6].copy(), grades[:6])
+    assert with_ties == without
+
+
+def test_separable_labels_give_finite_weights():
+    vba = np.array([0.1, 0.2, 0.8, 0.9], np.float32)
+    found = fit_combination(vba, np.full(4, 0.5, np.float32), np.array([0, 0, 3, 3.0]))
+    assert np.isfinite([found.a, found.b, found.c]).all()
+    assert found.a > 0
+
+
+@pytest.mark.parametrize("grades", [[1, 1, 1, 1], [0, 1, 1, 1], [0, 0, 0, 3]])
+def test_too_few_labels_are_the_users_mistake(grades):
+    with pytest.raises(UserError, match="annotate more"):
+        fit_combination(np.zeros(4, np.float32), np.zeros(4, np.float32), np.array(grades, float))
+
+
+def test_saved_and_loaded(tmp_path):
+    Combination(1.5, 2.5, -3.0).save(tmp_path / "c.json")
+    assert load_combination(tmp_path / "c.json") == Combination(1.5, 2.5, -3.0)
+    (tmp_path / "c.json").write_text('{"d": 1}')
+    with pytest.raises(UserError, match="holds no weights"):
+        load_combination(tmp_path / "c.json")

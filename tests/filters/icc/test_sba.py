@@ -1,0 +1,148 @@
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from benchmark.config import demo_model
+from benchmark.errors import UserError
+from filters.icc.sba import BRIDGE, FrozenParts, NoRepeatedBigram, SemanticBottleneck
+from filters.icc.sba_training import BridgeTraining, _Collate, train_bridge
+from filters.icc.training import Recipe
+
+CPU = torch.device("cpu")
+CLIP = {"model": f"local-dir:{demo_model('clip')}", "pretrained": None}
+CAPTIONS = [
+    "a red boat on a lake",
+    "two green trees",
+    "hope",
+    "the meaning of success is what you make of it every day",
+    "A  spotted\nbox",
+    "👍👍",
+    "!!!",
+    "a dog " * 1700,
+]
+
+
+@pytest.fixture(scope="module")
+def frozen():
+    return FrozenParts(CLIP, demo_model("llama"))
+
+
+@pytest.fixture(scope="module")
+def bridge(frozen, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bridge")
+    loss = train_bridge(CAPTIONS[:4] * 16, frozen, Recipe(epochs=8, batch=8, lr=2e-2), folder, CPU)["loss"]
+    return folder, loss
+
+
+@pytest.fixture(scope="module")
+def sba(frozen, bridge):
+    made = SemanticBottleneck(frozen, str(bridge[0]), max_new_tokens=24, batch=4)
+    made.setup(CPU)
+    return made
+
+
+def test_batched_beams_are_those_of_one_by_one_decoding(sba):
+    together = sba.reconstruct(CAPTIONS)
+    alone = [sba.reconstruct([caption])[0] for caption in CAPTIONS]
+    assert together == alone
+    assert [len(beams) for beams in together] == [5] * len(CAPTIONS)
+    rows = [5, 0, 7, 2]
+    assert sba.reconstruct([CAPTIONS[r] for r in rows]) == [together[r] for r in rows]
+
+
+def test_the_bridge_learns_and_the_rest_stays_as_it_was(bridge, frozen):
+    folder, loss = bridge
+    assert set(load_file(folder / BRIDGE)) == {"weight", "bias"}
+    assert not (folder / "checkpoints").exists()
+    parts = frozen.load(CPU)
+    untrained = torch.nn.Linear(128, parts.llm.config.hidden_size)
+    before = BridgeTraining(parts, untrained)(**_Collate(parts)(CAPTIONS[:4]))["loss"].item()
+    assert loss < 0.6 * before
+
+
+def test_loss_against_plain_arithmetic(frozen):
+    """One caption, no padding: the mean negative log probability of its tokens and the newline, one at a time."""
+    parts = frozen.load(CPU)
+    linear = torch.nn.Linear(128, parts.llm.config.hidden_size)
+    texts = ["a red boat", "two green trees in the garden"]
+    total, count = 0.0, 0
+    with torch.no_grad():
+        for text in texts:
+            ids = [*parts.tokenizer(text, add_special_tokens=False)["input_ids"], parts.newline]
+            first = linear(parts.clip.project_texts([text]))[:, None]
+            for position, target in enumerate(ids):
+                known = parts.embed_tokens(torch.tensor([ids[:position]], dtype=torch.long))
+                logits = parts.llm(inputs_embeds=torch.cat([first, known], dim=1)).logits[0, -1]
+                total -= logits.log_softmax(-1)[target].item()
+                count += 1
+        loss = BridgeTraining(parts, linear)(**_Collate(parts)(texts))["loss"].item()
+    assert loss == pytest.approx(total / count, abs=1e-4)
+
+
+def test_no_bigram_comes_twice(sba):
+    from transformers.generation.logits_process import NoRepeatNGramLogitsProcessor
+
+    ids = torch.from_numpy(np.random.default_rng(0).integers(0, 6, (64, 12)))
+    for length in range(1, 12):
+        scores = torch.randn(64, 6, generator=torch.Generator().manual_seed(length))
+        expected = NoRepeatNGramLogitsProcessor(2)(ids[:, :length], scores.clone())
+        assert torch.equal(NoRepeatedBigram()(ids[:, :length], scores), expected)
+
+
+def test_captions_end_at_the_newline(sba):
+    assert all("\n" not in beam for beams in sba.reconstruct(CAPTIONS) for beam in beams)
+
+
+KILLED = """
+import sys
+import time
+from pathlib import Path
+import torch
+import filters.icc.training as training
+from filters.icc.sba import FrozenParts
+from filters.icc.sba_training import train_bridge
+training.SAVE_EVERY = 4
+clip, llm, folder = sys.argv[1:]
+frozen = FrozenParts({"model": clip, "pretrained": None}, llm)
+captions = ["a red boat", "two trees", "a dog on a bed", "hope and love"] * 8
+print("begins", flush=True)
+train_bridge(captions, frozen, training.Recipe(epochs=4, batch=4, lr=1e-2), Path(folder), torch.device("cpu"))
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_training_ends_with_the_same_weights(tmp_path):
+    command = [sys.executable, "-c", KILLED, CLIP["model"], demo_model("llama")]
+    process = subprocess.Popen([*command, str(tmp_path / "a")], stdout=subprocess.PIPE)
+    while process.poll() is None and not any(
+        (tmp_path / "a").glob("checkpoints/checkpoint-*/trainer_state.json")
+    ):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (tmp_path / "a" / BRIDGE).exists()  # killed before its end
+    subprocess.run([*command, str(tmp_path / "a")], check=True)
+    subprocess.run([*command, str(tmp_path / "b")], check=True)
+    resumed, whole = (load_file(tmp_path / name / BRIDGE) for name in "ab")
+    for name, tensor in whole.items():
+        torch.testing.assert_close(resumed[name], tensor)
+
+
+def test_a_bridge_for_another_language_model_is_the_users_mistake(frozen, tmp_path):
+    save_file({"weight": torch.zeros(7, 128), "bias": torch.zeros(7)}, tmp_path / BRIDGE)
+    with pytest.raises(UserError, match="ends in 7 dimensions"):
+        SemanticBottleneck(frozen, str(tmp_path)).setup(CPU)
+
+
+def test_no_bridge_is_the_users_mistake(frozen, tmp_path):
+    with pytest.raises(UserError, match="build one with task=icc_build"):
+        SemanticBottleneck(frozen, str(tmp_path)).setup(CPU)
+    with pytest.raises(UserError, match="no such folder"):
+        SemanticBottleneck(frozen, str(Path(tmp_path, "none"))).setup(CPU)

@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+
+from benchmark.errors import UserError
+from filters.icc.standardize import Standardizer, fit_standardizer, load_standardizer
+
+
+def captions_of(lengths):
+    return [" ".join(["word"] * int(length)) for length in lengths]
+
+
+def logit(p):
+    return np.log(p / (1 - p))
+
+
+@pytest.fixture
+def drawn():
+    """Similarities that fall with the length and spread differently at each."""
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(3, 20, 20_000)
+    logits = rng.normal(2 - 0.2 * lengths, 0.3 + 0.05 * lengths)
+    return captions_of(lengths), lengths, (1 / (1 + np.exp(-logits))).astype(np.float32)
+
+
+def test_every_length_gets_the_same_median_and_spread(drawn):
+    captions, lengths, similarities = drawn
+    scores = fit_standardizer(captions, similarities)(captions, similarities)
+    assert scores.dtype == np.float32
+    for length in range(3, 20):
+        there = scores[lengths == length]
+        assert np.median(there) == pytest.approx(0.5, abs=0.02)
+        assert logit(there.astype(float)).std() == pytest.approx(1.0, abs=1e-3)
+
+
+def test_against_a_plain_loop(drawn):
+    captions, lengths, similarities = (part[:500] for part in drawn)
+    scores = fit_standardizer(captions, similarities, min_count=1)(captions, similarities)
+    for row in (0, 17, 499):
+        same = logit(similarities[lengths == lengths[row]].astype(float))
+        z = (logit(float(similarities[row])) - same.mean()) / (same.std() or 1.0)
+        assert scores[row] == pytest.approx(1 / (1 + np.exp(-z)), abs=1e-5)
+
+
+def test_order_within_a_length_is_kept(drawn):
+    captions, lengths, similarities = drawn
+    scores = fit_standardizer(captions, similarities)(captions, similarities)
+    there = lengths == 7
+    assert (np.argsort(scores[there], kind="stable") == np.argsort(similarities[there], kind="stable")).all()
+
+
+def test_sparse_lengths_share_a_bin():
+    captions = captions_of([1] * 5 + [2] * 120 + [3] * 4 + [50])
+    table = fit_standardizer(captions, np.linspace(0.1, 0.9, len(captions), dtype=np.float32))
+    assert table.starts == (1,)  # 1 and 2 close a bin at 125; 3 and 50 are too few for one, and join it
+
+
+def test_lengths_never_seen_take_the_nearest_bin():
+    table = Standardizer((3, 10), (0.0, 1.0), (1.0, 2.0))
+    scores = table(captions_of([1, 3, 9, 10, 500]), np.full(5, 0.5, np.float32))
+    low = 1 / (1 + np.exp(0.5))
+    np.testing.assert_allclose(scores, [0.5, 0.5, 0.5, low, low], atol=1e-6)
+
+
+def test_exact_zeros_and_ones_have_scores():
+    captions = captions_of([4] * 200)
+    similarities = np.tile(np.array([0, 1], np.float32), 100)
+    scores = fit_standardizer(captions, similarities)(captions, similarities)
+    np.testing.assert_allclose(np.unique(scores), 1 / (1 + np.exp(np.array([1.0, -1.0]))), atol=1e-6)
+
+
+def test_one_caption_in_all():
+    scores = fit_standardizer(["alone"], np.array([0.3], np.float32))(["alone"], np.array([0.3], np.float32))
+    np.testing.assert_allclose(scores, [0.5])
+
+
+def test_no_captions_is_the_users_mistake():
+    with pytest.raises(UserError, match="no captions to standardise"):
+        fit_standardizer([], np.empty(0, np.float32))
+
+
+def test_saved_and_loaded(tmp_path, drawn):
+    captions, _, similarities = drawn
+    table = fit_standardizer(captions, similarities)
+    table.save(tmp_path / "t.json")
+    assert load_standardizer(tmp_path / "t.json") == table
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"starts": [1]}', '{"starts": ["x"], "means": [], "spreads": []}']
+)
+def test_a_file_that_is_no_table_is_the_users_mistake(tmp_path, text):
+    (tmp_path / "t.json").write_text(text)
+    with pytest.raises(UserError, match="no standardizer"):
+        load_standardizer(tmp_path / "t.json")
