@@ -18,7 +18,7 @@ setup: .venv/.ready ## Make .venv with everything pinned (fetches uv if it is mi
 	@touch $@
 
 demo: setup ## The main job on the demo pool: score, keep exactly k, train two models, evaluate, report
-	$(PYTHON) -m benchmark filter=clip size=200k
+	$(PYTHON) -m benchmark filter=icc size=200k
 
 test: setup ## The default tests: CPU, no network, under five minutes on two cores
 	$(PYTHON) -m pytest

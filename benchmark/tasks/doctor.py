@@ -54,7 +54,7 @@ EXTRAS = (
 )
 
 # The settings in conf/models that name a checkpoint.
-ROLES = frozenset({"encoder", "decoder", "image", "text", "checkpoint", "model"})
+ROLES = frozenset({"encoder", "decoder", "image", "text", "checkpoint", "model", "llm", "base"})
 
 
 def _gpu() -> Finding:

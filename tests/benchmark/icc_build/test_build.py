@@ -1,0 +1,134 @@
+"""The whole build, from captions to a scorer, with the demo's scale models and a handful of captions."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+from hydra import compose, initialize_config_dir
+
+from benchmark.batch import Batch
+from benchmark.config import CONF, make_filter, register_resolvers
+from benchmark.engine.local import LocalEngine
+from benchmark.icc_build.build import Build
+from benchmark.icc_build.reconstruction import ReconstructShard
+from benchmark.tasks.icc_build import make_plan
+
+CPU = torch.device("cpu")
+SMALL = [
+    "experiment=icc_demo", "icc.captions.samples=150", "icc.captions.workers=0", "icc.training_captions=60",
+    "icc.scoring_captions=20", "icc.annotations.count=40", "icc.bridge.epochs=1", "icc.distillation.epochs=1",
+    "models.text_to_image.steps=2",
+]  # fmt: skip
+
+
+def config(*overrides: str):
+    register_resolvers()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose("config", [*SMALL, *overrides])
+
+
+def build(cfg) -> Build:
+    return Build(make_plan(cfg), Path(cfg.icc.output), LocalEngine("cpu", workers=1), CPU)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    root = tmp_path_factory.mktemp("build")
+    assert build(config(f"icc.output={root}")).run() == root / "icc" / "distilled" / "model"
+    return root
+
+
+def test_every_step_leaves_its_output(built):
+    reconstructions = pq.read_table(built / "vba" / "reconstructions" / "00000.parquet")
+    assert reconstructions.column_names == ["uid", "text", "reconstructions"]
+    assert reconstructions.num_rows == 20
+    assert {len(beams) for beams in reconstructions["reconstructions"].to_pylist()} == {5}
+    scores = pq.read_table(built / "sba" / "scores" / "scores.parquet").to_pydict()
+    assert set(scores) == {"uid", "text", "edit", "bertscore", "score"}
+    assert 0.2 < np.median(scores["score"]) < 0.8
+    labels = pq.read_table(built / "icc" / "combination" / "labels.parquet").to_pydict()
+    assert labels["text"] == scores["text"]
+    assert not list(built.glob("**/checkpoints"))
+    assert not list(built.glob("**/*.jpg"))
+
+
+def test_transformers_alone_loads_the_scorer_and_so_does_the_filter(built):
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    path = str(built / "icc" / "distilled" / "model")
+    tokenizer = AutoTokenizer.from_pretrained(path)
+    model = AutoModelForSequenceClassification.from_pretrained(path).eval()
+    texts = ["a red boat on a lake", "what love is all about", "!"]
+    with torch.no_grad():
+        logits = model(**tokenizer(texts, padding=True, return_tensors="pt")).logits
+    assert logits.shape == (3, 1)
+    scorer = make_filter(config("filter=icc", f"filter.checkpoint={path}"))
+    scorer.setup(CPU)
+    np.testing.assert_allclose(scorer.score(Batch([""] * 3, texts)), logits[:, 0], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["sba", "vba", "icc"])
+def test_the_direct_mode_gives_what_the_build_gave(built, name):
+    rows = pq.read_table(built / "sba" / "scores" / "scores.parquet").to_pydict()
+    texts = rows["text"][:6]
+    scorer = make_filter(config(f"filter={name}", "filter.mode=direct", f"models.icc.build={built}"))
+    scorer.setup(CPU)
+    found = scorer.score(Batch([""] * 6, texts))
+    if name == "icc":
+        vba = pq.read_table(built / "vba" / "scores" / "scores.parquet")["score"].to_numpy()[:6]
+        expected = scorer.combination(vba, np.array(rows["score"][:6], np.float32))
+    else:
+        path = built / name / "scores" / "scores.parquet"
+        expected = pq.read_table(path)["score"].to_numpy()[:6]
+    np.testing.assert_allclose(found, expected, atol=2e-3)
+
+
+def test_a_build_that_is_finished_does_nothing(built, monkeypatch):
+    monkeypatch.setattr(ReconstructShard, "setup", None)  # would fail when called
+    before = {p: p.stat().st_mtime_ns for p in built.rglob("*") if p.is_file()}
+    build(config(f"icc.output={built}")).run()
+    assert {p: p.stat().st_mtime_ns for p in built.rglob("*") if p.is_file()} == before
+
+
+def test_other_weights_of_the_combination_redo_only_what_follows(built, tmp_path):
+    import shutil
+
+    root = tmp_path / "build"
+    shutil.copytree(built, root)
+    kept = [
+        root / "sba" / "bridge" / "model.safetensors",
+        root / "vba" / "distilled" / "model" / "model.safetensors",
+    ]
+    before = [path.stat().st_mtime_ns for path in kept]
+    final = build(config(f"icc.output={root}", "icc.annotations=null")).run()
+    assert [path.stat().st_mtime_ns for path in kept] == before
+    assert '"a": 13.2' in (root / "icc" / "combination" / "combination.json").read_text()
+    assert (final / "model.safetensors").read_bytes() != (
+        built / "icc" / "distilled" / "model" / "model.safetensors"
+    ).read_bytes()
+
+
+@pytest.mark.slow
+def test_the_command_goes_on_after_it_was_killed(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "benchmark",
+        *SMALL,
+        f"icc.output={tmp_path / 'build'}",
+        "engine.workers=1",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert process.stderr
+    for line in process.stderr:  # killed as soon as it draws
+        if "vba/reconstructions: begins" in line:
+            process.kill()
+    process.wait()
+    assert not (tmp_path / "build" / "icc").exists()
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "sba/bridge: done before" in done.stderr
+    assert done.stdout.splitlines()[-1] == str(tmp_path / "build" / "icc" / "distilled" / "model")

@@ -1,0 +1,67 @@
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from benchmark.batch import Batch
+from benchmark.errors import UserError
+from benchmark.icc_build import captions as module
+from benchmark.icc_build.captions import captions_from_file, write_split
+from benchmark.pool import Pool
+
+TEXT = frozenset({"text"})
+
+
+def read(folder) -> list[Batch]:
+    pool = Pool("p", str(folder))
+    return [batch for shard in pool.shards(TEXT) for batch in pool.batches(shard, TEXT, 100, {})]
+
+
+def test_sets_are_disjoint_whole_and_independent_of_the_order(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "PART", 7)
+    captions = [f"caption {i}" for i in range(50)]
+    facts = write_split([*captions, "caption 3"], 30, 15, tmp_path / "a")
+    write_split(captions[::-1], 30, 15, tmp_path / "b")
+    assert facts == {"captions": 50, "training": 30, "scoring": 15}
+    sets = {}
+    for name in ("training", "scoring"):
+        batches = read(tmp_path / "a" / name)
+        assert max(len(b) for b in batches) == 7
+        sets[name] = [t for b in batches for t in b.texts]
+        assert sets[name] == [t for b in read(tmp_path / "b" / name) for t in b.texts]
+    assert [len(s) for s in sets.values()] == [30, 15]
+    assert not set(sets["training"]) & set(sets["scoring"])
+
+
+def test_too_few_captions_are_the_users_mistake(tmp_path):
+    with pytest.raises(UserError, match="there are 2 different ones; ask for fewer"):
+        write_split(["a", "b", "a"], 2, 1, tmp_path)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
+def test_unusable_captions_are_left_out(tmp_path, suffix):
+    path = tmp_path / f"captions.{suffix}"
+    values = ["a dog, a cat", "", "   ", 'say "hi"']
+    if suffix == "parquet":
+        pq.write_table(pa.table({"caption": [*values, None]}), path)
+    else:
+        comma = "," if suffix == "csv" else "\t"
+        quoted = ['"' + v.replace('"', '""') + '"' for v in values]
+        path.write_text("\n".join([f"id{comma}caption", *(f"{i}{comma}{v}" for i, v in enumerate(quoted))]))
+    assert captions_from_file(str(path)) == ["a dog, a cat", 'say "hi"']
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("none.csv", None, "cannot be read"),
+        ("a.csv", "text\na\n", "did you mean|known: text"),
+        ("a.csv", "caption\n\n", "holds no caption"),
+        ("a.json", "[]", "convert it"),
+        ("a.parquet", "no parquet", "cannot be read"),
+    ],
+)
+def test_files_that_are_none_are_the_users_mistake(tmp_path, name, text, message):
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(UserError, match=message):
+        captions_from_file(str(tmp_path / name))

@@ -1,0 +1,52 @@
+"""SBA and VBA in batches against the paper's loop of one caption at a time (section 4), on the scale models."""
+
+import time
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from benchmark.config import demo_model
+from benchmark.demo.training.data import HELD_OUT, captions
+from filters.icc.autoencoder import Beams
+from filters.icc.sba import BRIDGE, FrozenParts, SemanticBottleneck
+from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
+
+CPU = torch.device("cpu")
+COUNT, ALONE = 128, 16  # captions of our measurement and of the loop's
+
+pytestmark = pytest.mark.perf
+
+
+def rate(reconstruct: Callable[[Sequence[str]], list[Beams]], texts: Sequence[str], step: int) -> float:
+    reconstruct(texts[:step])
+    started = time.perf_counter()
+    for start in range(0, len(texts), step):
+        reconstruct(texts[start : start + step])
+    return len(texts) / (time.perf_counter() - started)
+
+
+def compare(name: str, made: SemanticBottleneck | VisualBottleneck) -> float:
+    texts = captions("scorer", COUNT, 0, HELD_OUT)
+    made.setup(CPU)
+    alone = rate(made.reconstruct, texts[:ALONE], 1)
+    ours = rate(made.reconstruct, texts, COUNT)
+    print(f"\n{name}: {alone:.1f} captions/s one at a time, {ours:.1f} in batches, {ours / alone:.1f} times")
+    return ours / alone
+
+
+def test_sba(tmp_path):
+    frozen = FrozenParts(
+        {"model": f"local-dir:{demo_model('clip')}", "pretrained": None}, demo_model("llama")
+    )
+    width = 128
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(width, frozen.load(CPU).llm.config.hidden_size)
+    save_file({name: t.detach() for name, t in layer.state_dict().items()}, tmp_path / BRIDGE)
+    assert compare("SBA", SemanticBottleneck(frozen, str(tmp_path))) > 3
+
+
+def test_vba():
+    made = VisualBottleneck(TextToImage(demo_model("diffusion")), ImageCaptioner(demo_model("blip")))
+    assert compare("VBA", made) > 2
