@@ -28,7 +28,9 @@ def concreteness_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
         group = [e for e in ordered if e.benchmark in benchmarks]
         found = [_by_method(group, labels), _by_step(group), _by_part(group)]
         tables += [replace(table, title=table.title + words) for table in found]
-    return [table for table in (*tables, _signed(ordered, labels)) if table.rows]
+    for name in (name for benchmarks in GROUPS for name in benchmarks):
+        tables.append(_signed(name, [e for e in ordered if e.benchmark == name], labels))
+    return [table for table in tables if table.rows]
 
 
 def _place(name: str) -> int:
@@ -135,17 +137,17 @@ def _by_part(evaluations: Sequence[Evaluation]) -> Table:
     )
 
 
-def _signed(evaluations: Sequence[Evaluation], labels: dict[str, str]) -> Table:
-    header = ["method", "texts", "n", "no score", *(SYMBOLS[name] for name in NAMES)]
+def _signed(benchmark: str, evaluations: Sequence[Evaluation], labels: dict[str, str]) -> Table:
+    header = ["method", "n", "no score", *(SYMBOLS[name] for name in NAMES)]
     rows = [
-        [labels[e.run_id], e.benchmark, f"{e.count:,}", f"{e.unscored:,}"]
+        [labels[e.run_id], f"{e.count:,}", f"{e.unscored:,}"]
         + [_with_interval(e.correlations[name]) for name in NAMES]
         for e in evaluations
     ]
-    return Table("Concreteness, signed, with 95% bootstrap intervals", header, rows, [])
+    return Table(f"Correlation on {benchmark}, signed, with 95% bootstrap intervals", header, rows, [])
 
 
 def _with_interval(c: Correlation) -> str:
     if c.value is None:
         return MISSING
-    return f"{c.value:.3f}" if c.low is None else f"{c.value:.3f} [{c.low:.3f}, {c.high:.3f}]"
+    return f"{c.value:.3f}" if c.low is None else f"{c.value:.3f} [{c.low:.2f}, {c.high:.2f}]"

@@ -108,4 +108,4 @@ def _scorer(cfg: DictConfig) -> Filter:
 
 def _console() -> Console:
     target = Console()
-    return target if target.is_terminal else Console(width=120)
+    return target if target.is_terminal else Console(width=160)

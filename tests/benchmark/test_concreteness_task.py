@@ -59,7 +59,7 @@ def test_filters_of_one_sweep_with_a_sample_of_words(run: Run, tmp_path: Path) -
     where = [f"task.ratings={words}", "task.sample=6", f"results_dir={tmp_path}"]
     done = run(TASK, "filter=random,lexicon", *where)
     assert done.returncode == 0, done.stderr
-    table = " ".join(done.stdout[done.stdout.rindex("Absolute") :].split())  # titles are folded to the table's width
+    table = " ".join(done.stdout[done.stdout.rindex("Absolute") :].split())
     assert "lexicon, 6 texts 1.000 1.000 1.000" in table
     assert "random, 6 texts" in table
 

@@ -19,7 +19,7 @@ def tables(*evaluations: Evaluation) -> dict:
 BY_METHOD = "Absolute correlation with ratings of concreteness (as Table 3)"
 BY_STEP = "Before and after distillation (as Table 4)"
 BY_PART = "Parts of the pipelines (as Table 6)"
-SIGNED = "Concreteness, signed, with 95% bootstrap intervals"
+SIGNED = "Correlation on {}, signed, with 95% bootstrap intervals"
 
 
 def test_methods_by_benchmark_as_table_3() -> None:
@@ -35,7 +35,9 @@ def test_methods_by_benchmark_as_table_3() -> None:
         ["icc", *["–"] * 3, *["**0.725**"] * 3],
     ]
     assert BY_STEP not in found
-    assert found[SIGNED].rows[0] == ["clip_stroop", "captions", "500", "0", *["-0.340 [-0.440, -0.240]"] * 3]
+    signed = found[SIGNED.format("captions")]
+    assert signed.rows[0] == ["clip_stroop", "500", "0", *["-0.340 [-0.44, -0.24]"] * 3]
+    assert found[SIGNED.format("words")].rows == [["clip_stroop", "500", "0", *["0.620 [0.52, 0.72]"] * 3]]
 
 
 def test_the_demo_stands_apart() -> None:
@@ -103,7 +105,7 @@ def test_what_is_absent_says_why() -> None:
     found = tables(evaluation("icc", None))
     assert found[BY_METHOD].rows == [["icc", "–", "–", "–"]]
     assert found[BY_METHOD].notes == ["icc on captions is missing: all scores are equal"]
-    assert found[SIGNED].rows == [["icc", "captions", "500", "0", "–", "–", "–"]]
+    assert found[SIGNED.format("captions")].rows == [["icc", "500", "0", "–", "–", "–"]]
 
 
 def test_nothing_gives_no_table() -> None:
