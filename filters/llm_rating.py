@@ -24,6 +24,7 @@ USER = (
     " for the following {kind} : {text}. Only provide the numerical score and nothing else."
 )
 RANGES = (3, 5, 10)
+LONGEST_CAPTION = 4000  # characters; a server refuses what does not fit into its model's context
 _NUMBER = r"(?<![-\d.])(\d+(?:\.\d+)?)"
 log = logging.getLogger(__name__)
 
@@ -80,7 +81,7 @@ class LlmRating(Filter):
 
     def _rate(self, kind: str, texts: list[str]) -> list[float]:
         assert self._chat is not None
-        questions = [USER.format(n=self.n, kind=kind, text=text) for text in texts]
+        questions = [USER.format(n=self.n, kind=kind, text=text[:LONGEST_CAPTION]) for text in texts]
         answers = self._chat.answer(SYSTEM.format(kind=kind), questions)
         ratings = [parse_rating(answer, self.n) for answer in answers]
         wrong = [answer for answer, rating in zip(answers, ratings, strict=True) if np.isnan(rating)]

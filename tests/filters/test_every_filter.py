@@ -50,7 +50,10 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     (folder / "ratings.txt").write_text("Word\tConc.M\nphoto\t4.6\nthing\t2.9\n")
     captions = [f"{row.text},{number / 4}\n" for number, row in enumerate(rows(4))]
     (folder / "scores.csv").write_text("caption,score\n" + "".join(captions))
+    distilled = [f"filter.checkpoint={roberta_scorer(folder / 'distilled')}"]
     return {
+        "sba": distilled,
+        "vba": distilled,
         "lexicon": [f"filter.ratings={folder / 'ratings.txt'}"],
         "score_file": [f"filter.path={folder / 'scores.csv'}"],
         "llm_rating": [f"filter.model={chat_model(folder / 'chat')}"],
@@ -113,6 +116,30 @@ def test_filter_keeps_the_contract(
     if isinstance(made, Composite):
         combined = made.combine(np.random.default_rng(0).random((len(made.filters), 50), np.float32))
         assert (combined.shape, combined.dtype) == ((50,), np.float32)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bad_captions_get_a_score_or_none(
+    name: str, checkpoints: list[str], given: dict[str, list[str]]
+) -> None:
+    made = make(name, checkpoints, given)
+    if made.needs != {"text"} or made.features:
+        return
+    captions = [
+        "",
+        " ",
+        "🙂🙂🙂",
+        "?!...",
+        "word " * 2000,
+        "x" * 10_000,
+        "a\u2028b\r\n\x00c",
+        "{x} [*] %s",
+        "a",
+    ]
+    for texts in (captions, captions[:1], captions[4:5]):
+        scores = made.score(Batch([f"{n:032x}" for n in range(len(texts))], texts))
+        assert (scores.shape, scores.dtype) == ((len(texts),), np.float32)
+        assert not np.isinf(scores).any()
 
 
 @pytest.mark.parametrize("name", NAMES)
