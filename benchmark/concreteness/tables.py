@@ -16,6 +16,7 @@ GROUPS = {(WORDS, CAPTIONS): "", (DEMO,): ", demo captions"}
 ORDER = ("lexicon", "clip_stroop", "ave_clip", "llm_rating", "sba", "vba", "icc", "score_file")
 SIMILARITIES = {"edit": "ED", "bertscore": "BSc"}  # Table 6's abbreviations
 PARTS = {"sba": "llm", "vba": "captioner"}  # the setting that names the part that Table 6 varies
+CIRCULAR = ("lexicon", WORDS)
 STEPS = {"direct": "before", "distilled": "after"}
 
 
@@ -37,15 +38,15 @@ def _place(name: str) -> int:
     return ORDER.index(name) if name in ORDER else len(ORDER)
 
 
-def _labels(evaluations: Iterable[Evaluation]) -> dict[str, str]:
-    """Name each evaluation by its filter, and by the settings in which filters of that name differ."""
+def _labels(evaluations: Iterable[Evaluation], but: str = "") -> dict[str, str]:
+    """Name each evaluation by its filter, and by the settings, `but` one, in which filters of that name differ."""
     named: dict[str, list[Evaluation]] = defaultdict(list)
     for evaluation in evaluations:
         named[evaluation.filter].append(evaluation)
     labels = {}
     for name, group in named.items():
         settings = {key: {str(e.config.get(key)) for e in group} for e in group for key in e.config}
-        differing = sorted(key for key, values in settings.items() if len(values) > 1)
+        differing = sorted(key for key, values in settings.items() if len(values) > 1 and key != but)
         for e in group:
             words = [f"{key}={_short(e.config[key])}" for key in differing if key in e.config]
             labels[e.run_id] = f"{name} ({', '.join(words)})" if words else name
@@ -113,14 +114,19 @@ def _by_method(evaluations: Sequence[Evaluation], labels: dict[str, str]) -> Tab
         part = f", {e.count} texts" if e.count < e.total else ""
         return (labels[e.run_id] + part,)
 
+    judged = [e for e in evaluations if (e.filter, e.benchmark) != CIRCULAR]
     title = "Absolute correlation with ratings of concreteness (as Table 3)"
-    return _table(title, ["method"], _rows(evaluations, row_of))
+    table = _table(title, ["method"], _rows(judged, row_of))
+    if len(judged) < len(evaluations):
+        table.notes.append("lexicon on words is left out: it is made of those ratings")
+    return table
 
 
 def _by_step(evaluations: Sequence[Evaluation]) -> Table:
     chosen = [e for e in evaluations if e.filter in {"sba", "vba", "icc"} and e.config.get("mode") in STEPS]
     chosen.sort(key=lambda e: (_place(e.filter), e.config["mode"] == "distilled"))
-    rows = _rows(chosen, lambda e: (e.filter, STEPS[e.config["mode"]]))
+    labels = _labels(chosen, but="mode")
+    rows = _rows(chosen, lambda e: (labels[e.run_id], STEPS[e.config["mode"]]))
     return _table("Before and after distillation (as Table 4)", ["score", "distillation"], rows)
 
 

@@ -79,6 +79,29 @@ def test_before_and_after_distillation_as_table_4() -> None:
     ]
 
 
+def test_table_4_tells_apart_what_table_6_varies() -> None:
+    rows = tables(
+        evaluation("sba", 0.5, config={"mode": "direct", "similarity": "edit"}),
+        evaluation("sba", 0.6, config={"mode": "direct", "similarity": "bertscore"}),
+    )[BY_STEP].rows
+    assert [row[:3] for row in rows] == [
+        ["sba (similarity=bertscore)", "before", "**0.600**"],
+        ["sba (similarity=edit)", "before", "0.500"],
+    ]
+
+
+def test_a_lexicon_is_not_judged_by_the_ratings_it_is_made_of() -> None:
+    found = tables(
+        evaluation("lexicon", 1.0, "words"), evaluation("icc", 0.7, "words"), evaluation("lexicon", 0.4)
+    )
+    assert found[BY_METHOD].rows == [
+        ["lexicon", *["–"] * 3, *["**0.400**"] * 3],
+        ["icc", *["**0.700**"] * 3, *["–"] * 3],
+    ]
+    assert found[BY_METHOD].notes == ["lexicon on words is left out: it is made of those ratings"]
+    assert found[SIGNED.format("words")].rows[0][:3] == ["lexicon", "500", "0"]
+
+
 def test_parts_of_the_pipelines_as_table_6() -> None:
     sba = {"mode": "direct", "similarity": "edit", "llm": "/models/hub/meta-llama/Llama-2-7b"}
     vba = {
