@@ -1,10 +1,15 @@
+import threading
+
 import numpy as np
 import pytest
 import torch
+from scipy.stats import spearmanr
 
 from benchmark.batch import Batch
 from benchmark.errors import UserError
-from filters.icc.scorer import DistilledScorer, token_budget_batches
+from filters.icc import scorer as module
+from filters.icc.packed import token_budget_batches
+from filters.icc.scorer import DistilledScorer, ahead
 from tests.filters.checkpoints import roberta_scorer
 
 CPU = torch.device("cpu")
@@ -44,18 +49,114 @@ def test_scores_are_the_logits_that_transformers_alone_gives(tmp_path) -> None:
 def test_neither_order_nor_budget_changes_a_score(tmp_path, budget: int) -> None:
     made = scorer(tmp_path, token_budget=budget)
     alone = np.concatenate([made.score(batch([c])) for c in CAPTIONS])
-    for seed in range(3):
+    for seed in range(5):
         order = np.random.default_rng(seed).permutation(len(CAPTIONS))
         assert made.score(batch([CAPTIONS[i] for i in order])) == pytest.approx(alone[order], abs=1e-5)
+
+
+BAD = {
+    "one empty caption in the set": [""],
+    "nothing but empty captions": ["", "", ""],
+    "blanks": [" ", "\n\t", "\u200b", "a red ball"],
+    "10,000 characters": ["x" * 10_000, "red ball " * 1111, "a red ball"],
+    "emoji and punctuation": ["🐕🐈" * 40, "?!…", "—", "👩‍👩‍👧", ",,,,"],
+    "the tokenizer's own words": ["<s>", "<pad><pad> red <pad>", "</s></s>", "<mask>", "<unk>"],
+    "a length that occurs once": ["a red ball"] * 5 + ["the meaning of life 0123456789"],
+    "one caption": ["a photo of thing number 1"],
+    "none": [],
+}
+
+
+@pytest.mark.parametrize("captions", BAD.values(), ids=BAD)
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_bad_captions_get_the_score_that_transformers_gives_them(tmp_path, captions, precision: str) -> None:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    scores = scorer(tmp_path, precision=precision).score(batch(captions))
+    assert scores.shape == (len(captions),)
+    assert np.isfinite(scores).all()
+    model = AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+    alone = []
+    for caption in captions:
+        inputs = tokenizer(caption, truncation=True, max_length=62, return_tensors="pt")
+        alone.append(model(**inputs).logits.item())
+    assert scores == pytest.approx(alone, abs=1e-5 if precision == "fp32" else 0.2)
+
+
+def test_blocks_that_are_tokenised_ahead_change_nothing(tmp_path, monkeypatch) -> None:
+    made = scorer(tmp_path, token_budget=64)
+    rng = np.random.default_rng(1)
+    captions = ["red ball thing of life"[: rng.integers(0, 22)] + str(i) for i in range(100)]
+    whole = made.score(batch(captions))
+    monkeypatch.setattr(module, "BLOCK", 7)
+    assert made.score(batch(captions)) == pytest.approx(whole, abs=1e-5)
+    made._threads = 3
+    assert made.score(batch(captions)) == pytest.approx(whole, abs=1e-5)
+
+
+def test_work_ahead_keeps_the_order_and_waits() -> None:
+    here = threading.get_ident()
+    made = list(ahead(lambda item: (item, threading.get_ident()), iter(range(50)), 2))
+    assert [item for item, _ in made] == list(range(50))
+    assert here not in {thread for _, thread in made}
+
+    taken = []
+    items = (taken.append(i) or i for i in range(50))
+    steps = ahead(str, items, 2)
+    next(steps)
+    assert len(taken) <= 3  # the first, and two ahead
+
+
+def test_a_failure_ahead_is_raised_where_it_is_used() -> None:
+    with pytest.raises(ZeroDivisionError):
+        list(ahead(lambda item: 1 // item, iter([1, 0, 1]), 1))
+
+
+def test_bf16_ranks_like_fp32_on_a_trained_scorer(tmp_path) -> None:
+    captions = trained_scorer(tmp_path)
+    full, half = DistilledScorer(str(tmp_path), "fp32"), DistilledScorer(str(tmp_path), "bf16")
+    full.setup(CPU)
+    half.setup(CPU)
+    wanted, fast = full.score(batch(captions)), half.score(batch(captions))
+    assert 0 < np.abs(wanted - fast).max() < 0.1 * wanted.std()
+    assert spearmanr(wanted, fast).statistic > 0.999
+    top = len(captions) * 3 // 10
+    kept = set(np.argsort(-wanted)[:top]) & set(np.argsort(-fast)[:top])
+    assert len(kept) / top > 0.98
+
+
+def trained_scorer(folder) -> list[str]:
+    """Train a scorer to tell the share of "red" among a caption's words; return captions that it did not see."""
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    roberta_scorer(folder, initializer_range=0.1)
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    rng = np.random.default_rng(0)
+    words = [rng.choice(["red", "ball", "life", "thing"], rng.integers(3, 12)) for _ in range(1600)]
+    target = torch.tensor([float((w == "red").mean() * 4 - 1) for w in words])
+    captions = [" ".join(w) for w in words]
+    optimizer = torch.optim.AdamW(model.parameters(), 3e-3)
+    model.eval()  # no dropout: nothing here is random but the seeded captions
+    for start in [*range(0, 1200, 40)] * 3:
+        inputs = tokenizer(captions[start : start + 40], padding=True, return_tensors="pt")
+        loss = (model(**inputs).logits[:, 0] - target[start : start + 40]).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert loss < 0.1
+    model.save_pretrained(folder)
+    return captions[1200:]
 
 
 def test_batches_keep_the_budget_and_lose_nothing() -> None:
     lengths = np.random.default_rng(0).integers(1, 60, 500).tolist()
     batches = list(token_budget_batches(lengths, 256))
     assert sorted(r for rows in batches for r in rows) == list(range(500))
-    assert all(len(rows) * max(lengths[r] for r in rows) <= 256 for rows in batches)
-    padding = sum(len(rows) * max(lengths[r] for r in rows) for rows in batches) / sum(lengths)
-    assert padding < 1.05
+    assert all(sum(lengths[r] for r in rows) <= 256 for rows in batches)
+    assert len(batches) < sum(lengths) / 256 * 1.2
+    assert [lengths[r] for rows in batches for r in rows] == sorted(lengths)
 
 
 def test_a_checkpoint_with_two_labels_is_refused(tmp_path) -> None:
@@ -75,3 +176,22 @@ def test_other_weights_have_another_key(tmp_path) -> None:
     budget = DistilledScorer(str(tmp_path / "m"), token_budget=9)
     other = DistilledScorer(str(roberta_scorer(tmp_path / "n", layers=1)))
     assert one.key() == budget.key() != other.key()
+    keys = {DistilledScorer(str(tmp_path / "m"), precision).key() for precision in ("fp32", "bf16")}
+    assert len(keys) == 2
+    assert one.key() in keys
+
+
+def test_an_unknown_precision_is_a_users_mistake() -> None:
+    with pytest.raises(UserError, match="auto, fp32 or bf16"):
+        DistilledScorer("anything", precision="int4")
+
+
+def test_another_architecture_is_refused(tmp_path) -> None:
+    from transformers import BertConfig, BertForSequenceClassification
+
+    config = BertConfig(
+        vocab_size=64, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, num_labels=1
+    )
+    BertForSequenceClassification(config).save_pretrained(tmp_path)
+    with pytest.raises(UserError, match="is a bert"):
+        DistilledScorer(str(tmp_path)).setup(CPU)
