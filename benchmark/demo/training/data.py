@@ -58,19 +58,28 @@ class Scenes(Dataset[tuple[Picture, Scene]]):
 
 
 class Pairs(Dataset[Pair]):
-    """Pairs of a draw from index `start`; the `shares` of each kind of noise are the pool's unless given."""
+    """Pairs of a draw from index `start`, their pictures `size` pixels high.
+
+    The `shares` of each kind of noise are the pool's unless given.
+    """
 
     def __init__(
-        self, draw: str, samples: int, seed: int, start: int = 0, shares: Mapping[str, float] | None = None
+        self,
+        draw: str,
+        samples: int,
+        seed: int,
+        start: int = 0,
+        shares: Mapping[str, float] | None = None,
+        size: int = 128,
     ) -> None:
-        self.draw, self.samples, self.seed, self.start = draw, samples, seed, start
+        self.draw, self.samples, self.seed, self.start, self.size = draw, samples, seed, start, size
         self.shares = shares or pool_shares()
 
     def __len__(self) -> int:
         return self.samples
 
     def __getitem__(self, index: int) -> Pair:
-        return pair(self.draw, self.start + index, self.seed, self.shares)
+        return pair(self.draw, self.start + index, self.seed, self.shares, self.size)
 
 
 def captions(draw: str, samples: int, seed: int, start: int = 0, workers: int = 0) -> list[str]:

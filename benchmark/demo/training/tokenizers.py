@@ -127,7 +127,10 @@ def clip_hub_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> An
 
     empty = CLIPTokenizer(vocab={}, merges=[])
     bpe = Tokenizer(models.BPE(end_of_word_suffix="</w>"))
-    bpe.normalizer, bpe.pre_tokenizer = empty.backend_tokenizer.normalizer, empty.backend_tokenizer.pre_tokenizer
+    bpe.normalizer, bpe.pre_tokenizer = (
+        empty.backend_tokenizer.normalizer,
+        empty.backend_tokenizer.pre_tokenizer,
+    )
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary - 2,
