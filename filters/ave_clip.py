@@ -1,6 +1,5 @@
 """aveCLIP: how well images drawn from a caption agree with it (Wu and Smith 2023; ICC paper, section 3.2)."""
 
-import hashlib
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +9,7 @@ from benchmark.batch import Batch
 from benchmark.checkpoints import revision
 from benchmark.clip_models import ClipModel, load_clip, local_clip_folder
 from filters.base import Filter, Scores
+from filters.icc.autoencoder import caption_seed
 from filters.icc.vba import TextToImage
 
 
@@ -57,14 +57,8 @@ class AveClip(Filter):
         """Return mean cosines of shape (n,)."""
         assert self._clip is not None
         captions = [text for text in batch.texts for _ in range(self.images)]
-        seeds = [image_seed(text, number) for text in batch.texts for number in range(self.images)]
+        seeds = [caption_seed(text, number) for text in batch.texts for number in range(self.images)]
         drawn = self._clip.embed_images(self.painter.generate(captions, seeds))
         drawn = drawn.reshape(len(batch), self.images, -1)
         texts = self._clip.embed_texts(batch.texts)
         return np.asarray(np.einsum("nkd,nd->n", drawn, texts) / self.images, np.float32)
-
-
-def image_seed(caption: str, number: int) -> int:
-    """Return the seed of a caption's image: it depends on nothing else, so scores do not depend on batches."""
-    digest = hashlib.sha256(f"{number}\n{caption}".encode(errors="surrogatepass")).digest()
-    return int.from_bytes(digest[:6])

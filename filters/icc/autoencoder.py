@@ -31,6 +31,6 @@ def one_line(caption: str) -> str:
     return " ".join(caption.split())
 
 
-def caption_seed(caption: str) -> int:
-    """Return a seed that belongs to the caption alone, so that its noise is the same in every batch."""
-    return int.from_bytes(hashlib.sha256(caption.encode()).digest()[:6])
+def caption_seed(caption: str, number: int = 0) -> int:
+    """Return the seed of a caption's image `number`: it depends on nothing else, so no score depends on batches."""
+    return int.from_bytes(hashlib.sha256(f"{number}\n{caption}".encode()).digest()[:6])

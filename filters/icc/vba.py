@@ -39,7 +39,7 @@ class TextToImage(Identified):
         with quiet_diffusers():
             pipeline = AutoPipelineForText2Image.from_pretrained(
                 folder,
-                torch_dtype=torch.bfloat16 if device.type == "cuda" else torch.float32,
+                dtype=torch.bfloat16 if device.type == "cuda" else torch.float32,
                 safety_checker=None,  # it would paint some images black, and nobody looks at them
                 requires_safety_checker=False,
                 use_safetensors=True,

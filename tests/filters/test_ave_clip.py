@@ -6,7 +6,8 @@ import torch
 
 from benchmark.batch import Batch
 from benchmark.clip_models import load_clip
-from filters.ave_clip import AveClip, image_seed
+from filters.ave_clip import AveClip
+from filters.icc.autoencoder import caption_seed
 from filters.icc.vba import TextToImage
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.generators import diffusion_model
@@ -33,7 +34,7 @@ def test_the_mean_cosine_with_images_drawn_one_by_one(models: tuple[str, str]) -
     painter.setup(CPU)
     expected = []
     for caption in captions[:2]:
-        images = [painter.generate([caption], [image_seed(caption, n)])[0] for n in range(3)]
+        images = [painter.generate([caption], [caption_seed(caption, n)])[0] for n in range(3)]
         cosines = [clip.embed_images([image])[0] @ clip.embed_texts([caption])[0] for image in images]
         expected.append(np.mean(cosines))
     # Batched convolutions may round a pixel to its neighbour.
@@ -43,10 +44,10 @@ def test_the_mean_cosine_with_images_drawn_one_by_one(models: tuple[str, str]) -
 
 
 def test_seeds_belong_to_caption_and_number() -> None:
-    seeds = {image_seed(caption, number) for caption in ("a", "b", "", "\ud800") for number in range(5)}
+    seeds = {caption_seed(caption, number) for caption in ("a", "b", "", "\ud800") for number in range(5)}
     assert len(seeds) == 20
     assert all(0 <= seed < 2**48 for seed in seeds)
-    assert image_seed("a", 0) == image_seed("a", 0)
+    assert caption_seed("a", 0) == caption_seed("a", 0)
 
 
 def test_more_images_are_another_filter(models: tuple[str, str]) -> None:
