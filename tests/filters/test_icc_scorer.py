@@ -126,6 +126,17 @@ def test_bf16_ranks_like_fp32_on_a_trained_scorer(tmp_path) -> None:
     assert len(kept) / top > 0.98
 
 
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_a_gpu_gives_the_processors_scores(tmp_path) -> None:
+    captions = CAPTIONS * 500
+    for precision, far in (("fp32", 1e-3), ("bf16", 0.2)):
+        made = scorer(tmp_path, precision=precision)
+        wanted = made.score(batch(captions))
+        made.setup(torch.device("cuda"))
+        assert made.score(batch(captions)) == pytest.approx(wanted, abs=far)
+
+
 def trained_scorer(folder) -> list[str]:
     """Train a scorer to tell the share of "red" among a caption's words; return captions that it did not see."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
