@@ -11,7 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.checkpoints import locate_checkpoint, quiet_transformers
+from benchmark.errors import UserError
 from benchmark.paths import atomic_folder
+from filters.icc.packed import FAMILIES
 from filters.icc.training import Recipe, train
 
 Item = tuple[str, float]
@@ -50,10 +52,14 @@ def distill(
         recipe: how long and how fast.
         folder: where checkpoints and the model go.
         device: where it trains.
+
+    Raises:
+        UserError: when `base` is no RoBERTa.
     """
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
     path = locate_checkpoint(base)
+    _check(base, AutoConfig.from_pretrained(path, local_files_only=True).model_type)
     tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
     with torch.random.fork_rng(), quiet_transformers():
         torch.manual_seed(recipe.seed)  # the head is new
@@ -76,6 +82,11 @@ def distill(
         tokenizer.save_pretrained(temporary)
     shutil.rmtree(checkpoints, ignore_errors=True)
     return {"loss": loss}
+
+
+def _check(base: str, model_type: str) -> None:
+    if model_type not in FAMILIES:
+        raise UserError(f"models.icc.base={base} is a {model_type}; the concreteness scorer is a RoBERTa")
 
 
 class _Collate:

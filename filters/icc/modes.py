@@ -21,6 +21,7 @@ Settings = dict[str, str | int | float | None]  # of one model
 def sba(
     mode: str,
     checkpoint: str | None,
+    precision: str,
     build: str | None,
     clip: dict[str, str | None],
     llm: str,
@@ -32,6 +33,7 @@ def sba(
     Args:
         mode: ``distilled`` or ``direct``.
         checkpoint: of the distilled scorer; by default the build's.
+        precision: of the distilled scorer.
         build: folder that task=icc_build wrote; the direct mode needs its bridge.
         clip: `model` and `pretrained` of the text encoder.
         llm: the language model.
@@ -39,7 +41,7 @@ def sba(
         bertscore: `model` and `num_layers` of its encoder.
     """
     if _is_distilled(mode):
-        return DistilledScorer(_checkpoint("sba", checkpoint, build))
+        return DistilledScorer(_checkpoint("sba", checkpoint, build), precision)
     if build is None:
         raise UserError(
             "SBA itself needs a trained bridge; make one with task=icc_build, give models.icc.build=FOLDER"
@@ -53,6 +55,7 @@ def sba(
 def vba(
     mode: str,
     checkpoint: str | None,
+    precision: str,
     build: str | None,
     text_to_image: Settings,
     captioner: Settings,
@@ -64,6 +67,7 @@ def vba(
     Args:
         mode: ``distilled`` or ``direct``.
         checkpoint: of the distilled scorer; by default the build's.
+        precision: of the distilled scorer.
         build: folder that task=icc_build wrote.
         text_to_image: arguments of `TextToImage`.
         captioner: arguments of `ImageCaptioner`.
@@ -71,25 +75,30 @@ def vba(
         bertscore: `model` and `num_layers` of its encoder.
     """
     if _is_distilled(mode):
-        return DistilledScorer(_checkpoint("vba", checkpoint, build))
+        return DistilledScorer(_checkpoint("vba", checkpoint, build), precision)
     autoencoder = VisualBottleneck(TextToImage(**text_to_image), ImageCaptioner(**captioner))  # type: ignore[arg-type]
     standardizer = _standardizer(build, "vba", similarity) if build else None
     return DirectScorer(autoencoder, measures(bertscore)[_measure(similarity)], standardizer)
 
 
 def icc(
-    mode: str, checkpoint: str | None, build: str | None, pipelines: dict[str, Callable[[], Filter]]
+    mode: str,
+    checkpoint: str | None,
+    precision: str,
+    build: str | None,
+    pipelines: dict[str, Callable[[], Filter]],
 ) -> Filter:
     """Return ICC as a filter: the final scorer, or the combination of both pipelines before any distillation.
 
     Args:
         mode: ``distilled`` or ``direct``.
         checkpoint: of the final scorer.
+        precision: of the final scorer.
         build: folder that task=icc_build wrote; without one the paper's weights combine the pipelines.
         pipelines: make `sba` and `vba`, both direct.
     """
     if _is_distilled(mode):
-        return DistilledScorer(_checkpoint("icc", checkpoint, build))
+        return DistilledScorer(_checkpoint("icc", checkpoint, build), precision)
     weights = (
         load_combination(Path(build) / "icc" / "combination" / "combination.json") if build else Combination()
     )
