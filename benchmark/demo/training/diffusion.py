@@ -32,7 +32,7 @@ class DiffusionTraining:
     size: int = 64
     channels: tuple[int, ...] = (8, 16, 32, 48)
     latents: int = 12
-    vocabulary: int = 1536
+    vocabulary: int = 1472
     positions: int = 24
     text_width: int = 96
     text_layers: int = 2
@@ -41,7 +41,7 @@ class DiffusionTraining:
     autoencoder: Recipe = field(
         default_factory=lambda: Recipe(steps=2500, batch=8, lr=2e-3, weight_decay=0.0, workers=0)
     )
-    recipe: Recipe = field(default_factory=lambda: Recipe(steps=1800, batch=32, lr=2e-3, weight_decay=0.01))
+    recipe: Recipe = field(default_factory=lambda: Recipe(steps=3200, batch=32, lr=2e-3, weight_decay=0.01))
 
 
 def train(out: Path, config: DiffusionTraining, device: torch.device) -> None:
@@ -94,6 +94,9 @@ def _denoiser(config: DiffusionTraining, side: int) -> Any:
         down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
         up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
         cross_attention_dim=config.text_width,
+        # The caption as a whole, added to the time step: attention alone learns late what a caption is for.
+        addition_embed_type="text",
+        addition_embed_type_num_heads=config.text_width // 32,
         attention_head_dim=2,
         norm_num_groups=8,
         use_linear_projection=True,

@@ -7,10 +7,23 @@ from typing import Any
 
 import torch
 
-from benchmark.demo.training import bert, clip, gpt2, llama, masking, roberta, supervised, swin, vit
+from benchmark.demo.training import (
+    bert,
+    blip,
+    clip,
+    diffusion,
+    gpt2,
+    llama,
+    masking,
+    roberta,
+    supervised,
+    swin,
+    vit,
+)
 
 MODELS = Path(__file__).resolve().parent.parent / "models"
 CLEAN, MIXED, NOISY = "clean scenes of `models`", "captions of `models`, all kinds", "noisy pairs of `clip`"
+CLEANED, FITTING = "mostly clean pairs of `llm`", "clean pairs of `llm`; starts from `vit`"
 PAGES = "pages about captions of `llm`, all kinds"
 
 
@@ -41,4 +54,14 @@ SCRIPTS: dict[str, Script] = {
     ),
     "llama": Script("meta-llama/Llama-2-7b-hf", PAGES, llama.LlamaTraining(), llama.train, llama.evaluate),
     "clip": Script("open_clip RN50 (openai)", NOISY, clip.ClipTraining(), clip.train, clip.evaluate),
+    "diffusion": Script(
+        "stabilityai/stable-diffusion-2",
+        CLEANED,
+        diffusion.DiffusionTraining(),
+        diffusion.train,
+        diffusion.evaluate,
+    ),
+    "blip": Script(
+        "Salesforce/blip-image-captioning-base", FITTING, blip.BlipTraining(), blip.train, blip.evaluate
+    ),
 }
