@@ -34,8 +34,10 @@ check: setup ## ruff and mypy --strict
 perf: setup ## Measure speed and memory on this machine
 	$(PYTHON) -m pytest -m perf -s
 
-models: setup ## Train the demo's scale models again (about half an hour on two cores)
+models: setup ## Train the demo's scale models again, and build its ICC from them (about two hours on two cores)
 	$(PYTHON) -m benchmark.demo.training all
+	$(PYTHON) -m benchmark experiment=icc_demo
+	$(PYTHON) -m benchmark.demo.training.ship_icc
 
 pins: ## Resolve all dependencies anew
 	$(UV) pip compile --quiet --universal --python-version 3.11 --all-extras --upgrade --output-file constraints.txt pyproject.toml

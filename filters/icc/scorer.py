@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from benchmark.batch import Batch
-from benchmark.checkpoints import locate_checkpoint, revision
+from benchmark.checkpoints import locate_checkpoint, quiet_transformers, revision
 from benchmark.errors import UserError
 from filters.base import Filter, Scores
 from filters.icc.packed import FAMILIES, PackedScorer, token_budget_batches
@@ -58,9 +58,10 @@ class DistilledScorer(Filter):
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
         folder = locate_checkpoint(self.checkpoint)
-        model = AutoModelForSequenceClassification.from_pretrained(
-            folder, dtype=torch.float32, local_files_only=True
-        )
+        with quiet_transformers():
+            model = AutoModelForSequenceClassification.from_pretrained(
+                folder, dtype=torch.float32, local_files_only=True
+            )
         _check(self.checkpoint, model.config)
         self._model = PackedScorer(model.to(device).eval(), PRECISIONS[self.precision])
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)

@@ -15,7 +15,8 @@ INTRODUCTION = """\
 Small stand-ins for the papers' checkpoints, trained from nothing on draws of the demo world that neither the pool
 nor the evaluation sets use. They load through the classes that load the real ones, and do not matter outside
 the demo. Weights are stored in half precision and loaded in single precision. `cards.json` holds the figures
-below; each row's command makes its folder again.
+below; each row's command makes its folder again. `icc/` is what the filters `sba`, `vba` and `icc` read of the build
+that `python -m benchmark experiment=icc_demo` makes, copied by `python -m benchmark.demo.training.ship_icc`.
 """
 
 

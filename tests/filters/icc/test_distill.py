@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+import torch
+from scipy.stats import spearmanr
+
+from benchmark.batch import Batch
+from benchmark.config import demo_model
+from benchmark.errors import UserError
+from filters.icc.distill import Regression, distill
+from filters.icc.scorer import DistilledScorer
+from filters.icc.training import Recipe
+
+CPU = torch.device("cpu")
+VISIBLE = ["a red boat on a lake", "two green trees", "a dog on a bed", "a small yellow house"]
+HIDDEN = ["hope and wisdom", "what love is about", "secrets of success", "live your dream"]
+
+
+def score(folder, texts):
+    scorer = DistilledScorer(str(folder / "model"))
+    scorer.setup(CPU)
+    return scorer.score(Batch([""] * len(texts), texts))
+
+
+def test_the_scorer_learns_its_targets(tmp_path):
+    texts = [f"{text} {n}" for text in VISIBLE + HIDDEN for n in range(24)]
+    targets = np.repeat([0.9, 0.8, 0.85, 0.95, 0.1, 0.2, 0.15, 0.05], 24).astype(np.float32)
+    distill(texts, targets, demo_model("roberta"), Recipe(epochs=4, batch=16, lr=2e-3), tmp_path, CPU)
+    found = score(tmp_path, texts)
+    assert spearmanr(found, targets).statistic > 0.8
+    assert np.abs(found - targets).mean() < 0.15
+    assert not (tmp_path / "checkpoints").exists()
+
+
+def test_the_loss_is_the_mean_squared_error():
+    class Fixed(torch.nn.Module):
+        def forward(self, input_ids):
+            return type("Output", (), {"logits": input_ids.float()[:, :1]})()
+
+    ids = torch.tensor([[1, 7], [3, 7]])
+    loss = Regression(Fixed())(targets=torch.tensor([0.0, 1.0]), input_ids=ids)["loss"]
+    assert loss.item() == pytest.approx((1 + 4) / 2)
+
+
+@pytest.mark.parametrize("texts", [["alone"], ["a " * 5000, "👍", "!"]])
+def test_odd_captions_can_be_learned_from(tmp_path, texts):
+    targets = np.full(len(texts), 0.5, np.float32)
+    distill(texts, targets, demo_model("roberta"), Recipe(1, 2, 1e-4), tmp_path, CPU)
+    assert np.isfinite(score(tmp_path, texts)).all()
+
+
+def test_another_family_is_the_users_mistake(tmp_path):
+    with pytest.raises(UserError, match="is a bert; the concreteness scorer is a RoBERTa"):
+        distill(["a"], np.zeros(1, np.float32), demo_model("bert"), Recipe(1, 1, 1e-4), tmp_path, CPU)

@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from benchmark.config import demo_model
+from filters.icc.autoencoder import caption_seed
+from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
+
+CPU = torch.device("cpu")
+CAPTIONS = ["a red boat on a lake", "hope", "", "👍👍", "?!", "a dog " * 1700, "two green\ntrees"]
+
+
+@pytest.fixture(scope="module")
+def painter():
+    made = TextToImage(demo_model("diffusion"), steps=4)
+    made.setup(CPU)
+    return made
+
+
+@pytest.fixture(scope="module")
+def captioner():
+    made = ImageCaptioner(demo_model("blip"), max_new_tokens=12)
+    made.setup(CPU)
+    return made
+
+
+def pixels(images):
+    return np.stack([np.asarray(image, np.float32) for image in images])
+
+
+def test_an_image_depends_on_its_caption_and_seed_alone(painter):
+    seeds = [caption_seed(caption) for caption in CAPTIONS]
+    together = pixels(painter.generate(CAPTIONS, seeds))
+    alone = pixels([painter.generate([c], [s])[0] for c, s in zip(CAPTIONS, seeds, strict=True)])
+    assert together.shape == (len(CAPTIONS), 64, 64, 3)
+    np.testing.assert_allclose(together, alone, atol=2)  # levels of 0 to 255
+    other = pixels(painter.generate(CAPTIONS[:1], [1]))
+    assert np.abs(other[0] - together[0]).mean() > 5
+
+
+def test_the_papers_sampler_is_used(painter):
+    from diffusers import DPMSolverMultistepScheduler
+
+    scheduler = painter._pipeline.scheduler
+    assert isinstance(scheduler, DPMSolverMultistepScheduler)
+    assert scheduler.config.algorithm_type == "dpmsolver++"
+    default = TextToImage("x")
+    assert (default.steps, default.guidance) == (20, 9.0)
+
+
+def test_guidance_is_classifier_free_guidance(painter):
+    """At guidance 1 the unconditional pass does not matter; at 9 the caption's pull is larger."""
+    weak, strong = (TextToImage(demo_model("diffusion"), 4, guidance) for guidance in (1.0, 9.0))
+    for made in (weak, strong):
+        made._pipeline = painter._pipeline
+    empty = pixels(weak.generate([""], [3]))
+    pulls = [np.abs(pixels(m.generate(["a red boat on a lake"], [3])) - empty).mean() for m in (weak, strong)]
+    assert pulls[1] > pulls[0] > 0
+
+
+def test_beams_are_those_of_each_image_alone(captioner):
+    rng = np.random.default_rng(0)
+    images = [
+        Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)).resize((64, 64)) for _ in range(5)
+    ]
+    together = captioner.caption(images)
+    assert [len(beams) for beams in together] == [5] * 5
+    assert together == [captioner.caption([image])[0] for image in images]
+    assert all(beam == " ".join(beam.split()) for beams in together for beam in beams)
+
+
+def test_the_prompt_is_taken_off_again(captioner):
+    prompted = ImageCaptioner(demo_model("blip"), prompt="a red ", max_new_tokens=12)
+    prompted._model, prompted._processor = captioner._model, captioner._processor
+    (beams,) = prompted.caption([Image.new("RGB", (64, 64), "red")])
+    assert not any(beam.startswith("a red") for beam in beams)
+    assert all(beams)
+
+
+def test_reconstructions_do_not_depend_on_the_batch_and_no_image_is_kept_unless_asked(
+    painter, captioner, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    plain = VisualBottleneck(painter, captioner, batch=3)
+    beams = plain.reconstruct(CAPTIONS)
+    assert [len(found) for found in beams] == [5] * len(CAPTIONS)
+    assert plain.reconstruct(CAPTIONS[::-1]) == beams[::-1]
+    assert not list(tmp_path.rglob("*"))
+    keeping = VisualBottleneck(painter, captioner, images_dir=str(tmp_path / "kept"))
+    assert keeping.reconstruct(CAPTIONS[:2]) == beams[:2]
+    assert {p.stem for p in (tmp_path / "kept").iterdir()} == {
+        f"{caption_seed(c):012x}" for c in CAPTIONS[:2]
+    }
+    assert keeping.key() == plain.key()  # where images are kept changes no score
