@@ -29,7 +29,7 @@ BEAMS = 5
 class BlipTraining:
     """Shape of the small BLIP's text decoder and its recipe; the image encoder has the shape of `vit`'s."""
 
-    pairs: int = 20_000
+    pairs: int = 40_000
     vit: Path = MODELS / "vit"
     autoencoder: Path = MODELS / "diffusion" / "vae"
     vocabulary: int = 800
@@ -37,7 +37,7 @@ class BlipTraining:
     width: int = 64
     layers: int = 2
     heads: int = 2
-    recipe: Recipe = field(default_factory=lambda: Recipe(steps=1200, batch=32, lr=1.5e-3))
+    recipe: Recipe = field(default_factory=lambda: Recipe(steps=3200, batch=32, lr=1.5e-3))
 
 
 def train(out: Path, config: BlipTraining, device: torch.device) -> None:

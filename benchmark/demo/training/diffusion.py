@@ -28,7 +28,7 @@ STEPS, GUIDANCE = 20, 9.0  # the ICC paper's sampling (appendix A.7)
 class DiffusionTraining:
     """Shapes and recipes of the small latent diffusion model: the autoencoder's, then the denoiser's."""
 
-    pairs: int = 20_000
+    pairs: int = 40_000
     size: int = 64
     channels: tuple[int, ...] = (8, 16, 32, 48)
     latents: int = 12
@@ -41,7 +41,7 @@ class DiffusionTraining:
     autoencoder: Recipe = field(
         default_factory=lambda: Recipe(steps=2500, batch=8, lr=2e-3, weight_decay=0.0, workers=0)
     )
-    recipe: Recipe = field(default_factory=lambda: Recipe(steps=3200, batch=32, lr=2e-3, weight_decay=0.01))
+    recipe: Recipe = field(default_factory=lambda: Recipe(steps=8000, batch=32, lr=2e-3, weight_decay=0.01))
 
 
 def train(out: Path, config: DiffusionTraining, device: torch.device) -> None:

@@ -1,4 +1,4 @@
-"""``python -m benchmark.demo.training.ship_icc [BUILD]``: what filters read of an ICC build, into the demo's models."""
+"""``python -m benchmark.demo.training.ship_icc [BUILD]``: what filters read of an ICC build, into the models."""
 
 import argparse
 import json
