@@ -47,9 +47,8 @@ def sba(
             "SBA itself needs a trained bridge; make one with task=icc_build, give models.icc.build=FOLDER"
         )
     autoencoder = SemanticBottleneck(FrozenParts(clip, llm), str(Path(build) / "sba" / "bridge"))
-    return DirectScorer(
-        autoencoder, measures(bertscore)[_measure(similarity)], _standardizer(build, "sba", similarity)
-    )
+    measure = choose_measure(similarity, bertscore)
+    return DirectScorer(autoencoder, measure, _standardizer(build, "sba", similarity))
 
 
 def vba(
@@ -77,8 +76,8 @@ def vba(
     if _is_distilled(mode):
         return DistilledScorer(_checkpoint("vba", checkpoint, build), precision)
     autoencoder = VisualBottleneck(TextToImage(**text_to_image), ImageCaptioner(**captioner))  # type: ignore[arg-type]
-    standardizer = _standardizer(build, "vba", similarity) if build else None
-    return DirectScorer(autoencoder, measures(bertscore)[_measure(similarity)], standardizer)
+    measure = choose_measure(similarity, bertscore)
+    return DirectScorer(autoencoder, measure, _standardizer(build, "vba", similarity) if build else None)
 
 
 def icc(
@@ -110,6 +109,14 @@ def measures(bertscore: Settings) -> dict[str, Similarity]:
     return {"edit": EditSimilarity(), "bertscore": BertScoreSimilarity(**bertscore)}  # type: ignore[arg-type]
 
 
+def choose_measure(name: str, bertscore: Settings) -> Similarity:
+    """Return the measure `name`. Raises `UserError` for an unknown one."""
+    known = measures(bertscore)
+    if name not in known:
+        raise UserError(f"there is no similarity {name!r}; {did_you_mean(name, known)}")
+    return known[name]
+
+
 def _is_distilled(mode: str) -> bool:
     if mode not in (DISTILLED, DIRECT):
         raise UserError(f"filter.mode={mode} is unknown; {did_you_mean(mode, (DISTILLED, DIRECT))}")
@@ -126,12 +133,6 @@ def _checkpoint(name: str, checkpoint: str | None, build: str | None) -> str:
         f"no distilled {name} scorer is given (the paper's authors released ICC's alone); make one with"
         " task=icc_build and give models.icc.build=FOLDER, or filter.checkpoint=FOLDER"
     )
-
-
-def _measure(name: str) -> str:
-    if name not in ("edit", "bertscore"):
-        raise UserError(f"filter.similarity={name} is unknown; {did_you_mean(name, ('edit', 'bertscore'))}")
-    return name
 
 
 def _standardizer(build: str, name: str, measure: str) -> Standardizer:

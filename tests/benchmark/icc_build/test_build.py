@@ -14,9 +14,10 @@ from hydra import compose, initialize_config_dir
 from benchmark.batch import Batch
 from benchmark.config import CONF, make_filter, register_resolvers
 from benchmark.engine.local import LocalEngine
+from benchmark.errors import UserError
 from benchmark.icc_build.build import Build
 from benchmark.icc_build.reconstruction import ReconstructShard
-from benchmark.tasks.icc_build import make_plan
+from benchmark.tasks.icc_build import icc_build, make_plan
 
 CPU = torch.device("cpu")
 SMALL = [
@@ -109,6 +110,15 @@ def test_other_weights_of_the_combination_redo_only_what_follows(built, tmp_path
     labels = [pq.read_table(r / "icc" / "combination" / "labels.parquet") for r in (root, built)]
     assert labels[0]["sba"] == labels[1]["sba"]
     assert labels[0]["label"] != labels[1]["label"]
+
+
+@pytest.mark.parametrize(
+    "role", ["text_to_image.checkpoint", "image_captioner.checkpoint", "icc.llm", "icc.base"]
+)
+def test_a_missing_model_is_said_before_any_step(tmp_path, role):
+    with pytest.raises(UserError, match="/nowhere is not there"):
+        icc_build(config(f"icc.output={tmp_path / 'build'}", f"models.{role}=/nowhere"))
+    assert not (tmp_path / "build").exists()
 
 
 @pytest.mark.slow
