@@ -75,7 +75,7 @@ def distill(
         recipe,
         checkpoints,
         device,
-        f"distill {folder.name}",
+        f"distill {folder.parent.name}",
     )
     with atomic_folder(folder / "model") as temporary, quiet_transformers():
         classifier.to("cpu").save_pretrained(temporary)
