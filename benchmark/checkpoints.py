@@ -10,7 +10,8 @@ from typing import Any
 from benchmark.errors import UserError
 
 WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.ckpt")
-OTHER_RUNTIMES = ["*.msgpack", "*.h5", "*.onnx", "*.ot", "onnx/*"]
+# Other runtimes' weights, and the second and third copies that diffusion models come with.
+UNUSED = ["*.msgpack", "*.h5", "*.onnx", "*.ot", "onnx/*", "*.ckpt", "*-ema.safetensors", "*.fp16.*"]
 
 
 @lru_cache
@@ -39,7 +40,7 @@ def locate_checkpoint(name: str) -> Path:
     except (OSError, ValueError):
         pass
     try:
-        return Path(snapshot_download(name, ignore_patterns=OTHER_RUNTIMES))
+        return Path(snapshot_download(name, ignore_patterns=UNUSED))
     except LocalEntryNotFoundError:
         reason = "it is not on this machine, and the hub is switched off or out of reach"
     except (OSError, ValueError, httpx.HTTPError) as error:  # absent, gated, refused
