@@ -33,4 +33,4 @@ def one_line(caption: str) -> str:
 
 def caption_seed(caption: str, number: int = 0) -> int:
     """Return the seed of a caption's image `number`: it depends on nothing else, so no score depends on batches."""
-    return int.from_bytes(hashlib.sha256(f"{number}\n{caption}".encode()).digest()[:6])
+    return int.from_bytes(hashlib.sha256(f"{number}\n{caption}".encode(errors="surrogatepass")).digest()[:6])
