@@ -2,15 +2,15 @@
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import save_file
 
 from benchmark.config import demo_model
 from benchmark.demo.training.data import HELD_OUT, captions
 from filters.icc.autoencoder import Beams
-from filters.icc.sba import BRIDGE, FrozenParts, SemanticBottleneck
+from filters.icc.sba import FrozenParts, SemanticBottleneck
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
 
 CPU = torch.device("cpu")
@@ -36,15 +36,10 @@ def compare(name: str, made: SemanticBottleneck | VisualBottleneck) -> float:
     return ours / alone
 
 
-def test_sba(tmp_path):
-    frozen = FrozenParts(
-        {"model": f"local-dir:{demo_model('clip')}", "pretrained": None}, demo_model("llama")
-    )
-    width = 128
-    torch.manual_seed(0)
-    layer = torch.nn.Linear(width, frozen.load(CPU).llm.config.hidden_size)
-    save_file({name: t.detach() for name, t in layer.state_dict().items()}, tmp_path / BRIDGE)
-    assert compare("SBA", SemanticBottleneck(frozen, str(tmp_path))) > 3
+def test_sba():
+    clip = {"model": f"local-dir:{demo_model('clip')}", "pretrained": None}
+    bridge = Path(demo_model("icc")) / "sba" / "bridge"
+    assert compare("SBA", SemanticBottleneck(FrozenParts(clip, demo_model("llama")), str(bridge))) > 3
 
 
 def test_vba():
