@@ -11,6 +11,7 @@ import numpy.typing as npt
 import torch
 from PIL import Image
 
+from benchmark.checkpoints import revision
 from benchmark.errors import UserError, did_you_mean
 
 LOCAL = "local-dir:"
@@ -66,6 +67,12 @@ def local_clip_folder(model: str) -> Path | None:
     if not (folder / "open_clip_config.json").is_file():
         raise UserError(f"checkpoint {folder} is not there: no open_clip_config.json in it")
     return folder
+
+
+def clip_revision(model: str) -> dict[str, str]:
+    """Return what identifies the weights of a ``local-dir:`` model; others are known by their name and tag."""
+    folder = local_clip_folder(model)
+    return {"revision": revision(folder)} if folder else {}
 
 
 def load_clip(model: str, pretrained: str | None, device: torch.device) -> ClipModel:

@@ -6,8 +6,7 @@ import numpy as np
 import torch
 
 from benchmark.batch import Batch
-from benchmark.checkpoints import revision
-from benchmark.clip_models import ClipModel, load_clip, local_clip_folder
+from benchmark.clip_models import ClipModel, clip_revision, load_clip
 from filters.base import Filter, Scores
 from filters.icc.autoencoder import caption_seed
 from filters.icc.vba import TextToImage
@@ -45,8 +44,7 @@ class AveClip(Filter):
 
     def identity(self) -> dict[str, Any]:
         """Add the revision of local weights."""
-        local = local_clip_folder(self.model)
-        return super().identity() | ({"revision": revision(local)} if local else {})
+        return super().identity() | clip_revision(self.model)
 
     def setup(self, device: torch.device) -> None:
         """Load both models."""

@@ -8,8 +8,7 @@ import numpy.typing as npt
 import torch
 
 from benchmark.batch import Batch
-from benchmark.checkpoints import revision
-from benchmark.clip_models import ClipModel, load_clip, local_clip_folder
+from benchmark.clip_models import ClipModel, clip_revision, load_clip
 from filters.base import Features, Filter, Scores
 
 
@@ -25,8 +24,7 @@ class ClipFeatures(Features):
 
     def identity(self) -> dict[str, Any]:
         """Add the revision of local weights."""
-        local = local_clip_folder(self.model)
-        return super().identity() | ({"revision": revision(local)} if local else {})
+        return super().identity() | clip_revision(self.model)
 
     def setup(self, device: torch.device) -> None:
         """Load the model; `UserError` if its weights cannot be had."""

@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from benchmark.checkpoints import locate_checkpoint, quiet_transformers, revision
-from benchmark.clip_models import ClipModel, load_clip, local_clip_folder
+from benchmark.clip_models import ClipModel, clip_revision, load_clip
 from benchmark.errors import UserError
 from filters.base import Identified
 from filters.icc.autoencoder import Autoencoder, Beams, one_line
@@ -32,9 +32,8 @@ class FrozenParts(Identified):
 
     def identity(self) -> dict[str, Any]:
         """Add the revisions of both checkpoints, as far as they are folders or of the hub."""
-        folder = local_clip_folder(str(self.clip["model"]))
-        revisions = {"clip_revision": revision(folder) if folder else None}
-        return super().identity() | revisions | {"llm_revision": revision(locate_checkpoint(self.llm))}
+        clip = clip_revision(str(self.clip["model"]))
+        return super().identity() | clip | {"llm_revision": revision(locate_checkpoint(self.llm))}
 
     def load(self, device: torch.device) -> "Loaded":
         """Load both: the language model in bf16 on a GPU. Raises `UserError` without a newline token."""
