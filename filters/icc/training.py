@@ -1,10 +1,13 @@
 """Training as ICC's authors did it: transformers' Trainer at its defaults but for the recipe (appendix A.7)."""
 
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -61,9 +64,8 @@ def train(
         remove_unused_columns=False,
         dataloader_pin_memory=device.type == "cuda",
     )
-    # The Trainer seeds the global generators; they are put back as they were.
     with (
-        torch.random.fork_rng(),
+        generators_kept(),
         quiet_transformers(),
         progress(title, _steps(items, recipe), "steps") as advance,
     ):
@@ -75,6 +77,18 @@ def train(
     losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
     tail = losses[-max(1, len(losses) // 10) :]
     return sum(tail) / len(tail) if tail else float("nan")
+
+
+@contextmanager
+def generators_kept() -> Iterator[None]:
+    """Put the global generators, which the Trainer seeds, back as they were: Python's, NumPy's and torch's."""
+    python, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002, the generator that is seeded
+    try:
+        with torch.random.fork_rng():
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(legacy)  # noqa: NPY002
 
 
 def _steps(items: Sequence[Item], recipe: Recipe) -> int:

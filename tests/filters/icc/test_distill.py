@@ -1,3 +1,5 @@
+import random
+
 import numpy as np
 import pytest
 import torch
@@ -13,6 +15,11 @@ from filters.icc.training import Recipe
 CPU = torch.device("cpu")
 VISIBLE = ["a red boat on a lake", "two green trees", "a dog on a bed", "a small yellow house"]
 HIDDEN = ["hope and wisdom", "what love is about", "secrets of success", "live your dream"]
+
+
+def generators():
+    legacy = np.random.get_state()[1].tolist()  # noqa: NPY002, what the Trainer seeds
+    return random.getstate(), legacy, torch.get_rng_state().tolist()
 
 
 def score(folder, texts):
@@ -44,7 +51,9 @@ def test_the_loss_is_the_mean_squared_error():
 @pytest.mark.parametrize("texts", [["alone"], ["a " * 5000, "👍", "!"]])
 def test_odd_captions_can_be_learned_from(tmp_path, texts):
     targets = np.full(len(texts), 0.5, np.float32)
+    before = generators()
     distill(texts, targets, demo_model("roberta"), Recipe(1, 2, 1e-4), tmp_path, CPU)
+    assert generators() == before
     assert np.isfinite(score(tmp_path, texts)).all()
 
 
