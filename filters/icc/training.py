@@ -1,6 +1,8 @@
 """Training as ICC's authors did it: transformers' Trainer at its defaults but for the recipe (appendix A.7)."""
 
+import json
 import random
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,10 +75,26 @@ def train(
             model, arguments, data_collator=collate, train_dataset=items, callbacks=[_bar(advance)]
         )
         trainer.remove_callback(PrinterCallback)
-        trainer.train(resume_from_checkpoint=any(checkpoints.glob("checkpoint-*")))
+        trainer.train(resume_from_checkpoint=_drop_unfinished(checkpoints))
     losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
     tail = losses[-max(1, len(losses) // 10) :]
     return sum(tail) / len(tail) if tail else float("nan")
+
+
+def _drop_unfinished(checkpoints: Path) -> bool:
+    """Delete the checkpoints that a kill cut short and return whether a whole one is left to go on from.
+
+    The Trainer writes a checkpoint in place, its state last, and only then deletes the one before it: a
+    checkpoint whose state reads as JSON is whole.
+    """
+    whole = False
+    for folder in checkpoints.glob("checkpoint-*"):
+        try:
+            json.loads((folder / "trainer_state.json").read_text("utf-8"))
+            whole = True
+        except (FileNotFoundError, ValueError):
+            shutil.rmtree(folder)
+    return whole
 
 
 @contextmanager

@@ -124,10 +124,13 @@ def test_a_killed_training_ends_with_the_same_weights(tmp_path):
     while process.poll() is None and not any(
         (tmp_path / "a").glob("checkpoints/checkpoint-*/trainer_state.json")
     ):
-        time.sleep(0.05)
+        time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert not (tmp_path / "a" / BRIDGE).exists()  # killed before its end
+    cut_short = tmp_path / "a" / "checkpoints" / "checkpoint-999"  # as if a second kill met it in the writing
+    cut_short.mkdir()
+    (cut_short / "trainer_state.json").touch()
     subprocess.run([*command, str(tmp_path / "a")], check=True)
     subprocess.run([*command, str(tmp_path / "b")], check=True)
     resumed, whole = (load_file(tmp_path / name / BRIDGE) for name in "ab")
