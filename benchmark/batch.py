@@ -1,10 +1,9 @@
 """What filters and downstream models are given: samples, in batches."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
@@ -45,14 +44,25 @@ class Sample:
 class Batch:
     """n samples, with only the fields that the filter said it needs.
 
-    `images` are RGB; `columns` holds metadata columns by name, `features` arrays of shape (n, d).
+    `images` are RGB; `columns` holds metadata columns by name, `features` arrays of shape (n, d) or, for nested
+    lists, (n,).
     """
 
     uids: list[str]
     texts: list[str]
     images: list[Image.Image] = field(default_factory=list)
     columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
-    features: Mapping[str, npt.NDArray[np.float32]] = field(default_factory=dict)
+    features: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.uids)
+
+    def take(self, rows: Sequence[int]) -> "Batch":
+        """Return the samples at `rows`, in that order."""
+        return Batch(
+            [self.uids[row] for row in rows],
+            [self.texts[row] for row in rows] if self.texts else [],
+            [self.images[row] for row in rows] if self.images else [],
+            {name: values[rows] for name, values in self.columns.items()},
+            {name: values[rows] for name, values in self.features.items()},
+        )

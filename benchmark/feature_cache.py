@@ -1,37 +1,77 @@
-"""Features of a shard on disk: uids and half-precision arrays in one ``.npz``."""
+"""Features of a shard on disk: uids, half-precision arrays and nested lists in one Arrow file."""
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from benchmark.batch import Batch
 from benchmark.paths import atomic_write
-from benchmark.uids import decode_uids, encode_uids
 
-_UIDS, _DROPS = "_uids", "_drops"
+_UID, _INFO = "_uid", b"pairsift"
+
+
+@dataclass(frozen=True)
+class FeatureTable:
+    """The features of one shard: n uids, columns of n rows, what could not be read by reason, what it all took.
+
+    A column is a float32 array of shape (n, d), or an object array of n nested lists.
+    """
+
+    uids: list[str]
+    columns: Mapping[str, npt.NDArray[Any]]
+    drops: Counter[str]
+    seconds: float
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The row of each uid; of one that stands twice, the last."""
+        return {uid: row for row, uid in enumerate(self.uids)}
 
 
 def save_features(
-    path: Path, uids: Sequence[str], arrays: Mapping[str, npt.NDArray[np.float32]], drops: Counter[str]
+    path: Path,
+    uids: Sequence[str],
+    columns: Mapping[str, npt.NDArray[np.float32] | Sequence[Any]],
+    drops: Mapping[str, int],
+    seconds: float,
 ) -> None:
     """Write arrays of shape (n, d) as float16: 8M pairs of two 512-wide embeddings take 16 GB, not 32."""
-    stored = {name: array.astype(np.float16) for name, array in arrays.items()}
-    text = np.frombuffer(json.dumps(drops).encode(), np.uint8)
-    with atomic_write(path) as temporary:
-        np.savez(temporary, **{_UIDS: encode_uids(uids), _DROPS: text, **stored})  # type: ignore[arg-type]
+    arrays = {_UID: pa.array(uids, pa.string())} | {
+        name: _to_arrow(values) for name, values in columns.items()
+    }
+    info = json.dumps({"drops": drops, "seconds": seconds})
+    table = pa.table(arrays).replace_schema_metadata({_INFO: info})
+    with atomic_write(path) as temporary, pa.ipc.new_file(str(temporary), table.schema) as writer:
+        writer.write_table(table)
 
 
-def load_features(path: Path, batch_size: int, drops: Counter[str]) -> Iterator[Batch]:
-    """Yield batches of uids and float32 features; add the counts of what could not be read to `drops`."""
-    with np.load(path, allow_pickle=False) as file:
-        drops.update(json.loads(file[_DROPS].tobytes()))
-        uids = decode_uids(file[_UIDS])
-        arrays = {name: file[name] for name in file.files if name not in {_UIDS, _DROPS}}
-    for start in range(0, len(uids), batch_size):
-        rows = slice(start, start + batch_size)
-        features = {name: array[rows].astype(np.float32) for name, array in arrays.items()}
-        yield Batch(uids[rows], [], features=features)
+def load_features(path: Path) -> FeatureTable:
+    """Read what `save_features` wrote."""
+    with pa.memory_map(str(path)) as source:
+        table = pa.ipc.open_file(source).read_all()
+    columns = {name: _to_numpy(table[name]) for name in table.column_names if name != _UID}
+    info = json.loads(table.schema.metadata[_INFO])
+    return FeatureTable(table[_UID].to_pylist(), columns, Counter(info["drops"]), info["seconds"])
+
+
+def _to_arrow(values: npt.NDArray[np.float32] | Sequence[Any]) -> pa.Array:
+    if not isinstance(values, np.ndarray):
+        return pa.array(values)
+    return pa.FixedSizeListArray.from_arrays(pa.array(values.astype(np.float16).ravel()), values.shape[1])
+
+
+def _to_numpy(column: pa.ChunkedArray) -> npt.NDArray[Any]:
+    if pa.types.is_fixed_size_list(column.type):
+        flat = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        return flat.astype(np.float32).reshape(len(column), column.type.list_size)
+    rows = np.empty(len(column), object)
+    for number, value in enumerate(column.to_pylist()):
+        rows[number] = value
+    return rows

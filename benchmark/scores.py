@@ -1,22 +1,25 @@
 """Scores of a pool: one parquet part per shard, in a cache that all sizes and sweeps share."""
 
+import hashlib
 import logging
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
-from benchmark.engine.base import Engine
+from benchmark.engine.base import Engine, Work
 from benchmark.errors import UserError
 from benchmark.paths import cache_dir
 from benchmark.pool import Pool, Shard
 from benchmark.progress import progress
 from benchmark.score_parts import read_part
-from benchmark.scoring_work import ScoreShard
+from benchmark.scoring_work import ExtractShard, ScoreShard
+from benchmark.shard_reader import PoolBatches
 from benchmark.uids import UidArray, sort_uids
 from filters.base import Composite, Filter
 
@@ -27,35 +30,43 @@ log = logging.getLogger(__name__)
 class ScoreTable:
     """The scores of n samples, sorted by uid, each uid once.
 
-    `drops` counts by reason what could not be scored; `seconds` is what scoring took when it was done, `reused`
-    the share of parts that were already there.
+    `drops` counts by reason what could not be scored. `own_seconds` is what scoring took when it was done, `features`
+    what the features under it took, by their keys; `reused` is the share of parts that were already there.
     """
 
     uids: UidArray
     scores: npt.NDArray[np.float32]
     drops: Counter[str]
-    seconds: float = 0.0
+    own_seconds: float = 0.0
+    features: dict[str, float] = field(default_factory=dict)
     reused: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """What these scores cost, as if no other filter had shared a feature; each feature counts once."""
+        return self.own_seconds + sum(self.features.values())
 
 
 def score_pool(pool: Pool, scorer: Filter, engine: Engine) -> ScoreTable:
     """Score every sample of `pool`, or read what an earlier run scored."""
     if isinstance(scorer, Composite):
         return _combine(scorer, [score_pool(pool, part, engine) for part in scorer.filters.values()])
-    secret = sorted(scorer.needs & pool.hidden)
+    secret = sorted(scorer.sources & pool.hidden)
     if secret and not scorer.upper_bound:
         raise UserError(
             f"pool {pool.name} hides the column {secret[0]!r} from filters; only an upper bound reads it"
         )
-    source = scorer.features or scorer
-    shards = pool.shards(source.needs)
+    shards = pool.shards(scorer.sources)
     folder = cache_dir() / "scores" / pool.key / scorer.key()
+    if scorer.corpus_dependent:
+        folder /= _fingerprint(shards)
     parts = {shard.name: folder / f"{shard.name}-{shard.fingerprint}.parquet" for shard in shards}
     missing = [shard for shard in shards if not parts[shard.name].is_file()]
     name = type(scorer).__name__.lower()
     if missing:
         log.info("score: %s on %d of %d shards of pool %s", name, len(missing), len(shards), pool.name)
-        _score_shards(pool, scorer, engine, missing, parts)
+        fit_filter(pool, scorer, engine)
+        _run("score", ScoreShard(pool, scorer, parts), engine, missing)
     else:
         log.info("score: reusing the scores of %s on all %d shards of pool %s", name, len(shards), pool.name)
     table = load_parts(parts.values())
@@ -63,14 +74,25 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine) -> ScoreTable:
     return table
 
 
-def _score_shards(
-    pool: Pool, scorer: Filter, engine: Engine, shards: Sequence[Shard], parts: dict[str, Path]
-) -> None:
-    scorer.fit(pool)
-    work = ScoreShard(pool, scorer, parts)
+def fit_filter(pool: Pool, scorer: Filter, engine: Engine) -> None:
+    """Gather the corpus statistics that a filter wants, its features having been extracted first."""
+    if not scorer.corpus_dependent:
+        return
+    if scorer.features:
+        _run("extract", ExtractShard(pool, scorer), engine, pool.shards(scorer.sources))
+    scorer.fit(PoolBatches(pool, scorer, torch.device("cpu")))
+
+
+def _fingerprint(shards: Sequence[Shard]) -> str:
+    """Return what identifies the whole pool: corpus statistics of a part of it are other statistics."""
+    text = " ".join(f"{shard.name}-{shard.fingerprint}" for shard in shards)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _run(title: str, work: Work[int], engine: Engine, shards: Sequence[Shard]) -> None:
     started = time.monotonic()
     done = 0
-    with progress("score", len(shards), "shards") as advance:
+    with progress(title, len(shards), "shards") as advance:
         for samples in engine.run(work, shards):
             done += samples
             advance(1, f"{done / (time.monotonic() - started):,.0f} pairs/s")
@@ -82,7 +104,8 @@ def load_parts(paths: Iterable[Path]) -> ScoreTable:
     drops = sum((part.drops for part in parts), Counter[str]())
     uids = np.concatenate([part.uids for part in parts])
     scores = np.concatenate([part.scores for part in parts])
-    return _deduplicate(ScoreTable(uids, scores, drops, sum(part.seconds for part in parts)))
+    features = sum((Counter(part.features) for part in parts), Counter[str]())
+    return _deduplicate(ScoreTable(uids, scores, drops, sum(part.seconds for part in parts), dict(features)))
 
 
 def _deduplicate(table: ScoreTable) -> ScoreTable:
@@ -96,7 +119,7 @@ def _deduplicate(table: ScoreTable) -> ScoreTable:
         scores = np.fmax.reduceat(scores, starts)
         table.drops["duplicate_uid"] += int(len(uids) - len(starts))
         uids = uids[starts]
-    return ScoreTable(uids, scores, table.drops, table.seconds, table.reused)
+    return replace(table, uids=uids, scores=scores)
 
 
 def _combine(scorer: Composite, tables: Sequence[ScoreTable]) -> ScoreTable:
@@ -112,8 +135,9 @@ def _combine(scorer: Composite, tables: Sequence[ScoreTable]) -> ScoreTable:
     drops = Counter[str]()
     for table in tables:
         drops |= table.drops  # the parts read the same pool: the same sample dropped twice counts once
-    seconds, reused = sum(t.seconds for t in tables), min(t.reused for t in tables)
-    return ScoreTable(uids, scorer.combine(columns), drops, seconds, reused)
+    features = {key: seconds for table in tables for key, seconds in table.features.items()}
+    own, reused = sum(t.own_seconds for t in tables), min(t.reused for t in tables)
+    return ScoreTable(uids, scorer.combine(columns), drops, own, features, reused)
 
 
 def find_uids(haystack: UidArray, needles: UidArray) -> npt.NDArray[np.int64]:

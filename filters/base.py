@@ -3,7 +3,7 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy.typing as npt
 import torch
 
 from benchmark.batch import Batch
-from benchmark.pool import Pool
 
 Scores = npt.NDArray[np.float32]
 
@@ -26,7 +25,7 @@ class Identified:
         (``_model``), so it is left out.
         """
         return {"class": f"{type(self).__module__}.{type(self).__qualname__}"} | {
-            name: value.identity() if isinstance(value, Identified) else value
+            name: _identity(value)
             for name, value in vars(self).items()
             if not name.startswith("_") and name != "needs"
         }
@@ -37,39 +36,57 @@ class Identified:
         return f"{type(self).__name__.lower()}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
-class Features(Identified, ABC):
-    """A model's outputs for every sample, kept in a cache that several filters share."""
-
-    needs: frozenset[str]
-    batch_size: ClassVar[int] = 256
-
-    @abstractmethod
-    def setup(self, device: torch.device) -> None:
-        """Load the model, once per worker."""
-
-    @abstractmethod
-    def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
-        """Return named arrays of shape (n, d). They are kept in half precision."""
+def _identity(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_identity(part) for part in value]
+    return value.identity() if isinstance(value, Identified) else value
 
 
-class Filter(Identified, ABC):
-    """Scores image-caption pairs; a higher score says keep.
+class Reader(Identified, ABC):
+    """Something that is given the pool's samples in batches.
 
-    `needs` names what ``score`` reads: ``"text"``, ``"image"``, or metadata columns. A filter with `features` is
-    given those arrays in place of images.
+    `needs` names what it reads of a sample: ``"text"``, ``"image"``, or metadata columns. The outputs of `features`
+    are in the batch too; their inputs are not, unless `needs` names them.
     """
 
     needs: frozenset[str]
-    features: Features | None = None
+    features: tuple["Features", ...] = ()
     batch_size: ClassVar[int] = 256
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """What is read of the pool in all, by this and by its features."""
+        return self.needs.union(*(part.sources for part in self.features))
+
+    def setup(self, device: torch.device) -> None:
+        """Load models, once per worker; not those of its features."""
+
+
+class Features(Reader):
+    """A model's outputs for every sample, kept in a cache that several filters share."""
+
+    @abstractmethod
+    def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32] | Sequence[Any]]:
+        """Return by name arrays of shape (n, d), kept in half precision, or n nested lists of numbers or strings."""
+
+
+class Filter(Reader):
+    """Scores image-caption pairs; a higher score says keep."""
+
     light: ClassVar[bool] = False  # scores faster than a worker process starts
     upper_bound: ClassVar[bool] = False  # may read the pool's hidden columns
 
-    def setup(self, device: torch.device) -> None:
-        """Load models, once per worker."""
+    def fit(self, batches: Iterable[Batch]) -> None:
+        """Gather corpus statistics, once, before any worker starts.
 
-    def fit(self, pool: Pool) -> None:
-        """Gather corpus statistics, once, before any worker starts."""
+        Args:
+            batches: what `score` is given, of the whole pool; it can be gone through again.
+        """
+
+    @property
+    def corpus_dependent(self) -> bool:
+        """Whether a sample's score depends on the rest of the pool."""
+        return type(self).fit is not Filter.fit
 
     @abstractmethod
     def score(self, batch: Batch) -> Scores:
@@ -85,7 +102,7 @@ class Composite(Filter):
 
     def __init__(self, filters: Mapping[str, Filter]) -> None:
         self.filters = dict(filters)
-        self.needs = frozenset().union(*(part.needs for part in self.filters.values()))
+        self.needs = frozenset().union(*(part.sources for part in self.filters.values()))
 
     def identity(self) -> dict[str, Any]:
         """Return the class, its own settings, and the identities of its parts."""

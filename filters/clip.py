@@ -42,10 +42,10 @@ class ClipFeatures(Features):
 class Clip(Filter):
     """Cosine similarity of image and caption. Embeddings are cached and shared by filters of the same model."""
 
-    needs = frozenset({"image", "text"})
+    needs = frozenset()
 
     def __init__(self, model: str, pretrained: str | None = None) -> None:
-        self.features = ClipFeatures(model, pretrained)
+        self.features = (ClipFeatures(model, pretrained),)
 
     def score(self, batch: Batch) -> Scores:
         """Return cosines of shape (n,)."""

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,11 +14,13 @@ import numpy as np
 from benchmark.batch import Batch
 from benchmark.concreteness.correlation import Correlation, correlate
 from benchmark.concreteness.rated_texts import RatedTexts
+from benchmark.engine.base import Engine
 from benchmark.errors import UserError
 from benchmark.paths import write_text
 from benchmark.pool import Pool
 from benchmark.progress import progress
 from benchmark.results import git_commit, library_versions, machine
+from benchmark.scores import fit_filter
 from benchmark.uids import make_uid
 from filters.base import Composite, Filter, Scores
 
@@ -61,24 +64,19 @@ class Evaluation:
 
 def check_needs(scorer: Filter, name: str) -> None:
     """Raise `UserError` when a filter reads more than captions."""
-    more = sorted(scorer.needs - CAPTIONS_ONLY) or (["image"] if scorer.features else [])
+    more = sorted(scorer.sources - CAPTIONS_ONLY)
     if more:
         raise UserError(
             f"filter={name} reads {more[0]!r} beside the caption; task=concreteness takes filters of captions alone"
         )
 
 
-def needs_fit(scorer: Filter) -> bool:
-    """Tell whether a filter, or a part of it, gathers statistics of a corpus."""
-    parts = scorer.filters.values() if isinstance(scorer, Composite) else ()
-    return type(scorer).fit is not Filter.fit or any(needs_fit(part) for part in parts)
-
-
-def fit(scorer: Filter, pool: Pool) -> None:
-    """Gather corpus statistics from `pool`, for a filter or the parts of a composite."""
+def fit(scorer: Filter, pool: Callable[[], Pool], engine: Engine) -> None:
+    """Gather corpus statistics from the pool, for a filter or the parts of a composite; most need none."""
     for part in scorer.filters.values() if isinstance(scorer, Composite) else ():
-        fit(part, pool)
-    scorer.fit(pool)
+        fit(part, pool, engine)
+    if scorer.corpus_dependent:
+        fit_filter(pool(), scorer, engine)
 
 
 def score_texts(scorer: Filter, texts: list[str]) -> Scores:

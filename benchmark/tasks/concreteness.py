@@ -12,14 +12,13 @@ from benchmark.concreteness.evaluation import (
     check_needs,
     evaluate,
     fit,
-    needs_fit,
     read_evaluations,
     write_evaluation,
 )
 from benchmark.concreteness.explanation import Explanation, leave_one_out, write_explanation
 from benchmark.concreteness.rated_texts import RatedTexts, demo_captions, read_annotations, read_word_ratings
 from benchmark.concreteness.tables import concreteness_tables
-from benchmark.config import choice, make_filter, make_pool, resolved
+from benchmark.config import choice, make_engine, make_filter, make_pool, resolved
 from benchmark.devices import resolve_device
 from benchmark.errors import UserError
 from benchmark.results import library_versions
@@ -100,8 +99,7 @@ def explain(cfg: DictConfig) -> None:
 def _scorer(cfg: DictConfig) -> Filter:
     scorer = make_filter(cfg)
     check_needs(scorer, choice(cfg, "filter"))
-    if needs_fit(scorer):
-        fit(scorer, make_pool(cfg))
+    fit(scorer, lambda: make_pool(cfg), make_engine(cfg))
     scorer.setup(resolve_device(cfg.device))
     return scorer
 

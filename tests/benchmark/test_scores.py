@@ -41,11 +41,11 @@ class Brightness(Features):
 
 
 class Bright(Filter):
-    needs = frozenset({"image", "text"})
+    needs = frozenset()
 
     def __init__(self, sign: float = 1.0) -> None:
         self.sign = sign
-        self.features = Brightness()
+        self.features = (Brightness(),)
 
     def score(self, batch):
         return np.float32(self.sign) * batch.features["mean"][:, 0]
@@ -183,7 +183,7 @@ def test_random_is_uniform_and_depends_on_uid_and_seed_only() -> None:
 
 def test_identity_leaves_out_loaded_state_and_keeps_settings() -> None:
     plain, loaded = Bright(), Bright()
-    loaded.features.setup(torch.device("cpu"))
+    loaded.features[0].setup(torch.device("cpu"))
     assert plain.key() == loaded.key()
     assert plain.key() != Bright(-1.0).key()
     assert Cascade({"a": Random(1)}).key() != Cascade({"a": Random(2)}).key()

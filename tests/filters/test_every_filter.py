@@ -1,7 +1,6 @@
 """A walk over conf/filter: every filter there is keeps the contract."""
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import hydra
@@ -12,13 +11,14 @@ from hydra import compose, initialize_config_dir
 
 from benchmark.batch import Batch
 from benchmark.config import CONF, register_resolvers
-from benchmark.feature_cache import load_features, save_features
 from benchmark.pool import Pool
+from benchmark.shard_reader import PoolBatches, ShardReader
 from filters.base import Composite, Filter
 from tests.filters.checkpoints import open_clip_model, roberta_scorer
 from tests.filters.generators import chat_model, diffusion_model
 from tests.pools import rows, write_metadata, write_pool
 
+CPU = torch.device("cpu")
 NAMES = sorted(path.stem for path in (CONF / "filter").glob("*.yaml"))
 COLUMNS = {
     "clip_l14_similarity_score": [0.1, 0.2, 0.3, 0.25],
@@ -68,50 +68,31 @@ def make(name: str, checkpoints: list[str], given: dict[str, list[str]]) -> Filt
     with initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = compose("config", [f"filter={name}", *checkpoints, *given.get(name, [])])
     made: Filter = hydra.utils.instantiate(cfg.filter, _convert_="all")
-    made.setup(torch.device("cpu"))
+    made.setup(CPU)
     return made
-
-
-def features_of(part: Filter, batch: Batch, folder: Path) -> Batch:
-    if part.features is None:
-        return batch
-    part.features.setup(torch.device("cpu"))
-    path = folder / f"{part.features.key()}.npz"
-    save_features(path, batch.uids, part.features.extract(batch), Counter())
-    (loaded,) = load_features(path, 100, Counter())
-    return replace(batch, features=loaded.features)
-
-
-def take(batch: Batch, order: list[int]) -> Batch:
-    return Batch(
-        [batch.uids[i] for i in order],
-        [batch.texts[i] for i in order],
-        [batch.images[i] for i in order] if batch.images else [],
-        {name: values[order] for name, values in batch.columns.items()},
-        {name: values[order] for name, values in batch.features.items()},
-    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_filter_keeps_the_contract(
-    name: str, checkpoints: list[str], given: dict[str, list[str]], pool: Pool, tmp_path: Path
+    name: str, checkpoints: list[str], given: dict[str, list[str]], pool: Pool
 ) -> None:
     made = make(name, checkpoints, given)
     parts = list(made.filters.values()) if isinstance(made, Composite) else [made]
     while any(isinstance(p, Composite) for p in parts):
         parts = [q for p in parts for q in (p.filters.values() if isinstance(p, Composite) else [p])]
     for part in parts:
-        needs = (part.features or part).needs
-        (whole,) = pool.batches(pool.shards(needs)[0], needs, 100, Counter())
-        batch = features_of(part, whole, tmp_path)
+        if part.corpus_dependent:
+            part.fit(PoolBatches(pool, part, CPU))
+        reader = ShardReader(pool, CPU)
+        (batch,) = reader.batches(pool.shards(part.sources)[0], part, Counter())
         scores = part.score(batch)
         assert scores.shape == (4,)
         assert scores.dtype == np.float32
         assert not np.isnan(scores).all()
         assert np.array_equal(part.score(batch), scores, equal_nan=True)
-        one_by_one = np.concatenate([part.score(take(batch, [i])) for i in range(4)])
+        one_by_one = np.concatenate([part.score(batch.take([i])) for i in range(4)])
         assert one_by_one == pytest.approx(scores, abs=1e-5, nan_ok=True)
-        backwards = part.score(take(batch, [3, 2, 1, 0]))
+        backwards = part.score(batch.take([3, 2, 1, 0]))
         assert backwards[::-1] == pytest.approx(scores, abs=1e-5, nan_ok=True)
     if isinstance(made, Composite):
         combined = made.combine(np.random.default_rng(0).random((len(made.filters), 50), np.float32))
@@ -123,7 +104,7 @@ def test_bad_captions_get_a_score_or_none(
     name: str, checkpoints: list[str], given: dict[str, list[str]]
 ) -> None:
     made = make(name, checkpoints, given)
-    if made.needs != {"text"} or made.features:
+    if made.sources != {"text"} or made.corpus_dependent:
         return
     captions = [
         "",

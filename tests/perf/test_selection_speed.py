@@ -22,7 +22,7 @@ def parts(tmp_path_factory):
     for number in range(PARTS):
         words = rng.integers(0, 2**64, (ROWS // PARTS, 2), dtype=np.uint64).view(UID_DTYPE).ravel()
         scores = rng.random(ROWS // PARTS, np.float32)
-        write_part(folder / f"{number}.parquet", decode_uids(words), scores, {}, 0.0)
+        write_part(folder / f"{number}.parquet", decode_uids(words), scores, {}, 0.0, {})
     return sorted(folder.glob("*.parquet"))
 
 

@@ -1,4 +1,5 @@
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,17 +12,20 @@ from benchmark.concreteness.evaluation import (
     Evaluation,
     check_needs,
     evaluate,
-    needs_fit,
+    fit,
     read_evaluations,
     score_texts,
     write_evaluation,
 )
 from benchmark.concreteness.rated_texts import RatedTexts
+from benchmark.engine.local import LocalEngine
 from benchmark.errors import UserError
+from benchmark.pool import Pool
 from filters.base import Filter, Scores
 from filters.composite import RankSum, Threshold
 from filters.oracle import Oracle
 from filters.random import Random
+from tests.pools import rows, write_pool
 
 
 class Length(Filter):
@@ -39,8 +43,8 @@ class Length(Filter):
 
 
 class Fitted(Length):
-    def fit(self, pool: object) -> None:
-        pass
+    def fit(self, batches: Iterable[Batch]) -> None:
+        self._seen = [len(batch) for _ in range(2) for batch in batches]
 
 
 RATED = RatedTexts("captions", "a.csv", "ab", ["a", "?", "abcd", "ab", "abc"], np.array([1.0, 9, 4, 2, 3]), 5)
@@ -70,11 +74,21 @@ def test_filters_of_more_than_captions_are_refused() -> None:
     check_needs(Threshold(Random(), 0.5), "threshold")
 
 
-def test_who_needs_a_pool_to_fit() -> None:
-    assert not needs_fit(Length())
-    assert not needs_fit(Threshold(Length(), 0))
-    assert needs_fit(Fitted())
-    assert needs_fit(Threshold(Fitted(), 0))
+def test_filters_of_a_corpus_are_fitted_also_within_a_composite(tmp_path: Path) -> None:
+    opened: list[Pool] = []
+
+    def open_pool() -> Pool:
+        opened.append(
+            Pool("p", str(write_pool(tmp_path / f"pool{len(opened)}", [rows(3), rows(2, start=3)])))
+        )
+        return opened[-1]
+
+    engine = LocalEngine("cpu", 1)
+    fit(Threshold(Length(), 0), open_pool, engine)
+    assert not opened  # no corpus statistics, no pool
+    scorer = Fitted()
+    fit(Threshold(scorer, 0), open_pool, engine)
+    assert scorer._seen == [2, 1, 2] * 2  # twice through both shards, in batches of its size
 
 
 def test_a_constant_filter_is_absent_with_its_reason_and_still_json(tmp_path: Path) -> None:

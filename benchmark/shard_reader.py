@@ -1,0 +1,118 @@
+"""The batches that filters and features read: samples of a shard, joined with the features that they build on."""
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmark.batch import Batch
+from benchmark.feature_cache import FeatureTable, load_features, save_features
+from benchmark.paths import cache_dir
+from benchmark.pool import Pool, Shard
+from filters.base import Features, Reader
+
+
+class ShardReader:
+    """Reads shards of a pool for filters and features; extracts the features that are not in the cache yet."""
+
+    def __init__(self, pool: Pool, device: torch.device) -> None:
+        self.pool = pool
+        self.device = device
+        self._ready: set[str] = set()
+
+    def batches(self, shard: Shard, reader: Reader, drops: Counter[str]) -> Iterator[Batch]:
+        """Yield the samples that `reader` and all of its features can use; count the others in `drops`."""
+        tables = [self.table(shard, features) for features in reader.features]
+        found = Counter[str]()
+        for batch in self._samples(shard, reader, tables, found):
+            if joined := _join(batch, tables):
+                yield joined
+        for table in tables:
+            found |= table.drops  # of one shard: the same sample dropped twice counts once
+        drops.update(found)
+
+    def prepare(self, shard: Shard, reader: Reader) -> dict[str, float]:
+        """Extract what is missing of all features under `reader`; return the seconds of each, by key."""
+        seconds: dict[str, float] = {}
+        for features in reader.features:
+            seconds |= self.prepare(shard, features)
+            seconds[features.key()] = self.table(shard, features).seconds
+        return seconds
+
+    def table(self, shard: Shard, features: Features) -> FeatureTable:
+        """Return the features of a shard, from the cache or else into it."""
+        path = features_path(self.pool, shard, features)
+        if not path.is_file():
+            self._extract(shard, features, path)
+        return load_features(path)
+
+    def _samples(
+        self, shard: Shard, reader: Reader, tables: Sequence[FeatureTable], drops: Counter[str]
+    ) -> Iterator[Batch]:
+        if reader.needs or not tables:
+            yield from self.pool.batches(shard, reader.needs, reader.batch_size, drops)
+            return
+        uids = tables[0].uids
+        for start in range(0, len(uids), reader.batch_size):
+            yield Batch(uids[start : start + reader.batch_size], [])
+
+    def _extract(self, shard: Shard, features: Features, path: Path) -> None:
+        self.prepare(shard, features)  # those that it builds on are timed by themselves
+        started = time.monotonic()
+        drops = Counter[str]()
+        uids: list[str] = []
+        columns: dict[str, list[Any]] = {}
+        for batch in self.batches(shard, features, drops):
+            if features.key() not in self._ready:  # models are loaded when a shard is missing, not before
+                features.setup(self.device)
+                self._ready.add(features.key())
+            uids += batch.uids
+            for name, values in features.extract(batch).items():
+                columns.setdefault(name, []).append(values)
+        joined = {name: _concatenate(parts) for name, parts in columns.items()}
+        save_features(path, uids, joined, drops, time.monotonic() - started)
+
+
+class PoolBatches(Iterable[Batch]):
+    """The batches of a whole pool, which can be gone through again; `Filter.fit` takes them."""
+
+    def __init__(self, pool: Pool, reader: Reader, device: torch.device) -> None:
+        self.pool = pool
+        self.reader = reader
+        self.device = device
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Yield every batch that the reader is given, in the order of the shards."""
+        shards = ShardReader(self.pool, self.device)
+        for shard in self.pool.shards(self.reader.sources):
+            yield from shards.batches(shard, self.reader, Counter())
+
+
+def features_path(pool: Pool, shard: Shard, features: Features) -> Path:
+    """Return where the features of a shard are cached."""
+    folder = cache_dir() / "features" / pool.key / features.key()
+    return folder / f"{shard.name}-{shard.fingerprint}.arrow"
+
+
+def _join(batch: Batch, tables: Sequence[FeatureTable]) -> Batch:
+    """Add each table's rows for the batch's samples, leaving out those that a table lacks."""
+    columns = {}
+    for table in tables:
+        kept = [row for row, uid in enumerate(batch.uids) if uid in table.places]
+        if len(kept) < len(batch):
+            batch = batch.take(kept)
+            columns = {name: values[kept] for name, values in columns.items()}
+        rows = [table.places[uid] for uid in batch.uids]
+        columns |= {name: values[rows] for name, values in table.columns.items()}
+    return replace(batch, features=columns) if tables else batch
+
+
+def _concatenate(parts: Sequence[Any]) -> Any:
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    return [value for part in parts for value in part]
