@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from PIL import Image
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 
 from benchmark.demo.noise import KINDS, Pair
 from benchmark.demo.training.data import HELD_OUT, Pairs, captions
@@ -38,9 +38,14 @@ class ClipTraining:
     recipe: Recipe = field(default_factory=lambda: Recipe(steps=1200, batch=192, lr=2e-3))
 
 
-def train(out: Path, config: ClipTraining, device: torch.device) -> None:
-    """Train a CLIP on noisy pairs of the `clip` draw and write it to `out`."""
+def train(out: Path, config: ClipTraining, device: torch.device, source: Dataset[Pair] | None = None) -> None:
+    """Train a CLIP and write it to `out`.
+
+    It learns from `source`, which has `config.pairs` pairs: noisy ones of the `clip` draw unless given.
+    """
     recipe = config.recipe
+    if source is None:
+        source = Pairs("clip", config.pairs, recipe.seed)
     texts = captions("clip", config.captions, recipe.seed, workers=recipe.workers)
     tokenizer = clip_tokenizer(texts, config.vocabulary, config.context)
     tokenizer.save_pretrained(out)
@@ -49,9 +54,7 @@ def train(out: Path, config: ClipTraining, device: torch.device) -> None:
     with seeded(recipe.seed):
         # Built by the loader that users go through, so that pictures and captions are prepared as they will be.
         model, collate = load(out)
-        pairs = DataLoader(
-            Pairs("clip", config.pairs, recipe.seed), 500, num_workers=recipe.workers, collate_fn=collate
-        )
+        pairs = DataLoader(source, 500, num_workers=recipe.workers, collate_fn=collate)
         drawn = [
             (batch["image"].half(), batch["text"]) for batch in pairs
         ]  # drawing takes as long as learning

@@ -1,0 +1,101 @@
+"""``task=text_spotting``: how similar a CLIP, or a trained dual encoder, finds a rendered text and the text."""
+
+import logging
+from collections import Counter
+from pathlib import Path
+
+import hydra
+from omegaconf import DictConfig
+from rich.console import Console
+
+from benchmark.checkpoints import revision
+from benchmark.clip_models import LOCAL, clip_revision, load_clip
+from benchmark.config import make_pool
+from benchmark.devices import resolve_device
+from benchmark.errors import UserError
+from benchmark.results import library_versions
+from benchmark.tasks.output import say
+from benchmark.tasks.report import show
+from benchmark.text_spotting.evaluation import Model, evaluate, read_evaluations, write_evaluation
+from benchmark.text_spotting.tables import text_spotting_tables
+from benchmark.text_spotting.texts import captions, read_texts
+from benchmark.text_spotting.vocabulary import Vocabulary, count_ngrams
+
+log = logging.getLogger(__name__)
+CAPTIONS = "captions"
+
+
+def text_spotting(cfg: DictConfig) -> None:
+    """Judge one model on one vocabulary; show the tables of all that were judged; print the path of the JSON."""
+    for name in ("ngram", "top", "sample"):
+        value = cfg.task[name]
+        if value is not None and (not isinstance(value, int) or value < 1):
+            raise UserError(f"task.{name}={value} is no whole number from 1 on")
+    model = load_model(cfg)
+    vocabulary = load_vocabulary(cfg)
+    done = evaluate(model, vocabulary, sample=cfg.task.sample, seed=int(cfg.seed))
+    if done.left_out:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in done.left_out.items())
+        log.warning("text spotting: of %s n-grams left out: %s", f"{done.drawn:,}", reasons)
+    folder = Path(cfg.results_dir)
+    path = write_evaluation(folder, done)
+    target = Console()
+    show(text_spotting_tables(read_evaluations(folder)), target if target.is_terminal else Console(width=200))
+    say(str(path))
+
+
+def load_vocabulary(cfg: DictConfig) -> Vocabulary:
+    """Count the n-grams of the pool's captions, or of the texts of a file. Raises `UserError` if there are none."""
+    task = cfg.task
+    if str(task.vocabulary) == CAPTIONS:
+        drops: Counter[str] = Counter()
+        pool = make_pool(cfg)
+        vocabulary = count_ngrams(captions(pool, drops), f"captions of {pool.name}", task.ngram, task.top)
+        if drops:
+            log.warning("text spotting: captions left out: %s", dict(drops))
+    else:
+        path = Path(str(task.vocabulary))
+        vocabulary = count_ngrams(read_texts(path), path.name, task.ngram, task.top)
+    if not vocabulary.ngrams:
+        raise UserError(
+            f"task.vocabulary={task.vocabulary} holds no {task.ngram}-gram; give texts with words"
+        )
+    log.info(
+        "text spotting: %s of %s %d-grams of %s",
+        f"{len(vocabulary.ngrams):,}",
+        f"{vocabulary.distinct:,}",
+        vocabulary.ngram,
+        vocabulary.source,
+    )
+    return vocabulary
+
+
+def load_model(cfg: DictConfig) -> Model:
+    """Load an open_clip model, or the folder of a trained dual encoder. Raises `UserError` if it is neither."""
+    name, device = str(cfg.task.model), resolve_device(cfg.device)
+    folder = Path(name)
+    if folder.is_dir() and not (folder / "open_clip_config.json").is_file():
+        return _dual_encoder(cfg, folder)
+    if folder.is_dir():
+        name = f"{LOCAL}{folder}"
+    elif folder.is_absolute() or name.startswith("."):
+        raise UserError(f"task.model={name} is not there: no such folder")
+    carries_weights = name.startswith((LOCAL, "hf-hub:"))
+    pretrained = None if carries_weights else cfg.task.pretrained
+    config = {"model": name, "pretrained": pretrained}
+    encoder = load_clip(name, pretrained, device)
+    # Weights that are known by a name alone: the library that fetches them is part of which they are.
+    key = clip_revision(name).get("revision") or library_versions()["open-clip-torch"]
+    return Model(encoder, config, key)
+
+
+def _dual_encoder(cfg: DictConfig, folder: Path) -> Model:
+    from downstream.base import model_folder
+
+    if "dual_encoder" not in cfg.downstream:
+        raise UserError(
+            f"task.model={folder} needs downstream=dual_encoder, whose token limit it is read with"
+        )
+    encoder = hydra.utils.instantiate(cfg.downstream.dual_encoder, _convert_="all")
+    encoder.load(folder, resolve_device(cfg.device))
+    return Model(encoder, {"model": str(folder), "pretrained": None}, revision(model_folder(folder)))

@@ -1,0 +1,125 @@
+"""Similarities of rendered texts: with the text itself, and with another as a control."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from benchmark.progress import progress
+from benchmark.text_spotting.rendering import STYLES, render
+
+BATCH = 64  # texts at once, four images each
+
+Floats = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+
+
+class Encoder(Protocol):
+    """Whatever embeds images and texts as unit vectors of one space, (n, d)."""
+
+    def embed_images(self, images: Sequence[Image.Image], /) -> Floats:
+        """Return the unit vectors of RGB images."""
+
+    def embed_texts(self, texts: Sequence[str], /) -> Floats:
+        """Return the unit vectors of texts."""
+
+
+@dataclass(frozen=True)
+class Similarities:
+    """Cosines of n texts' images, one column for each style, shape (n, 4).
+
+    `own`: with the text that is rendered. `other`: with another text of the vocabulary, drawn at random. Cosines of
+    differently trained models are not calibrated: an offset that is in both is no text spotting. NaN where there is
+    only one text.
+    """
+
+    own: Floats
+    other: Floats
+
+    def __getitem__(self, rows: npt.NDArray[np.bool_]) -> "Similarities":
+        return Similarities(self.own[rows], self.other[rows])
+
+
+def measure(encoder: Encoder, texts: Sequence[str], seed: int) -> Similarities:
+    """Render `texts` and compare them, in batches; no more than one batch of images exists at a time."""
+    shape = len(texts), len(STYLES)
+    own, other = np.empty(shape, np.float32), np.full(shape, np.nan, np.float32)
+    order = np.random.default_rng(seed).permutation(len(texts))  # so that a text's neighbour is a random text
+    started = time.monotonic()
+    with progress("text spotting", len(texts), "texts") as advance:
+        done = 0
+        # Of equal size, give or take one: a batch of one would have no neighbours.
+        for rows in np.array_split(order, max(1, -(-len(order) // BATCH))):
+            shown = [texts[row] for row in rows]
+            images = encoder.embed_images([image for text in shown for image in render(text)])
+            images = images.reshape(len(shown), len(STYLES), -1)
+            vectors = encoder.embed_texts(shown)
+            own[rows] = np.einsum("nsd,nd->ns", images, vectors)
+            if len(shown) > 1:
+                other[rows] = np.einsum("nsd,nd->ns", images, np.roll(vectors, 1, axis=0))
+            done += len(shown)
+            advance(len(shown), f"{done / (time.monotonic() - started):.0f} texts/s")
+    return Similarities(own, other)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean and population standard deviation of the cosines of `texts` texts, over all of their images.
+
+    `other_mean`, `other_std`: the same of the control. `above`: share of images that are more similar to their own
+    text than to the other (chance: 0.5), which no offset or scale of the cosines changes. None without a control.
+    """
+
+    texts: int
+    mean: float
+    std: float
+    other_mean: float | None
+    other_std: float | None
+    above: float | None
+
+
+@dataclass(frozen=True)
+class Bin:
+    """A summary of the texts whose frequency, or length in characters, is from `low` to `high`, both included."""
+
+    low: int
+    high: int | None
+    summary: Summary
+
+
+def summarise(similarities: Similarities) -> Summary:
+    """Return the summary of n > 0 texts."""
+    own, other = similarities.own.astype(np.float64), similarities.other.astype(np.float64)
+    controlled = not np.isnan(other).any()
+    return Summary(
+        texts=len(own),
+        mean=float(own.mean()),
+        std=float(own.std()),
+        other_mean=float(other.mean()) if controlled else None,
+        other_std=float(other.std()) if controlled else None,
+        above=float((own > other).mean()) if controlled else None,
+    )
+
+
+def by_style(similarities: Similarities) -> dict[str, Summary]:
+    """Return a summary for each pair of colours."""
+    own, other = similarities.own, similarities.other
+    return {style: summarise(Similarities(own[:, [s]], other[:, [s]])) for s, style in enumerate(STYLES)}
+
+
+def by_bin(similarities: Similarities, values: Integers, lows: Sequence[int]) -> list[Bin]:
+    """Return a summary for each bin that has texts; a bin reaches from its low to the next one's, the last on and on.
+
+    `values`: (n,), none below the first of `lows`, which ascend.
+    """
+    places = np.searchsorted(np.asarray(lows), values, side="right") - 1
+    highs = [*(low - 1 for low in lows[1:]), None]
+    return [
+        Bin(lows[place], highs[place], summarise(similarities[places == place]))
+        for place in range(len(lows))
+        if (places == place).any()
+    ]

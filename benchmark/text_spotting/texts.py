@@ -1,0 +1,81 @@
+"""What a vocabulary is counted in: the captions of a pool, or a file with one text per row (as OCR writes it)."""
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmark.errors import UserError
+from benchmark.pool import Pool
+
+COLUMNS = ("text", "caption")  # in this order; a file of one column may call it anything
+BATCH = 10_000
+LONGEST_LINE = 1_000_000  # characters; a longer line of plain text is read in pieces
+_CAPTIONS = frozenset({"text"})
+
+
+def captions(pool: Pool, drops: Counter[str]) -> Iterator[str]:
+    """Yield the captions of `pool`; unusable samples are counted by reason in `drops`."""
+    for shard in pool.shards(_CAPTIONS):
+        for batch in pool.batches(shard, _CAPTIONS, BATCH, drops):
+            yield from batch.texts
+
+
+def read_texts(path: Path) -> Iterator[str]:
+    """Yield the texts of a ``.csv``, a ``.parquet``, or any other file as lines of UTF-8.
+
+    Bytes that are no UTF-8 become U+FFFD, which no font draws as a letter. Raises `UserError` when the file is not
+    there, cannot be read, or has no column ``text`` or ``caption`` among several.
+    """
+    if not path.is_file():
+        raise UserError(
+            f"task.vocabulary={path} is not there; give a file with one text per row, or captions"
+        )
+    readers = {".csv": _csv, ".parquet": _parquet}
+    try:
+        yield from readers.get(path.suffix.lower(), _lines)(path)
+    except (OSError, csv.Error, pa.ArrowException) as error:
+        reason = str(error).split("\n")[0][:200]
+        raise UserError(f"task.vocabulary={path} cannot be read: {reason}") from None
+
+
+def _lines(path: Path) -> Iterator[str]:
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        while line := file.readline(LONGEST_LINE):
+            yield line
+
+
+def _csv(path: Path) -> Iterator[str]:
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        reader = csv.DictReader(file, restval="")
+        column = _column(path, reader.fieldnames or ())
+        for row in reader:
+            yield row[column]
+
+
+def _parquet(path: Path) -> Iterator[str]:
+    with pq.ParquetFile(path) as file:
+        schema = file.schema_arrow
+        column = _column(path, schema.names)
+        kind = schema.field(column).type
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            raise UserError(f"task.vocabulary={path}: column {column!r} holds {kind}, not texts")
+        for batch in file.iter_batches(BATCH, columns=[column]):
+            # As bytes: pyarrow does not check UTF-8 when it reads, and fails on a broken text when it decodes.
+            for value in batch.column(0).cast(pa.large_binary()).to_pylist():
+                if value is not None:
+                    yield value.decode("utf-8", "replace")
+
+
+def _column(path: Path, names: Sequence[str]) -> str:
+    for name in COLUMNS:
+        if name in names:
+            return name
+    if len(names) == 1:
+        return names[0]
+    raise UserError(
+        f"task.vocabulary={path} has no column 'text' or 'caption'; it has {', '.join(names)[:200]}"
+    )

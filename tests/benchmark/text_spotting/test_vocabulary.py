@@ -1,0 +1,109 @@
+"""N-grams counted by hand, and what a user's file may hold."""
+
+import tracemalloc
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from benchmark.errors import UserError
+from benchmark.pool import Pool
+from benchmark.text_spotting.texts import captions, read_texts
+from benchmark.text_spotting.vocabulary import LONGEST, count_ngrams, ngrams_of
+from tests.pools import rows, write_pool
+
+TEXTS = ["a red ball a", "red  ball\ton a\nball", "", "Ball"]
+
+
+def counted(n: int, **options: int) -> dict[str, int]:
+    found = count_ngrams(TEXTS, "here", n, **options)
+    return dict(zip(found.ngrams, found.counts.tolist(), strict=True))
+
+
+def test_ngrams_by_hand() -> None:
+    assert counted(1) == {"a": 3, "ball": 3, "red": 2, "Ball": 1, "on": 1}
+    assert list(counted(1)) == ["a", "ball", "red", "Ball", "on"]  # frequent first, then by character
+    assert counted(2) == {"red ball": 2, "a ball": 1, "a red": 1, "ball a": 1, "ball on": 1, "on a": 1}
+    assert counted(4) == {"a red ball a": 1, "ball on a ball": 1, "red ball on a": 1}
+    assert counted(6) == {}
+    assert list(ngrams_of("one two", 3)) == []
+
+
+def test_the_most_frequent_are_kept_and_the_rest_is_counted() -> None:
+    found = count_ngrams(TEXTS, "here", 1, top=2)
+    assert (found.ngrams, found.counts.tolist()) == (["a", "ball"], [3, 3])
+    assert (found.distinct, found.occurrences, found.undercount) == (5, 10, 0)
+    assert found.sha256 != count_ngrams(TEXTS, "here", 1, top=3).sha256
+    assert found.sha256 == count_ngrams(reversed(TEXTS), "elsewhere", 1, top=2).sha256
+
+
+def test_endless_words_are_not_kept() -> None:
+    found = count_ngrams(["x" * 10_000_000 + " ok", "y" * LONGEST], "here", 1)
+    assert (sorted(found.ngrams), found.too_long) == (["ok", "y" * LONGEST], 1)
+
+
+def test_rare_ngrams_are_forgotten_before_memory_is_full() -> None:
+    def texts() -> Iterator[str]:
+        for number in range(30_000):
+            yield f"often {'now and then' if number % 3 == 0 else ''} word{number}"
+
+    tracemalloc.start()
+    found = count_ngrams(texts(), "here", 1, top=10)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    exact = Counter(word for text in texts() for word in text.split())
+    assert found.ngrams[:4] == ["often", "and", "now", "then"]
+    assert found.undercount > 0
+    assert found.distinct <= 100
+    for word, count in zip(found.ngrams, found.counts, strict=True):
+        assert exact[word] - found.undercount <= count <= exact[word]
+    assert peak < 1_000_000  # of 30,000 words: over 2 MB
+
+
+def test_captions_of_a_pool_are_streamed(tmp_path: Path) -> None:
+    drops: Counter[str] = Counter()
+    pool = Pool("p", str(write_pool(tmp_path, [rows(3), rows(2, start=3)])))
+    assert list(captions(pool, drops)) == [f"a photo of thing number {i}" for i in range(5)]
+    assert not drops
+
+
+def test_files_of_texts(tmp_path: Path) -> None:
+    expected = ["a, b", "c \ufffd"]
+    lines, table, one = tmp_path / "a.txt", tmp_path / "b.csv", tmp_path / "c.CSV"
+    lines.write_bytes(b"a, b\nc \xff")
+    table.write_bytes(b'uid,text\n1,"a, b"\n2,c \xff\n')
+    one.write_bytes(b'\xef\xbb\xbfocr\n"a, b"\nc \xff\n')
+    strings = pa.array([b"a, b", b"c \xff", None]).view(pa.string())
+    parquet = tmp_path / "d.parquet"
+    pq.write_table(pa.table({"uid": [1, 2, 3], "caption": strings}), parquet)
+    assert [text.strip() for text in read_texts(lines)] == expected
+    for path in (table, one, parquet):
+        assert list(read_texts(path)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"x,y\n1,2\n", "no column 'text' or 'caption'; it has x, y"),
+        ("a.csv", b"", "no column 'text'"),
+        ("a.csv", b'text\n"' + b"x" * 200_000 + b'"\n', "field larger than field limit"),
+        ("a.parquet", b"PAR1 not really", "cannot be read"),
+        ("b.txt", None, "is not there"),
+    ],
+)
+def test_files_that_hold_no_texts(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UserError, match=message):
+        list(read_texts(path))
+
+
+def test_a_parquet_of_numbers_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "n.parquet"
+    pq.write_table(pa.table({"text": [1, 2]}), path)
+    with pytest.raises(UserError, match="holds int64, not texts"):
+        list(read_texts(path))
