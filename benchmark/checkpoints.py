@@ -52,17 +52,37 @@ def locate_checkpoint(name: str) -> Path:
 
 @lru_cache
 def revision(folder: Path) -> str:
-    """Return what identifies the weights in `folder`: the hub's commit, or a hash of the files."""
+    """Return what identifies the weights in `folder` (or the one file): the hub's commit, or a hash of the files."""
     if folder.parent.name == "snapshots":
         return folder.name
     digest = hashlib.sha256()
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+    files = [folder] if folder.is_file() else sorted(p for p in folder.rglob("*") if p.is_file())
+    for path in files:
         if path.suffix not in {".json", ".txt", ".model"} and not any(path.match(w) for w in WEIGHTS):
             continue
         digest.update(str(path.relative_to(folder)).encode())
         with path.open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()[:16]
+
+
+def read_weights(path: Path) -> dict[str, Any]:
+    """Return what a file of weights holds, on the CPU: safetensors, or PyTorch's format without any code in it.
+
+    Raises `UserError` for a file that is neither.
+    """
+    import torch
+    from safetensors.torch import load_file
+
+    try:
+        if path.suffix == ".safetensors":
+            return load_file(path)
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch raises whatever the bytes lead it to
+        raise UserError(f"{path} cannot be read as weights: {str(error).split(chr(10))[0][:200]}") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{path} cannot be read as weights: it holds a {type(content).__name__}")
+    return content
 
 
 @contextmanager

@@ -70,7 +70,7 @@ def _to_arrow(values: npt.NDArray[np.float32] | Sequence[Any]) -> pa.Array:
 def _to_numpy(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     if pa.types.is_fixed_size_list(column.type):
         flat = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
-        return flat.astype(np.float32).reshape(len(column), column.type.list_size)
+        return np.asarray(flat, np.float32).reshape(len(column), column.type.list_size)
     rows = np.empty(len(column), object)
     for number, value in enumerate(column.to_pylist()):
         rows[number] = value

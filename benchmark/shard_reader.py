@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from benchmark.batch import Batch
@@ -101,7 +102,7 @@ def features_path(pool: Pool, shard: Shard, features: Features) -> Path:
 
 def _join(batch: Batch, tables: Sequence[FeatureTable]) -> Batch:
     """Add each table's rows for the batch's samples, leaving out those that a table lacks."""
-    columns = {}
+    columns: dict[str, npt.NDArray[Any]] = {}
     for table in tables:
         kept = [row for row, uid in enumerate(batch.uids) if uid in table.places]
         if len(kept) < len(batch):

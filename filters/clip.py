@@ -49,5 +49,9 @@ class Clip(Filter):
 
     def score(self, batch: Batch) -> Scores:
         """Return cosines of shape (n,)."""
-        image, text = batch.features["image"], batch.features["text"]
-        return np.asarray(np.einsum("nd,nd->n", image, text), np.float32)
+        return cosines(batch.features["image"], batch.features["text"])
+
+
+def cosines(images: npt.NDArray[np.float32], texts: npt.NDArray[np.float32]) -> Scores:
+    """Return the cosine of each image and its caption, (n,), from unit vectors of shape (n, d)."""
+    return np.asarray(np.einsum("nd,nd->n", images, texts), np.float32)

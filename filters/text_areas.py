@@ -1,0 +1,66 @@
+"""Painting over the text of an image: with the colour around it (T-MARS), or by inpainting (Lin et al. 2023)."""
+
+from collections.abc import Callable, Sequence
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+Pixels = npt.NDArray[np.uint8]
+Polygon = Sequence[float]  # x0, y0, x1, y1, ... in pixels
+# CLIP looks at 224 to 336 pixels: larger pictures are shrunk first, which makes painting many times faster.
+LONGEST_SIDE = 512
+RADIUS = 3  # of the neighbourhood that inpainting looks at, in pixels (Telea 2004)
+
+
+def remove_areas(image: Image.Image, polygons: Sequence[Polygon], fill: str) -> Image.Image:
+    """Return `image`, at most `LONGEST_SIDE` pixels long, with the polygons painted over.
+
+    Args:
+        image: RGB.
+        polygons: in pixels of `image`; what lies outside of it is cut off.
+        fill: a key of `FILLS`.
+    """
+    scale = min(1.0, LONGEST_SIDE / max(image.size))
+    if scale < 1:
+        size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+        image = image.resize(size, Image.Resampling.BICUBIC)
+    outlines = [np.round(np.reshape(polygon, (-1, 2)) * scale).astype(np.int32) for polygon in polygons]
+    return Image.fromarray(FILLS[fill](np.array(image), outlines))
+
+
+def _mask(pixels: Pixels, outlines: Sequence[npt.NDArray[np.int32]]) -> Pixels:
+    mask = np.zeros(pixels.shape[:2], np.uint8)
+    cv2.fillPoly(mask, outlines, 255)
+    return mask
+
+
+def surround(pixels: Pixels, outlines: Sequence[npt.NDArray[np.int32]]) -> Pixels:
+    """Fill each area with the mean colour of the pixels around it that belong to no area (T-MARS)."""
+    text = _mask(pixels, outlines)
+    painted = pixels.copy()
+    for outline in outlines:
+        area = _mask(pixels, [outline])
+        height = min(np.ptp(outline, axis=0)) + 1
+        width = 2 * max(2, round(0.15 * height)) + 1
+        ring = cv2.dilate(area, np.ones((width, width), np.uint8))
+        around = pixels[(ring > 0) & (text == 0)]
+        if not len(around):  # text to the image's edges: the colour of what is left, or of everything
+            around = pixels[text == 0] if (text == 0).any() else pixels.reshape(-1, 3)
+        painted[area > 0] = around.mean(axis=0).round().astype(np.uint8)
+    return painted
+
+
+def inpaint(pixels: Pixels, outlines: Sequence[npt.NDArray[np.int32]]) -> Pixels:
+    """Fill the areas by the fast marching method (section 5.1; Telea 2004)."""
+    mask = _mask(pixels, outlines)
+    if mask.all():  # nothing is left to draw from
+        return surround(pixels, outlines)
+    return np.asarray(cv2.inpaint(pixels, mask, RADIUS, cv2.INPAINT_TELEA), np.uint8)
+
+
+FILLS: dict[str, Callable[[Pixels, Sequence[npt.NDArray[np.int32]]], Pixels]] = {
+    "surround": surround,
+    "inpaint": inpaint,
+}

@@ -1,0 +1,38 @@
+import numpy as np
+
+from filters.clusters import PER_CLUSTER, ImageClusters
+
+
+def blobs(count: int, dimensions: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    centres = 10 * rng.normal(size=(4, dimensions))
+    labels = rng.integers(0, 4, count)
+    return (centres[labels] + rng.normal(size=(count, dimensions))).astype(np.float32), labels
+
+
+def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
+    pairs = set(zip(one.tolist(), other.tolist(), strict=True))
+    return len(pairs) == len(set(one.tolist())) == len(set(other.tolist()))
+
+
+def test_blobs_are_found_also_from_a_sample_and_after_a_projection() -> None:
+    for count, dimensions, components in ((300, 5, 256), (4 * PER_CLUSTER + 500, 20, 8)):
+        points, labels = blobs(count, dimensions)
+        found = ImageClusters(4, components).fit(points)
+        assert same_partition(found.assign(points), labels)
+        if components < dimensions:
+            assert found._project(points).shape == (count, components)
+
+
+def test_the_same_seed_gives_the_same_clusters() -> None:
+    points, _ = blobs(500, 6)
+    one, two = (
+        ImageClusters(7, seed=3, iterations=5, restarts=1).fit(points).assign(points) for _ in range(2)
+    )
+    assert (one == two).all()
+
+
+def test_fewer_points_than_clusters() -> None:
+    points = np.eye(3, dtype=np.float32)
+    assert len(set(ImageClusters(10).fit(points).assign(points).tolist())) == 3
+    assert ImageClusters(10).fit(points).assign(points[:0]).shape == (0,)

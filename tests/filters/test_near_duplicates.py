@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+from benchmark.batch import Batch
+from benchmark.uids import make_uid
+from filters.near_duplicates import BLOCK, NearDuplicates, nearest_before
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def batches(images: np.ndarray, texts: np.ndarray, size: int) -> list[Batch]:
+    uids = [make_uid("", str(row)) for row in range(len(images))]
+    return [
+        Batch(
+            uids[at : at + size],
+            [],
+            features={"image": images[at : at + size], "text": texts[at : at + size]},
+        )
+        for at in range(0, len(images), size)
+    ]
+
+
+def test_distances_equal_the_plain_loop_across_blocks() -> None:
+    points = unit(np.random.default_rng(0).normal(size=(BLOCK + 50, 3)))
+    found = nearest_before(points)
+    assert found[0] == 2
+    for row in (1, 2, 100, BLOCK - 1, BLOCK, BLOCK + 49):
+        expected = min(1 - points[row] @ points[other] for other in range(row))
+        assert found[row] == pytest.approx(expected, abs=1e-6)
+
+
+def test_of_a_group_the_best_pair_is_far_from_all_before_it() -> None:
+    rng = np.random.default_rng(1)
+    originals = unit(rng.normal(size=(30, 16)))
+    images = unit(np.concatenate([originals, originals + 0.02 * rng.normal(size=(30, 16))]))
+    texts = unit(images + 0.3 * rng.normal(size=images.shape))
+    scorer = NearDuplicates("unused", None, clusters=4)
+    scorer.fit(batches(images, texts, 7))
+    scores = np.concatenate([scorer.score(batch) for batch in batches(images, texts, 60)])
+    clip = (images * texts).sum(axis=1)
+    for row in range(30):
+        better, worse = sorted((row, row + 30), key=lambda r: -clip[r])
+        assert scores[better] > 0.05 > scores[worse]
+    again = NearDuplicates("unused", None, clusters=4)
+    again.fit(batches(images, texts, 60))
+    assert (again.score(batches(images, texts, 60)[0]) == scores).all()
+
+
+def test_equal_pairs_are_settled_by_uid() -> None:
+    images = np.tile(np.eye(1, 4, dtype=np.float32), (5, 1))
+    scorer = NearDuplicates("unused", None, clusters=2)
+    (batch,) = batches(images, images, 5)
+    scorer.fit([batch])
+    scores = dict(zip(batch.uids, scorer.score(batch), strict=True))
+    assert {uid for uid, score in scores.items() if score == 2} == {min(batch.uids)}
+    assert sorted(scores.values())[:4] == [0] * 4
+
+
+def test_an_empty_pool_is_no_crash() -> None:
+    scorer = NearDuplicates("unused", None, clusters=2)
+    scorer.fit([])
+    assert scorer.score(Batch([], [])).shape == (0,)
