@@ -1,0 +1,197 @@
+"""RapidOCR: the PP-OCR models that its wheel carries, run in batches with its own steps before and after them.
+
+Detection is DB (Liao et al. 2020), recognition a CTC model (Shi et al. 2015) whose alphabet is in the model file.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+import torch
+from PIL import Image
+
+from benchmark.checkpoints import revision
+from benchmark.errors import UserError
+from filters.ocr.spotter import Line, Polygon, TextSpotter
+
+Pixels = npt.NDArray[np.uint8]
+LINE_HEIGHT = 48  # that the recognition models take
+WIDTH_STEP = 16  # pixels; two columns of the recognition model's output
+LINE_WIDTHS = (32, 1536)  # longer lines are squeezed
+BATCH_PIXELS = 16 * 128 * 128  # that either model sees at once: larger batches are no faster on a CPU
+
+
+class RapidSpotter(TextSpotter):
+    """Text lines by RapidOCR's models, without any download.
+
+    Args:
+        max_side: detection sees an image at its own size, but its longer side never longer than this. Nothing is
+            enlarged: a small picture costs as little as it holds.
+        box_threshold: mean probability of text that a line must have (0 to 1).
+        unclip_ratio: how far a detected core is grown to the whole line.
+    """
+
+    def __init__(self, max_side: int = 1280, box_threshold: float = 0.5, unclip_ratio: float = 1.6) -> None:
+        self.max_side = max_side
+        self.box_threshold = box_threshold
+        self.unclip_ratio = unclip_ratio
+        self._detector: Any = None
+        self._reader: Any = None
+
+    def identity(self) -> dict[str, Any]:
+        """Add the hashes of the two model files."""
+        return super().identity() | {kind: revision(model_file(kind)) for kind in ("det", "rec")}
+
+    def setup(self, device: torch.device) -> None:
+        """Load both models onto `device`, with as many threads as torch has."""
+        from rapidocr.ch_ppocr_det.utils import DBPostProcess, DetPreProcess
+        from rapidocr.ch_ppocr_rec.utils import CTCLabelDecode
+
+        self._detector, self._reader = _session("det", device), _session("rec", device)
+        self._fit_size = DetPreProcess(self.max_side, "max").resize
+        self._find_boxes = DBPostProcess(
+            box_thresh=self.box_threshold, unclip_ratio=self.unclip_ratio, use_dilation=True
+        )
+        alphabet = self._reader.get_modelmeta().custom_metadata_map["character"].splitlines()
+        self._decode = CTCLabelDecode(alphabet).decode
+
+    def detect(self, images: Sequence[Image.Image]) -> list[list[Polygon]]:
+        """Return the quadrilaterals of each image's lines; images of one size are run together."""
+        by_shape: dict[tuple[int, ...], list[tuple[int, Pixels]]] = defaultdict(list)
+        for index, image in enumerate(images):
+            pixels = self._fit_size(_bgr(image))
+            if pixels is not None:  # None: too thin for any text once its longer side fits
+                by_shape[pixels.shape].append((index, pixels))
+        found: list[list[Polygon]] = [[] for _ in images]
+        for same in by_shape.values():
+            for part in _parts(same):
+                maps = _run(self._detector, [pixels for _, pixels in part])
+                for (index, _), text_map in zip(part, maps, strict=True):
+                    found[index] = self._polygons(text_map, images[index])
+        return found
+
+    def _polygons(self, text_map: npt.NDArray[np.float32], image: Image.Image) -> list[Polygon]:
+        from rapidocr.ch_ppocr_det.main import TextDetector
+
+        boxes, _ = self._find_boxes(text_map[None], (image.height, image.width))
+        return [[round(v) for v in box.ravel().tolist()] for box in TextDetector.sorted_boxes(boxes)]
+
+    def read(self, images: Sequence[Image.Image], polygons: Sequence[Sequence[Polygon]]) -> list[list[Line]]:
+        """Return the lines of each image. Crops of all images are run together, by width, without padding."""
+        by_width: dict[int, list[tuple[tuple[int, int], Pixels]]] = defaultdict(list)
+        for i, (image, areas) in enumerate(zip(images, polygons, strict=True)):
+            pixels = _bgr(image) if areas else None
+            for j, polygon in enumerate(areas):
+                assert pixels is not None
+                crop = _crop_line(pixels, polygon)
+                if crop is not None:
+                    by_width[crop.shape[1]].append(((i, j), crop))
+        lines = [[Line("", 0.0)] * len(areas) for areas in polygons]
+        for same in by_width.values():
+            for part in _parts(same):
+                probabilities = _run(self._reader, [crop for _, crop in part])
+                best = probabilities.argmax(axis=2)
+                top = np.take_along_axis(probabilities, best[..., None], axis=2)[..., 0]
+                texts, _ = self._decode(best, top, remove_duplicate=True)
+                for ((i, j), _), (text, confidence) in zip(part, texts, strict=True):
+                    lines[i][j] = Line(text.strip(), float(confidence))
+        return lines
+
+
+def model_file(kind: str) -> Path:
+    """Return the model for `kind` (``det`` or ``rec``) in RapidOCR's wheel; `UserError` if there is none."""
+    package = find_spec("rapidocr")
+    folder = Path(
+        package.submodule_search_locations[0] if package and package.submodule_search_locations else ""
+    )
+    found = sorted((folder / "models").glob(f"*_{kind}_*.onnx"))
+    if len(found) != 1:
+        raise UserError(
+            f"RapidOCR's own {kind} model is not in {folder / 'models'}: reinstall the package rapidocr"
+        )
+    return found[0]
+
+
+def _session(kind: str, device: torch.device) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.enable_cpu_mem_arena = False  # it would keep the memory of every size of image ever seen
+    options.intra_op_num_threads = torch.get_num_threads()
+    options.add_session_config_entry("session.set_denormal_as_zero", "1")  # for its own threads
+    cuda = ("CUDAExecutionProvider", {"device_id": device.index or 0})
+    usable = device.type == "cuda" and cuda[0] in onnxruntime.get_available_providers()
+    with _denormals_as_zero():
+        return onnxruntime.InferenceSession(
+            str(model_file(kind)), options, providers=[*([cuda] if usable else []), "CPUExecutionProvider"]
+        )
+
+
+@contextmanager
+def _denormals_as_zero() -> Iterator[None]:
+    """For this thread: denormal numbers in the detection model make it 3.5 times as slow.
+
+    The runtime's own setting reaches the calling thread only if it is the first that is ever made in a process.
+    """
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
+
+
+def _run(session: Any, batch: list[Pixels]) -> npt.NDArray[np.float32]:
+    """Return the model's output for n images of one size."""
+    pixels = np.stack(batch).transpose(0, 3, 1, 2).astype(np.float32, order="C")
+    pixels *= 1 / 127.5
+    pixels -= 1
+    with _denormals_as_zero():
+        output: npt.NDArray[np.float32] = session.run(None, {session.get_inputs()[0].name: pixels})[0]
+    return output
+
+
+def _parts(same: list[tuple[Any, Pixels]]) -> Iterator[list[tuple[Any, Pixels]]]:
+    height, width = same[0][1].shape[:2]
+    count = max(1, BATCH_PIXELS // (height * width))
+    for start in range(0, len(same), count):
+        yield same[start : start + count]
+
+
+def _bgr(image: Image.Image) -> Pixels:
+    """The models are trained on OpenCV's order."""
+    return np.ascontiguousarray(np.asarray(image)[:, :, ::-1])
+
+
+def _crop_line(pixels: Pixels, polygon: Polygon) -> Pixels | None:
+    """Return the straightened line, 48 high and a whole number of steps wide; None if there is nothing to read."""
+    from rapidocr.utils.process_img import get_rotate_crop_image
+
+    corners = _corners(polygon, pixels.shape[1], pixels.shape[0])
+    if corners is None:
+        return None
+    crop = get_rotate_crop_image(pixels, corners)
+    ratio = crop.shape[1] / crop.shape[0]
+    width = WIDTH_STEP * math.ceil(LINE_HEIGHT * ratio / WIDTH_STEP)
+    # Stretched by less than a step: padding instead would cost a tenth of the time.
+    return np.asarray(
+        cv2.resize(crop, (min(max(width, LINE_WIDTHS[0]), LINE_WIDTHS[1]), LINE_HEIGHT)), np.uint8
+    )
+
+
+def _corners(polygon: Polygon, width: int, height: int) -> npt.NDArray[np.float32] | None:
+    """Return the four corners inside of the picture, clockwise from the top left; None if too thin."""
+    points = np.array(polygon, np.float32).reshape(-1, 2)
+    if len(points) < 4:
+        return None
+    quad = points if len(points) == 4 else cv2.boxPoints(cv2.minAreaRect(points))
+    points = np.asarray(np.clip(quad, 0, [width - 1, height - 1]), np.float32)
+    sides = np.linalg.norm(points - np.roll(points, -1, axis=0), axis=1)
+    return points if max(sides[0], sides[2]) >= 1 and max(sides[1], sides[3]) >= 1 else None
