@@ -1,7 +1,8 @@
 """Any open_clip model, as ``(model, pretrained)``, embedding images and captions."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,13 +76,17 @@ def clip_revision(model: str) -> dict[str, str]:
     return {"revision": revision(folder)} if folder else {}
 
 
-def load_clip(model: str, pretrained: str | None, device: torch.device) -> ClipModel:
+def load_clip(
+    model: str, pretrained: str | None, device: torch.device, *, load_weights: bool = True
+) -> ClipModel:
     """Load an open_clip model.
 
     Args:
         model: an open_clip architecture, or ``local-dir:FOLDER``, or ``hf-hub:NAME``.
         pretrained: open_clip's tag or a weights file; None for the two forms that carry their weights.
         device: where it runs.
+        load_weights: False leaves random weights, for a caller that has others; the tag, if there is one, then
+            says only how images are prepared and which activation the network has.
 
     Raises:
         UserError: unknown model or tag, weights that cannot be had, or no weights named at all.
@@ -103,10 +108,22 @@ def load_clip(model: str, pretrained: str | None, device: torch.device) -> ClipM
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
         # open_clip only warns when the weights want QuickGELU (OpenAI's do) and the architecture's name does not.
-        quick_gelu = bool(open_clip.get_pretrained_cfg(model, pretrained or "").get("quick_gelu"))
-        network, _, preprocess = open_clip.create_model_and_transforms(
-            model, pretrained=pretrained, device=device, weights_only=True, force_quick_gelu=quick_gelu
-        )
+        tag = open_clip.get_pretrained_cfg(model, pretrained or "")
+        quick_gelu = bool(tag.get("quick_gelu"))
+        if load_weights:
+            network, _, preprocess = open_clip.create_model_and_transforms(
+                model, pretrained=pretrained, device=device, weights_only=True, force_quick_gelu=quick_gelu
+            )
+        else:
+            with _errors_only():  # it would warn of random weights
+                network, _, preprocess = open_clip.create_model_and_transforms(
+                    model,
+                    load_weights=False,
+                    device=device,
+                    force_quick_gelu=quick_gelu,
+                    image_mean=tag.get("mean"),
+                    image_std=tag.get("std"),
+                )
         tokenizer = open_clip.get_tokenizer(model)
     except (RuntimeError, OSError, ValueError) as error:  # an unknown tag, no network, a broken file
         reason = str(error).split("\n")[0][:200]
@@ -117,3 +134,14 @@ def load_clip(model: str, pretrained: str | None, device: torch.device) -> ClipM
 
 def _numpy(parts: list[torch.Tensor]) -> npt.NDArray[np.float32]:
     return torch.cat(parts).float().cpu().numpy()
+
+
+@contextmanager
+def _errors_only() -> Iterator[None]:
+    root = logging.getLogger()  # open_clip has no logger of its own
+    level = root.level
+    root.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        root.setLevel(level)

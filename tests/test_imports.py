@@ -11,8 +11,8 @@ PACKAGES = ("benchmark", "filters", "downstream")
 OFFERED = {
     f"benchmark.{name}"
     for name in (
-        "batch", "bert_match", "checkpoints", "clip_models", "devices", "errors", "images", "paths", "pool",
-        "progress", "tracker", "uids",
+        "batch", "bert_match", "checkpoints", "clip_models", "devices", "errors", "images", "pac_clip", "paths",
+        "pool", "progress", "tracker", "uids",
     )
 }  # fmt: skip
 

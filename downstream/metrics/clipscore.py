@@ -4,17 +4,25 @@ The two share the formula; PAC-S is another CLIP and another weight. Features ma
 normalised here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from PIL import Image
 
+from benchmark.errors import UserError
+
+# The prefix stands before every candidate and every reference, in both papers.
+from benchmark.pac_clip import PACSCORE_WEIGHT as PACSCORE_WEIGHT
+from benchmark.pac_clip import PREFIX as PREFIX
+from benchmark.pac_clip import load_pac_clip, locate_pac_checkpoint, pac_revision
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError
+
 CLIPSCORE_WEIGHT = 2.5
-PACSCORE_WEIGHT = 2.0
-PREFIX = "A photo depicts "  # before every candidate and every reference, in both papers
+IMAGES_AT_ONCE = 32
 
 Features = npt.NDArray[np.floating[Any]]
 Scores = npt.NDArray[np.float64]
@@ -81,3 +89,56 @@ class ClipScorer:
 
     def _embed(self, captions: Sequence[str]) -> npt.NDArray[np.float32]:
         return self.clip.embed_texts([PREFIX + caption for caption in captions])
+
+
+@dataclass(frozen=True)
+class PacScoreConfig:
+    """The CLIP that was fine-tuned, as open_clip's ``(model, pretrained)``, and the checkpoint (None: not here)."""
+
+    model: str
+    pretrained: str | None = None
+    checkpoint: str | None = None
+
+    def revision(self) -> str:
+        """Return what identifies the weights. Raises `UnavailableError` if they cannot be had."""
+        try:
+            return "-".join(pac_revision(self.model, self.checkpoint).values())
+        except UserError as error:
+            raise UnavailableError(str(error)) from None
+
+    def load(self, device: torch.device) -> ClipScorer:
+        """Load the scorer.
+
+        Raises:
+            UnavailableError: the checkpoint is not here.
+            UserError: it does not fit the model.
+        """
+        try:
+            locate_pac_checkpoint(self.checkpoint)
+        except UserError as error:
+            raise UnavailableError(str(error)) from None
+        clip = load_pac_clip(self.model, self.pretrained, self.checkpoint, device)
+        return ClipScorer(clip, PACSCORE_WEIGHT)
+
+
+def pac_score(
+    corpus: Corpus, images: Mapping[ImageId, Image.Image], config: PacScoreConfig, device: torch.device
+) -> tuple[dict[ImageId, float], dict[ImageId, float]]:
+    """Return each image's PAC-S and RefPAC-S; the metrics are their means.
+
+    `images` may decode on access; few are held at a time. Raises as `PacScoreConfig.load` does.
+    """
+    scorer = config.load(device)
+    ids = list(corpus.candidates)
+    plain: dict[ImageId, float] = {}
+    referenced: dict[ImageId, float] = {}
+    for start in range(0, len(ids), IMAGES_AT_ONCE):
+        part = corpus.subset(ids[start : start + IMAGES_AT_ONCE])
+        scores = scorer.score(
+            [images[image] for image in part.candidates],
+            list(part.candidates.values()),
+            list(part.references.values()),
+        )
+        for table, values in zip((plain, referenced), scores, strict=True):
+            table |= zip(part.candidates, values.tolist(), strict=True)
+    return plain, referenced

@@ -13,6 +13,7 @@ from benchmark.checkpoints import revision
 from benchmark.errors import UserError, did_you_mean
 from downstream.metrics.bertscore import BertScoreConfig, bert_score
 from downstream.metrics.captions import bleu, cider, rouge_l
+from downstream.metrics.clipscore import PacScoreConfig, pac_score
 from downstream.metrics.java import Java, find_java
 from downstream.metrics.meteor import meteor
 from downstream.metrics.metric import Corpus, ImageId, Metric, UnavailableError, library
@@ -73,9 +74,9 @@ def score_domains(
         candidates: one caption per image; any text, an empty one counts as it is.
         references: at least one per image; images without a candidate are ignored.
         domains: image ids by the domain's name.
-        config: ``metrics``, a list of names in `SCORERS`; ``bertscore`` and ``polos``, the fields of
-            `BertScoreConfig` and `PolosConfig`.
-        images: RGB by image id, for Polos; may decode on access.
+        config: ``metrics``, a list of names in `SCORERS`; ``bertscore``, ``polos`` and ``pacscore``, the fields of
+            `BertScoreConfig`, `PolosConfig` and `PacScoreConfig`.
+        images: RGB by image id, for Polos and PAC-S; may decode on access.
         device: where models run, the CPU by default.
 
     Raises:
@@ -171,6 +172,15 @@ def _polos(request: Request) -> Table:
     return _means("Polos", polos(request.corpus, request.images, config, request.device), request)
 
 
+def _pac_score(request: Request) -> Table:
+    if request.images is None:
+        raise UnavailableError("PAC-S needs the images, and none were given")
+    config = PacScoreConfig(**request.config["pacscore"])
+    plain, referenced = pac_score(request.corpus, request.images, config, request.device)
+    without, with_references = _means("PAC-S", plain, request), _means("RefPAC-S", referenced, request)
+    return {domain: row | with_references[domain] for domain, row in without.items()}
+
+
 def _means(name: str, scores: Mapping[ImageId, float], request: Request) -> Table:
     return {
         domain: {name: math.fsum(scores[image] for image in ids) / len(ids)}
@@ -193,6 +203,15 @@ def _polos_version(request: Request) -> str:
     return f"{library('pairsift')}, weights {_revision(lambda: config.locate()[0])}"
 
 
+def _pac_score_version(request: Request) -> str:
+    config = PacScoreConfig(**request.config["pacscore"])
+    try:
+        weights = config.revision()
+    except UnavailableError:
+        weights = "none"
+    return f"{library('open-clip-torch')}, weights {weights}"
+
+
 def _revision(locate: Callable[[], Any]) -> str:
     try:
         return revision(locate())
@@ -208,4 +227,5 @@ SCORERS = {
     "SPICE": Scorer(("SPICE",), _spice, _coco_version),
     "BERTScore": Scorer(("BERTScore",), _bert_score, _bert_score_version),
     "Polos": Scorer(("Polos",), _polos, _polos_version),
+    "PAC-S": Scorer(("PAC-S", "RefPAC-S"), _pac_score, _pac_score_version),
 }

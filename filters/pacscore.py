@@ -1,0 +1,61 @@
+"""PAC-S (Sarto et al. 2023): CLIPScore with a CLIP that was fine-tuned on generated positives too."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from benchmark.batch import Batch
+from benchmark.clip_models import ClipModel
+from benchmark.pac_clip import PACSCORE_WEIGHT, PREFIX, load_pac_clip, pac_revision
+from filters.base import Features, Filter, Scores
+
+
+class PacFeatures(Features):
+    """L2-normalised embeddings of images, and of captions behind the prefix, by a PAC-S checkpoint."""
+
+    needs = frozenset({"image", "text"})
+
+    def __init__(self, model: str, pretrained: str | None, checkpoint: str | None) -> None:
+        self.model = model
+        self.pretrained = pretrained
+        self.checkpoint = checkpoint
+        self._clip: ClipModel | None = None
+
+    def identity(self) -> dict[str, Any]:
+        """Add the prefix and the revisions of the weights."""
+        return super().identity() | {"prefix": PREFIX} | pac_revision(self.model, self.checkpoint)
+
+    def setup(self, device: torch.device) -> None:
+        """Load the model; `UserError` if its weights cannot be had."""
+        self._clip = load_pac_clip(self.model, self.pretrained, self.checkpoint, device)
+
+    def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
+        """Return ``image`` and ``text``, each of shape (n, d)."""
+        assert self._clip is not None
+        return {
+            "image": self._clip.embed_images(batch.images),
+            "text": self._clip.embed_texts([PREFIX + caption for caption in batch.texts]),
+        }
+
+
+class PacScore(Filter):
+    """PAC-S of image and caption: twice the cosine, at least 0. All negative cosines tie (section 3.3).
+
+    Args:
+        model: open_clip's name of the CLIP that was fine-tuned.
+        pretrained: its tag.
+        checkpoint: the fine-tuned weights; see `load_pac_clip` for both formats.
+    """
+
+    needs = frozenset()
+
+    def __init__(self, model: str, pretrained: str | None, checkpoint: str | None) -> None:
+        self.features = (PacFeatures(model, pretrained, checkpoint),)
+
+    def score(self, batch: Batch) -> Scores:
+        """Return scores of shape (n,), from 0 to 2."""
+        cosines = np.einsum("nd,nd->n", batch.features["image"], batch.features["text"])
+        return np.asarray(PACSCORE_WEIGHT * np.maximum(cosines, 0.0), np.float32)

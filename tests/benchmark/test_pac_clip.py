@@ -1,0 +1,255 @@
+"""PAC-S checkpoints: small ones with the papers' names for weights, and the full size's names and shapes."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import save_file
+from torch import Tensor
+from torch.nn.functional import conv2d, gelu, layer_norm, linear, normalize
+
+from benchmark.clip_models import load_clip
+from benchmark.errors import UserError
+from benchmark.pac_clip import load_pac_clip, merge_lora, pac_revision
+from tests.filters.checkpoints import open_clip_model
+
+CPU = torch.device("cpu")
+RANK = 4  # of the released PAC-S++
+ADAPTED = (
+    "attn.in_proj_weight",
+    "attn.out_proj.weight",
+    "mlp.c_fc.weight",
+    "mlp.c_proj.weight",
+    "conv1.weight",
+)
+IMAGES = [Image.fromarray(np.random.default_rng(i).integers(0, 256, (32, 32, 3), np.uint8)) for i in range(3)]
+TEXTS = ["A photo depicts a red ball", "", "two dogs " * 40]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return open_clip_model(tmp_path_factory.mktemp("pac") / "clip")
+
+
+@pytest.fixture
+def state(model: str) -> dict[str, Tensor]:
+    """Other weights of the same shapes."""
+    generator = torch.Generator().manual_seed(1)
+    before = load_clip(model, None, CPU).model.state_dict()
+    return {k: v + 0.2 * torch.randn(v.shape, generator=generator) for k, v in before.items()}
+
+
+def with_lora(state: dict[str, Tensor], rank: int = RANK) -> dict[str, Tensor]:
+    """Add factors as the released LoRA layers name and shape them."""
+    generator = torch.Generator().manual_seed(2)
+    found = dict(state)
+    for name, weight in state.items():
+        if name.endswith(ADAPTED):
+            stem = name + "_" if name.endswith("in_proj_weight") else name.removesuffix("weight")
+            kernel = weight.shape[-1] if weight.ndim == 4 else 1
+            rows, columns = weight.shape[0] * kernel, weight.shape[1] * kernel
+            found[stem + "lora_A"] = 0.3 * torch.randn(rank * kernel, columns, generator=generator)
+            found[stem + "lora_B"] = 0.3 * torch.randn(rows, rank * kernel, generator=generator)
+    return found
+
+
+def saved(path: Path, state: Any) -> str:
+    torch.save({"state_dict": state, "epoch": 3}, path)
+    return str(path)
+
+
+def test_a_whole_checkpoint_replaces_every_weight(
+    model: str, state: dict[str, Tensor], tmp_path: Path
+) -> None:
+    archive = state | {"input_resolution": torch.tensor(32), "vocab_size": 49408, "context_length": 16}
+    clip = load_pac_clip(model, None, saved(tmp_path / "clip.pth", archive), CPU)
+    assert all(torch.equal(clip.model.state_dict()[name], tensor) for name, tensor in state.items())
+    assert not clip.model.training
+    base = load_clip(model, None, CPU)
+    assert abs(clip.embed_images(IMAGES) - base.embed_images(IMAGES)).max() > 0.05
+    assert str(clip.preprocess) == str(base.preprocess)
+
+
+def test_lora_is_merged_by_hand() -> None:
+    weights = {
+        "b.attn.in_proj_weight": torch.zeros(3, 1),
+        "b.attn.in_proj_weight_lora_A": torch.tensor([[1.0], [2.0]]),
+        "b.attn.in_proj_weight_lora_B": torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]),
+        "b.mlp.c_fc.weight": torch.ones(1, 1),
+        "b.mlp.c_fc.lora_A": torch.ones(1, 1),
+        "b.mlp.c_fc.lora_B": torch.ones(1, 1),
+        "conv1.weight": torch.ones(1, 1, 2, 2),
+        "conv1.lora_A": torch.tensor([[1.0, 2.0], [3.0, 4.0]]),  # rank 1: two rows for a kernel of two
+        "conv1.lora_B": torch.eye(2),
+    }
+    merged = merge_lora(weights)
+    assert merged.keys() == {"b.attn.in_proj_weight", "b.mlp.c_fc.weight", "conv1.weight"}
+    # alpha is 1, so a product of rank 2 counts half.
+    assert merged["b.attn.in_proj_weight"].tolist() == [[0.5], [1.0], [1.5]]
+    assert merged["conv1.weight"].tolist() == [[[[2.0, 3.0], [4.0, 5.0]]]]
+    assert merged["b.mlp.c_fc.weight"].tolist() == [[1.0]]
+
+
+def test_the_merged_model_is_the_unmerged_forward(
+    model: str, state: dict[str, Tensor], tmp_path: Path
+) -> None:
+    adapted = with_lora(state)
+    clip = load_pac_clip(model, None, saved(tmp_path / "PAC++.pth", adapted), CPU)
+    pixels = torch.stack([clip.preprocess(image) for image in IMAGES])
+    assert torch.allclose(
+        torch.from_numpy(clip.embed_images(IMAGES)), image_tower(pixels, adapted), atol=1e-5
+    )
+    tokens = clip.tokenizer(TEXTS)
+    assert torch.allclose(torch.from_numpy(clip.embed_texts(TEXTS)), text_tower(tokens, adapted), atol=1e-5)
+    plain = load_pac_clip(model, None, saved(tmp_path / "PAC.pth", state), CPU)
+    assert abs(plain.embed_texts(TEXTS) - clip.embed_texts(TEXTS)).max() > 0.01
+    assert abs(plain.embed_images(IMAGES) - clip.embed_images(IMAGES)).max() > 0.01
+
+
+def image_tower(pixels: Tensor, s: dict[str, Tensor]) -> Tensor:
+    """A ViT of one block, its adapters beside the weights."""
+    adapter = (s["visual.conv1.lora_B"] @ s["visual.conv1.lora_A"]).view_as(s["visual.conv1.weight"]) / RANK
+    x = conv2d(pixels, s["visual.conv1.weight"], stride=16) + conv2d(pixels, adapter, stride=16)
+    x = x.flatten(2).transpose(1, 2)
+    x = (
+        torch.cat([s["visual.class_embedding"].expand(len(x), 1, -1), x], 1)
+        + s["visual.positional_embedding"]
+    )
+    x = block(norm(x, s, "visual.ln_pre"), s, "visual.transformer.resblocks.0.", None)
+    return normalize(norm(x[:, 0], s, "visual.ln_post") @ s["visual.proj"], dim=-1)
+
+
+def text_tower(tokens: Tensor, s: dict[str, Tensor]) -> Tensor:
+    x = s["token_embedding.weight"][tokens] + s["positional_embedding"]
+    mask = torch.full((tokens.shape[1],) * 2, -torch.inf).triu(1)
+    x = norm(block(x, s, "transformer.resblocks.0.", mask), s, "ln_final")
+    return normalize(x[torch.arange(len(x)), tokens.argmax(1)] @ s["text_projection"], dim=-1)
+
+
+def block(x: Tensor, s: dict[str, Tensor], at: str, mask: Tensor | None) -> Tensor:
+    y = norm(x, s, f"{at}ln_1")
+    qkv = linear(y, s[f"{at}attn.in_proj_weight"], s[f"{at}attn.in_proj_bias"])
+    qkv = (
+        qkv
+        + linear(linear(y, s[f"{at}attn.in_proj_weight_lora_A"]), s[f"{at}attn.in_proj_weight_lora_B"]) / RANK
+    )
+    q, k, v = (part.unflatten(2, (2, 16)).transpose(1, 2) for part in qkv.chunk(3, 2))
+    scores = q @ k.transpose(2, 3) / 4
+    y = ((scores if mask is None else scores + mask).softmax(3) @ v).transpose(1, 2).flatten(2)
+    out = linear(y, s[f"{at}attn.out_proj.weight"], s[f"{at}attn.out_proj.bias"])
+    x = x + out + linear(linear(y, s[f"{at}attn.out_proj.lora_A"]), s[f"{at}attn.out_proj.lora_B"]) / RANK
+    y = gelu(linear(norm(x, s, f"{at}ln_2"), s[f"{at}mlp.c_fc.weight"], s[f"{at}mlp.c_fc.bias"]))
+    return x + linear(y, s[f"{at}mlp.c_proj.weight"], s[f"{at}mlp.c_proj.bias"])
+
+
+def norm(x: Tensor, s: dict[str, Tensor], name: str) -> Tensor:
+    return layer_norm(x, x.shape[-1:], s[f"{name}.weight"], s[f"{name}.bias"])
+
+
+def test_safetensors_change_what_they_hold_and_nothing_else(model: str, tmp_path: Path) -> None:
+    path = tmp_path / "projections.safetensors"
+    changed = {"text_projection": torch.full((32, 16), 0.25, dtype=torch.float16)}
+    save_file(changed, path)
+    found = load_pac_clip(model, None, str(path), CPU).model.state_dict()
+    for name, tensor in load_clip(model, None, CPU).model.state_dict().items():
+        assert found[name].dtype == torch.float32
+        assert torch.equal(found[name], torch.full((32, 16), 0.25) if name in changed else tensor), name
+
+
+class Harmful:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return print, ("unpickled",)
+
+
+def test_what_is_no_checkpoint_is_one_line(
+    model: str, state: dict[str, Tensor], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    wrong = {name: tensor for name, tensor in state.items() if name != "text_projection"}
+    (tmp_path / "text.pth").write_text("<html>quota exceeded</html>")
+    (tmp_path / "text.safetensors").write_text("<html>")
+    torch.save([1, 2], tmp_path / "list.pth")
+    save_file({"visual.projection": torch.zeros(2)}, tmp_path / "unknown.safetensors")
+    save_file({"text_projection": torch.zeros(2)}, tmp_path / "shape.safetensors")
+    cases = {
+        None: "needs its authors' weights",
+        str(tmp_path / "gone.pth"): "gone.pth is not there",
+        str(tmp_path / "text.pth"): "cannot be read as weights",
+        str(tmp_path / "text.safetensors"): "cannot be read as weights",
+        str(tmp_path / "list.pth"): "holds no state_dict",
+        saved(tmp_path / "harmful.pth", {"a": Harmful()}): "cannot be read as weights",
+        saved(tmp_path / "empty.pth", {}): "holds no state_dict",
+        saved(tmp_path / "missing.pth", wrong): r"does not fit .*text_projection",
+        saved(tmp_path / "more.pth", state | {"head.weight": torch.zeros(2)}): "unknown weight head.weight",
+        saved(tmp_path / "half.pth", state | {"visual.conv1.lora_A": torch.zeros(64, 48)}): r"conv1\.lora_B",
+        saved(tmp_path / "wide.pth", wrong | {"text_projection": torch.zeros(32, 8)}): "size mismatch",
+        str(tmp_path / "unknown.safetensors"): r"unknown weight visual\.projection",
+        str(tmp_path / "shape.safetensors"): "size mismatch",
+    }
+    for checkpoint, message in cases.items():
+        with pytest.raises(UserError, match=message) as caught:
+            load_pac_clip(model, None, checkpoint, CPU)
+        assert "github.com/aimagelab/pacscore" in str(caught.value)
+        assert "\n" not in str(caught.value)
+    assert "unpickled" not in capfd.readouterr().out
+
+
+def test_the_revision_is_the_weights(model: str, state: dict[str, Tensor], tmp_path: Path) -> None:
+    first, same = (saved(tmp_path / f"{name}.pth", state) for name in ("first", "same"))
+    other = saved(tmp_path / "other.pth", state | {"text_projection": torch.zeros(32, 16)})
+    assert pac_revision(model, other) != pac_revision(model, first)
+    assert pac_revision(model, first).keys() == {"revision", "checkpoint_revision"}
+    assert len(pac_revision("ViT-B-32", same)) == 1
+
+
+def published_names(
+    width: int, text_width: int, depth: int, patch: int, size: int, embedding: int
+) -> dict[str, Any]:
+    """Names and shapes of OpenAI's CLIP with a ViT; its text encoder has 12 blocks."""
+    shapes: dict[str, tuple[int, ...]] = {
+        "positional_embedding": (77, text_width), "text_projection": (text_width, embedding), "logit_scale": (),
+        "token_embedding.weight": (49408, text_width), "ln_final.weight": (text_width,),
+        "ln_final.bias": (text_width,), "visual.class_embedding": (width,), "visual.proj": (width, embedding),
+        "visual.positional_embedding": ((size // patch) ** 2 + 1, width),
+        "visual.conv1.weight": (width, 3, patch, patch),
+    }  # fmt: skip
+    shapes |= {f"visual.ln_{at}.{part}": (width,) for at in ("pre", "post") for part in ("weight", "bias")}
+    for tower, w, blocks in (("visual.transformer", width, depth), ("transformer", text_width, 12)):
+        for number in range(blocks):
+            at = f"{tower}.resblocks.{number}."
+            shapes |= {f"{at}ln_{n}.{part}": (w,) for n in (1, 2) for part in ("weight", "bias")}
+            shapes |= {
+                f"{at}attn.in_proj_weight": (3 * w, w), f"{at}attn.in_proj_bias": (3 * w,),
+                f"{at}attn.out_proj.weight": (w, w), f"{at}attn.out_proj.bias": (w,),
+                f"{at}mlp.c_fc.weight": (4 * w, w), f"{at}mlp.c_fc.bias": (4 * w,),
+                f"{at}mlp.c_proj.weight": (w, 4 * w), f"{at}mlp.c_proj.bias": (w,),
+            }  # fmt: skip
+    return shapes
+
+
+SIZES = {"ViT-B-32": (768, 512, 12, 32, 224, 512), "ViT-L-14": (1024, 768, 24, 14, 224, 768)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "tag", "lora"),
+    [
+        ("ViT-B-32", "openai", False),
+        ("ViT-B-32", "openai", True),
+        ("ViT-L-14", "laion2b_s32b_b82k", False),
+        ("ViT-L-14", "openai", True),
+    ],
+)
+def test_the_published_sizes_load(name: str, tag: str, lora: bool, tmp_path: Path) -> None:
+    # A tensor of one repeated number is saved as one number.
+    state = {key: torch.tensor(0.5).expand(shape) for key, shape in published_names(*SIZES[name]).items()}
+    weights = {k: v.clone() if not v.ndim else v for k, v in state.items()}
+    clip = load_pac_clip(name, tag, saved(tmp_path / "pac.pth", with_lora(weights) if lora else weights), CPU)
+    assert clip.model.state_dict().keys() == state.keys()
+    assert torch.equal(clip.model.visual.proj, state["visual.proj"])
+    activation = type(clip.model.visual.transformer.resblocks[0].mlp.gelu).__name__
+    assert activation == ("QuickGELU" if tag == "openai" else "GELU")
+    mean = clip.preprocess.transforms[-1].mean
+    assert mean[0] == pytest.approx(0.48145466 if tag == "openai" else 0.5)

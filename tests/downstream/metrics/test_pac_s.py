@@ -1,0 +1,102 @@
+"""PAC-S and RefPAC-S in the suite, on a small checkpoint; the published example's arithmetic."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import save_file
+
+from benchmark.errors import UserError
+from benchmark.pac_clip import load_pac_clip
+from downstream.metrics.clipscore import PACSCORE_WEIGHT, ClipScorer
+from downstream.metrics.suite import score_captions, score_domains
+from tests.filters.checkpoints import open_clip_model
+
+CPU = torch.device("cpu")
+CANDIDATES = {number: f"a photo of thing number {number}" for number in range(40)}
+REFERENCES = {number: ["a red ball", f"thing number {number}"][: 1 + number % 2] for number in CANDIDATES}
+IMAGES = {
+    number: Image.fromarray(np.random.default_rng(number).integers(0, 256, (20, 30, 3), np.uint8))
+    for number in CANDIDATES
+}
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    folder = tmp_path_factory.mktemp("pac")
+    model = open_clip_model(folder / "clip")
+    generator = torch.Generator().manual_seed(3)
+    save_file({"visual.proj": torch.randn(32, 16, generator=generator)}, folder / "pac.safetensors")
+    pacscore = {"model": model, "pretrained": None, "checkpoint": str(folder / "pac.safetensors")}
+    return {"metrics": ["PAC-S"], "pacscore": pacscore}
+
+
+def test_the_means_are_of_one_pair_at_a_time(config):
+    domains = {"all": list(CANDIDATES), "few": [3, 4]}
+    table = score_domains(CANDIDATES, REFERENCES, domains, config, IMAGES)
+    clip = load_pac_clip(**config["pacscore"], device=CPU)
+    scorer = ClipScorer(clip, PACSCORE_WEIGHT)
+    pairs = [scorer.score([IMAGES[i]], [CANDIDATES[i]], [REFERENCES[i]]) for i in CANDIDATES]
+    plain, referenced = (np.array([pair[side][0] for pair in pairs]) for side in (0, 1))
+    assert plain.max() > 0.1
+    for domain, ids in domains.items():
+        pac, ref = table[domain]
+        assert (pac.name, ref.name) == ("PAC-S", "RefPAC-S")
+        assert pac.value == pytest.approx(plain[ids].mean(), abs=1e-5)
+        assert ref.value == pytest.approx(referenced[ids].mean(), abs=1e-5)
+        assert pac.count == len(ids)
+        assert pac.version.startswith("open-clip-torch ")
+        assert "none" not in pac.version
+
+
+@pytest.mark.parametrize("checkpoint", [None, "/nowhere/clip_ViT-B-32.pth"])
+def test_without_weights_both_are_absent_with_the_reason(config, checkpoint):
+    absent = config | {"pacscore": config["pacscore"] | {"checkpoint": checkpoint}}
+    for metric in score_captions(CANDIDATES, REFERENCES, absent, IMAGES):
+        assert metric.value is None
+        assert "github.com/aimagelab/pacscore" in metric.reason
+        assert metric.version.endswith("weights none")
+
+
+def test_without_images_both_are_absent(config):
+    metrics = score_captions(CANDIDATES, REFERENCES, config)
+    assert [metric.reason for metric in metrics] == ["PAC-S needs the images, and none were given"] * 2
+
+
+def test_weights_of_another_model_are_the_users_mistake(config, tmp_path: Path):
+    save_file({"visual.proj": torch.zeros(3, 3)}, tmp_path / "other.safetensors")
+    other = config | {"pacscore": config["pacscore"] | {"checkpoint": str(tmp_path / "other.safetensors")}}
+    with pytest.raises(UserError, match="does not fit"):
+        score_captions(CANDIDATES, REFERENCES, other, IMAGES)
+
+
+@dataclass
+class Cosines:
+    """Features with the given cosine between an image and its candidate, and a candidate and its reference."""
+
+    image: float
+    reference: float
+
+    def embed_images(self, images):
+        return np.array([[self.image, (1 - self.image**2) ** 0.5]] * len(images), np.float64)
+
+    def embed_texts(self, texts):
+        angle = {"candidate": 0.0, "reference": np.arccos(self.reference), "opposite": np.pi}
+        angles = np.array([angle[text.removeprefix("A photo depicts ")] for text in texts])
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+@pytest.mark.parametrize("kind", ["good", "bad"])
+def test_the_published_means_fit_together(shared_data, kind):
+    """Without the weights: the cosines that the published pair of scores implies are cosines, and give it back."""
+    expected = json.loads((shared_data / "pacscore_example" / "expected.json").read_text())[kind]
+    score, referenced = expected["PAC-S"], expected["RefPAC-S"]
+    reference = referenced * score / (2 * score - referenced)
+    assert 0.5 < reference < 1
+    scorer = ClipScorer(Cosines(score / 2, reference), PACSCORE_WEIGHT)
+    found = scorer.score([Image.new("RGB", (1, 1))], ["candidate"], [["opposite", "reference"]])
+    assert [f"{value[0]:.4f}" for value in found] == [f"{score:.4f}", f"{referenced:.4f}"]
