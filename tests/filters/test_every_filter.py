@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from hydra import compose, initialize_config_dir
+from safetensors.torch import save_file
 
 from benchmark.batch import Batch
 from benchmark.config import CONF, register_resolvers
@@ -50,8 +51,13 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     (folder / "ratings.txt").write_text("Word\tConc.M\nphoto\t4.6\nthing\t2.9\n")
     captions = [f"{row.text},{number / 4}\n" for number, row in enumerate(rows(4))]
     (folder / "scores.csv").write_text("caption,score\n" + "".join(captions))
+    clip = open_clip_model(folder / "clip")
+    save_file({"weight": torch.ones(1, 16), "bias": torch.zeros(1)}, folder / "head.safetensors")
     distilled = [f"filter.checkpoint={roberta_scorer(folder / 'distilled')}"]
     return {
+        "aesthetics": [
+            f"filter.model={clip}", "filter.pretrained=null", f"filter.head={folder / 'head.safetensors'}",
+        ],
         "sba": distilled,
         "vba": distilled,
         "lexicon": [f"filter.ratings={folder / 'ratings.txt'}"],

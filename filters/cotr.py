@@ -1,0 +1,70 @@
+"""Co-embedded text rate (Lin et al. 2023, Algorithm 1): how much of a caption is written in its image."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from rapidfuzz.distance import Levenshtein
+
+from benchmark.batch import Batch
+from benchmark.errors import UserError, did_you_mean
+from filters.base import Filter, Scores
+from filters.ocr.features import TextRecognition
+from filters.ocr.spotter import TextSpotter
+
+
+def split_words(texts: Sequence[str]) -> set[str]:
+    """Return the distinct words of some texts; a word is what white space parts, as in Algorithm 1."""
+    return {word for text in texts for word in text.split()}
+
+
+def co_embedded_words(caption: str, read: Sequence[str]) -> set[str]:
+    """Return the words of `caption` that are among the words `read` in its image."""
+    return split_words([caption]) & split_words(read)
+
+
+def co_embedded_rate(caption: str, read: Sequence[str]) -> float:
+    """Return the share of the caption's distinct words that were read in the image; NaN without a word."""
+    words = split_words([caption])
+    return len(co_embedded_words(caption, read)) / len(words) if words else float("nan")
+
+
+def fuzzy_rate(caption: str, read: Sequence[str]) -> float:
+    """Return the mean, over the caption's distinct words, of the likeness to the most similar word that was read.
+
+    Likeness is 1 - Levenshtein / longer length, so a letter that the OCR misread costs little (section 4.1; the
+    paper gives no formula). Never below `co_embedded_rate`; 0 where nothing was read. NaN without a word.
+    """
+    words, found = split_words([caption]), split_words(read)
+    if not words:
+        return float("nan")
+    likest = (
+        max((Levenshtein.normalized_similarity(word, other) for other in found), default=0.0)
+        for word in sorted(words)
+    )
+    return sum(likest) / len(words)
+
+
+MATCHES = {"exact": co_embedded_rate, "fuzzy": fuzzy_rate}
+
+
+class Cotr(Filter):
+    """Minus the co-embedded text rate: captions that only repeat what is written in their image come last.
+
+    Args:
+        ocr: reads the images.
+        match: ``exact`` (Algorithm 1) or ``fuzzy`` (Levenshtein).
+    """
+
+    needs = frozenset({"text"})
+
+    def __init__(self, ocr: TextSpotter, match: str = "exact") -> None:
+        if match not in MATCHES:
+            raise UserError(f"filter.match={match} is unknown; {did_you_mean(match, MATCHES)}")
+        self.match = match
+        self.features = (TextRecognition(ocr),)
+
+    def score(self, batch: Batch) -> Scores:
+        """Return -CoTR of shape (n,), from -1 to 0; NaN for a caption without a word."""
+        rate = MATCHES[self.match]
+        rates = [rate(text, read) for text, read in zip(batch.texts, batch.features["words"], strict=True)]
+        return 0.0 - np.array(rates, np.float32)

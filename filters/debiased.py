@@ -1,0 +1,43 @@
+"""The debiased subset of LAION-2B (Lin et al. 2023, section 8), as a cascade."""
+
+from filters.aesthetics import Aesthetics
+from filters.base import Filter
+from filters.clip import Clip
+from filters.composite import Cascade, Threshold
+from filters.near_duplicates import NearDuplicates
+from filters.no_text import NoText
+from filters.ocr.spotter import TextSpotter
+from filters.random import Random
+
+
+def debiased(
+    clip: dict[str, str | None],
+    ocr: TextSpotter,
+    minimum_clip: float,
+    aesthetics: dict[str, str | None],
+    minimum_aesthetics: float,
+    clusters: int,
+    duplicate_similarity: float,
+) -> Cascade:
+    """Return the recipe: no text, CLIP score, aesthetics, one of each group of near-duplicates in each cluster.
+
+    The paper trains on all that passes; of more than k, a random k is kept.
+
+    Args:
+        clip: `model` and `pretrained` of the CLIP score and of the clusters.
+        ocr: finds the text.
+        minimum_clip: cosine, 0.3 in the paper.
+        aesthetics: `model`, `pretrained` and `head`; without a head this step is left out.
+        minimum_aesthetics: 4.5 in the paper's release.
+        clusters: of images, 4,000 in the paper.
+        duplicate_similarity: cosine from which two images of one cluster are near-duplicates; the paper names none.
+    """
+    steps: dict[str, Filter] = {
+        "no_text": Threshold(NoText(ocr), 0.0),
+        "clip": Threshold(Clip(**clip), minimum_clip),  # type: ignore[arg-type]
+    }
+    if aesthetics["head"] is not None:
+        steps["aesthetics"] = Threshold(Aesthetics(**aesthetics), minimum_aesthetics)  # type: ignore[arg-type]
+    distinct = NearDuplicates(**clip, clusters=clusters)  # type: ignore[arg-type]
+    steps["distinct"] = Threshold(distinct, 1 - duplicate_similarity)
+    return Cascade(steps | {"random": Random()})

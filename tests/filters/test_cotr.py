@@ -1,0 +1,108 @@
+import numpy as np
+import pytest
+
+from benchmark.batch import Batch
+from benchmark.errors import UserError
+from filters.cotr import Cotr, co_embedded_rate, co_embedded_words, fuzzy_rate
+from tests.filters.spotters import PlantedText
+
+# Table 14 of Lin et al. 2023: caption, the words found in its image, and their rate worked out by hand.
+TABLE_14 = [
+    (
+        "BEST DOCUMENTARY - Christian Film Festival - 2017 (1).png",
+        "BEST DOCUMENTARY Christian Film Festival 2017",
+        6 / 8,
+    ),
+    ("how-to-make-bubbles-that-bounce", "how to make bubbles that bounce", 0),  # one word, as white space parts them
+    (
+        "Denver Broncos Carbon Small Over Small Metal Acrylic Cut License Plate Frame",
+        "Denver Broncos",
+        2 / 11,
+    ),
+    (
+        "Title details for The Great Derangement by Amitav Ghosh - Available",
+        "The Great Derangement by Amitav Ghosh",
+        6 / 11,
+    ),
+    ("Byron Wheelstand Contest 2017", "Byron Wheelstand Contest 2017", 1),
+    (
+        "dental marketing and practice management ideas for January - winter dental marketing ideas betty hayden"
+        " consulting",
+        "dental practice management ideas for January betty hayden consulting",
+        9 / 13,
+    ),
+    ("Best Sheep Trainer Alive Frosted Glass Mug", "Best Sheep Trainer Alive", 4 / 7),
+    (
+        "[THQ VIETNAM] VICO AUTOMATIC WASHING POWDER 3KG X 4 PACKS",
+        "VICO AUTOMATIC WASHING POWDER",
+        4 / 10,
+    ),
+    ("Nobody Knows But You by Anica Mrose Rissi", "Nobody Knows But You Anica Mrose Rissi", 7 / 8),
+    ("Bon Jovi Poster from Arco Arena on 15 Mar 93: 11 x 17", "Bon Jovi Arco Arena 15", 5 / 13),
+    ("Enriching our Vision of Reality de Alister Mcgrath", "Alister Mcgrath Enriching our Vision of Reality", 7 / 8),
+    ("March Favorites 2014 — FreshExpectations", "March Favorites 2014", 3 / 5),
+    (
+        "Wine Sense: The Art of Appreciating Wine by Steve Shipley",
+        "Wine Sense: The Art of Appreciating Wine by Steve Shipley",
+        1,
+    ),
+    ("Flute is my super power Tote Bag", "Flute is my super power", 5 / 7),
+    ("My Son Lives To Protect Rabbits Travel Speaker", "My Son Lives To Protect Rabbits", 6 / 8),
+    ("Poster: KEEP CALM AND LOVE WILL SINGE", "KEEP CALM AND LOVE WILL SINGE", 6 / 7),
+    (
+        "Olympic Games - The Myth Audiobook by Tina Angelou Narrated by Danae Phelps",
+        "Olympic Games The Myth Tina Angelou",
+        6 / 12,
+    ),
+    (
+        "11/16/2012 never forget - 11/16/2012 never forget Twinkie RIP",
+        "11/16/2012 never forget Twinkie",
+        4 / 6,
+    ),
+    ("SYSTEM OF A DOWN : TOXICITY [ECO STYLE] (CD)", "SYSTEM OF A DOWN TOXICITY", 5 / 9),
+    (
+        "Text reads: how to create healthy habits for swim parents. A blue text box below reads: 7 habits for swim"
+        " parents to learn",
+        "how to create healthy habits for swim parents 7 habits for swim parents to learn",
+        10 / 18,
+    ),
+    ("Be Mine Wall Clock", "Be Mine", 2 / 4),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("caption", "read", "rate"), TABLE_14)
+def test_table_14(caption: str, read: str, rate: float) -> None:
+    assert co_embedded_rate(caption, [read]) == pytest.approx(rate)
+    assert co_embedded_rate(caption, read.split()) == pytest.approx(rate)  # however the engine parts it
+    assert fuzzy_rate(caption, [read]) >= rate - 1e-12
+
+
+def test_algorithm_1_takes_words_as_they_stand() -> None:
+    assert co_embedded_words("Keep calm, and carry on", ["KEEP calm", "and carry"]) == {"and", "carry"}
+    assert co_embedded_rate("on on on off", ["on"]) == 0.5  # sets: repetition does not count
+    assert co_embedded_rate("a dog", []) == 0
+    assert np.isnan(co_embedded_rate("  ", ["a"]))
+
+
+def test_where_the_fuzzy_rate_differs() -> None:
+    # "calm," to "calm": 4/5; "Keep" to "KEEP": 1/4.
+    assert fuzzy_rate("Keep calm,", ["KEEP calm"]) == pytest.approx((1 / 4 + 4 / 5) / 2)
+    # A letter misread: 8 of 9 letters of "TRAVELING" and "TRAVELIN6"; no exact word.
+    assert co_embedded_rate("TRAVELING light", ["TRAVELIN6 light"]) == 0.5
+    assert fuzzy_rate("TRAVELING light", ["TRAVELIN6 light"]) == pytest.approx((8 / 9 + 1) / 2)
+    assert fuzzy_rate("a dog", []) == 0
+    assert np.isnan(fuzzy_rate("", ["a"]))
+
+
+def test_low_rates_score_high() -> None:
+    words = np.empty(3, object)
+    words[:] = [["KEEP CALM"], [], ["KEEP"]]
+    texts = ["KEEP CALM", "a dog on a beach", ""]
+    batch = Batch(["0" * 32] * 3, texts, features={"words": words})
+    assert Cotr(PlantedText({})).score(batch) == pytest.approx([-1, 0, np.nan], nan_ok=True)
+    assert Cotr(PlantedText({}), "fuzzy").score(batch).dtype == np.float32
+
+
+def test_an_unknown_match_is_the_users_mistake() -> None:
+    with pytest.raises(UserError, match="did you mean 'fuzzy'"):
+        Cotr(PlantedText({}), "fuzy")
