@@ -1,0 +1,51 @@
+"""The sample of each cluster that CLIP scores highest, as Figure 3b shows them: its caption and what it repeats."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from benchmark.pool import Pool
+from benchmark.profile.clusters import Integers
+from benchmark.profile.measurements import Measurements
+from benchmark.shard_reader import ShardReader
+from benchmark.uids import decode_uids
+from filters.cotr import co_embedded_words
+from filters.ocr.features import TextRecognition
+
+LONGEST = 300  # characters that are kept of a caption
+TEXT = frozenset({"text"})
+BATCH = 4096
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sample: its caption, cut at `LONGEST` characters, the words of it that are in the image, its CLIP score."""
+
+    uid: str
+    caption: str
+    words: list[str]
+    clip: float
+
+
+def top_examples(
+    pool: Pool, recognition: TextRecognition, measured: Measurements, clusters: Integers
+) -> dict[int, Example]:
+    """Return the example of every cluster; `clusters`, shape (n,), is of the n samples that were measured."""
+    scores, wanted = {}, {}
+    for number in np.unique(clusters):
+        rows = np.flatnonzero(clusters == number)
+        best = rows[np.argmax(measured.clip[rows])]
+        uid = decode_uids(measured.uids[best : best + 1])[0]
+        wanted[uid], scores[uid] = int(number), round(float(measured.clip[best]), 6)
+    found = {}
+    reader = ShardReader(pool, torch.device("cpu"))
+    for shard in pool.shards(recognition.sources):
+        table = reader.table(shard, recognition)
+        for batch in pool.batches(shard, TEXT, BATCH, Counter()):
+            for uid, caption in zip(batch.uids, batch.texts, strict=True):
+                if uid in wanted and uid in table.places:
+                    words = sorted(co_embedded_words(caption, table.columns["words"][table.places[uid]]))
+                    found[wanted[uid]] = Example(uid, caption[:LONGEST], words, scores[uid])
+    return found

@@ -1,0 +1,138 @@
+"""A profile as tables for the terminal: the paper's Table 1, the means of section 5.1 and Table 9, the clusters."""
+
+from collections.abc import Callable, Sequence
+
+from benchmark.profile.intervals import Estimate
+from benchmark.profile.profiling import Cluster, Profile
+from benchmark.report import MISSING, Table
+
+RATES = {
+    "cotr": "Co-embedded text rate, all images",
+    "cotr_text": "– images with text",
+    "fuzzy": "Fuzzy co-embedded text rate, all images",
+    "fuzzy_text": "– images with text",
+}
+CLIP_MEANS = {
+    "clip": "All images",
+    "clip_all_removed": "– all text removed",
+    "clip_co_removed": "– co-embedded text removed",
+    "clip_no_text": "Images without text",
+    "clip_text": "Images with text",
+    "clip_text_all_removed": "– all text removed",
+    "clip_text_co_removed": "– co-embedded text removed",
+    "clip_text_random_all": "– areas of another image's text removed",
+    "clip_text_random_co": "– areas of another image's co-embedded text removed",
+}
+DIFFERENCES = {
+    "rsa": "All text removed (RSA)",
+    "random_rsa": "– control: another image's areas",
+    "rsc": "Co-embedded text removed (RSC)",
+    "random_rsc": "– control: another image's areas",
+    "co_over_all": "Co-embedded removed minus all removed",
+}
+Writer = Callable[[float | None], str]
+SHOWN = 10  # clusters at each end
+HEADER = ["", "value", "95% interval", "images"]
+CLUSTERS = [
+    "cluster", "images", "with text", "parrot", "CoTR", "CLIP without text", "with text", "all removed", "co removed",
+    "top caption",
+]  # fmt: skip
+CAPTION = 40  # characters of a caption in a cell
+
+
+def profile_tables(profile: Profile) -> list[Table]:
+    """Return the tables of one profile: clusters, what removal does to CLIP scores, the scores, text in images."""
+    clusters = profile.clusters
+    between = len(clusters) - 2 * SHOWN
+    shown = clusters if between <= 0 else [*clusters[:SHOWN], *clusters[-SHOWN:]]
+    table = clusters_table(f"Clusters of images by their share with text, {profile.pool}", shown)
+    if between > 0:
+        table.notes.append(f"{between} clusters between them are in the JSON and in the page.")
+    return [table, *reversed(overall_tables(profile))]
+
+
+def overall_tables(profile: Profile) -> list[Table]:
+    """Return what was estimated of the whole: text in images, CLIP scores, and what removal takes from them."""
+    group, pool = profile.overall, profile.pool
+    text = [
+        ["Images", f"{group.images:,}", "", ""],
+        ["Images with text", f"{group.with_text:,}", "", ""],
+        _row("Share of images with text", group.text, percent),
+        _row("– where detection alone finds some", group.area, percent),
+        _row("Parrot captions (CoTR > 0), images with text", group.parrot, percent),
+        *(_row(label, group.means[name], percent) for name, label in RATES.items()),
+    ]
+    scores = [_row(label, group.means[name], fraction) for name, label in CLIP_MEANS.items()]
+    differences = [_row(label, group.means[name], signed) for name, label in DIFFERENCES.items()]
+    return [
+        Table(f"Text in images, {pool} ({_what(profile)})", HEADER, text, notes(profile)),
+        Table(f"Mean CLIP score, {pool}", HEADER, scores, []),
+        Table(f"What removal takes from the CLIP score, images with text of {pool}", HEADER, differences, []),
+    ]
+
+
+def clusters_table(title: str, clusters: Sequence[Cluster]) -> Table:
+    """Return one row for each cluster."""
+    return Table(title, CLUSTERS, [_cluster_row(cluster) for cluster in clusters], [])
+
+
+def _what(profile: Profile) -> str:
+    if profile.sample is None:
+        return "the whole pool"
+    return f"a sample of {profile.sample:,}, from {profile.shards} shards"
+
+
+def notes(profile: Profile) -> list[str]:
+    """Return what is not in the tables: what was dropped, and why numbers are missing."""
+    found = []
+    if profile.drops:
+        found.append(f"Dropped: {_counts(profile.drops)}.")
+    if profile.unusable:
+        found.append(f"Not drawn from, in the same shards: {_counts(profile.unusable)}.")
+    if profile.sample is not None and profile.drawn_from is not None and profile.drawn_from < profile.sample:
+        found.append(f"The pool has no more than {profile.drawn_from:,} usable samples.")
+    return found
+
+
+def _counts(reasons: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))
+
+
+def _row(label: str, estimate: Estimate, write: Writer) -> list[str]:
+    return [label, write(estimate.value), interval(estimate, write), f"{estimate.count:,}"]
+
+
+def interval(estimate: Estimate, write: Writer) -> str:
+    """Return an interval in brackets, or that there is none."""
+    if estimate.low is None:
+        return MISSING
+    return f"[{write(estimate.low)}, {write(estimate.high)}]"
+
+
+def percent(value: float | None) -> str:
+    """Return a share as the paper prints it."""
+    return MISSING if value is None else f"{100 * value:.2f}%"
+
+
+def fraction(value: float | None) -> str:
+    """Return a cosine."""
+    return MISSING if value is None else f"{value:.4f}"
+
+
+def signed(value: float | None) -> str:
+    """Return a difference of cosines."""
+    return MISSING if value is None else f"{value:+.4f}"
+
+
+def _cluster_row(cluster: Cluster) -> list[str]:
+    group, means = cluster.group, cluster.group.means
+    names = ("clip_no_text", "clip_text", "clip_text_all_removed", "clip_text_co_removed")
+    return [
+        str(cluster.number),
+        f"{group.images:,}",
+        percent(group.text.value),
+        percent(group.parrot.value),
+        percent(means["cotr"].value),
+        *(fraction(means[name].value) for name in names),
+        cluster.example.caption[:CAPTION],
+    ]

@@ -1,0 +1,54 @@
+"""``task=profile``: how much text a pool's images hold, how much of it captions repeat, and what CLIP makes of it."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import hydra
+from omegaconf import DictConfig
+from rich.console import Console
+
+from benchmark.config import make_engine, make_pool, resolved
+from benchmark.errors import UserError
+from benchmark.paths import write_text
+from benchmark.profile.page import to_html
+from benchmark.profile.profiling import Tools, profile_pool, write_profile
+from benchmark.profile.sample import PoolSample
+from benchmark.profile.tables import profile_tables
+from benchmark.tasks.output import say
+from benchmark.tasks.report import show
+
+log = logging.getLogger(__name__)
+
+
+def profile(cfg: DictConfig) -> None:
+    """Profile a sample of the pool, or all of it; show the tables; print the path of the page and of the JSON."""
+    samples = _whole_number(cfg.task, "samples", least=1, none=True)
+    clusters = _whole_number(cfg.task, "clusters", least=1)
+    assert clusters is not None
+    seed = int(cfg.seed)
+    pool = make_pool(cfg)
+    if samples is not None:
+        pool = PoolSample(pool, samples, seed)
+    spotter = hydra.utils.instantiate(cfg.ocr, _convert_="all")
+    tools = Tools(spotter, resolved(cfg.ocr), resolved(cfg.models.clip))
+    done = profile_pool(pool, tools, make_engine(cfg), clusters=clusters, seed=seed)
+    path = write_profile(Path(cfg.results_dir), done)
+    page = path.with_suffix(".html")
+    write_text(page, to_html(done))
+    target = Console()
+    show(profile_tables(done), target if target.is_terminal else Console(width=160))
+    say(str(page))
+    say(str(path))
+
+
+def _whole_number(task: Any, name: str, least: int, none: bool = False) -> int | None:
+    value = task[name]
+    if value is None and none:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        hint = ", or null for the whole pool" if none else ""
+        raise UserError(
+            f"task.{name}={value} is no number of {name}; give a whole number from {least} on{hint}"
+        )
+    return value
