@@ -1,0 +1,232 @@
+"""Scene graphs of captions: objects, their attributes and the relations between them, from a dependency parse.
+
+The rules follow those of textual scene graph parsers (Schuster et al. 2015; SPICE, Anderson et al. 2016). They read
+two label schemes at once, that of spaCy's English pipelines (ClearNLP) and Universal Dependencies (UD):
+
+| role                      | ClearNLP                    | UD                                      |
+| ------------------------- | --------------------------- | --------------------------------------- |
+| subject                   | nsubj, nsubjpass            | nsubj, nsubj:pass                       |
+| object, also after "be"   | dobj, dative, attr, oprd    | obj, iobj; the noun over a cop          |
+| quality after "be"        | acomp                       | the adjective over a cop                |
+| preposition and its noun  | prep, agent, dative > pobj  | obl, nmod > case                        |
+| attribute before the noun | amod, nummod, compound, nmod| amod, nummod, compound, nmod (no case)  |
+| owner                     | poss                        | nmod:poss                               |
+| clause about a noun       | acl, relcl                  | acl, acl:relcl                          |
+| clause with its subject   | xcomp, advcl, conj          | xcomp, advcl, conj                      |
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from filters.stative_verbs import STATIVE_FORMS
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Token
+
+NOUNS, ATTRIBUTES = {"NOUN", "PROPN"}, {"amod", "nummod", "compound", "nmod"}
+OBJECTS, PREPOSITIONS = (
+    {"dobj", "obj", "iobj", "dative", "attr", "oprd"},
+    {"prep", "agent", "dative", "advmod"},
+)
+CLAUSES, SHARED = {"acl", "relcl"}, {"xcomp", "advcl", "conj"}
+BE = {"is", "are", "was", "were", "be", "been", "being", "am", "'s", "'re"}
+# "A group of dogs" is dogs, and what is on top of a box is on the box: before "of" these name no object.
+_STAND_INS = (
+    "group groups bunch couple pair pairs lot lots number set row rows piece pieces kind type variety top side front "
+    "back left right middle center centre bottom end edge photo photos picture pictures image images view up closeup"
+)
+STAND_INS = frozenset(_STAND_INS.split())
+
+
+@dataclass
+class SceneGraph:
+    """What a caption says there is. Objects are indices of tokens in the parsed document.
+
+    `attributes` are (object, word), `relations` (object, predicate, object); `actions` are the verbs, as written,
+    that something does or that is done to it, without stative verbs.
+    """
+
+    objects: list[int] = field(default_factory=list)
+    attributes: set[tuple[int, str]] = field(default_factory=set)
+    relations: set[tuple[int, str, int]] = field(default_factory=set)
+    actions: list[str] = field(default_factory=list)
+
+    @property
+    def complexity(self) -> int:
+        """The number of attributes and relations of the object that has most of them; 0 without any.
+
+        Radenovic et al. 2023, section 3.1: what is said of an object counts, be it a quality or another object.
+        """
+        return max(self._counts(attributes=True).values(), default=0)
+
+    @property
+    def relatedness(self) -> int:
+        """The same without attributes: the relations to other objects of the object that has most of them."""
+        return max(self._counts(attributes=False).values(), default=0)
+
+    def _counts(self, attributes: bool) -> "Counter[int]":
+        counts = Counter(end for start, _, stop in self.relations for end in {start, stop})
+        if attributes:
+            counts.update(thing for thing, _ in self.attributes)
+        return counts
+
+
+def scene_graph(doc: "Doc") -> SceneGraph:
+    """Return the scene graph of a document with parts of speech and dependencies, in either scheme of labels."""
+    graph = SceneGraph()
+    for token in doc:
+        if _is_noun(token) and not _is_attribute(token) and _thing(token).i == token.i:
+            graph.objects.append(token.i)
+            _describe(graph, token)
+        if token.pos_ == "VERB" or _is_predicate(token):
+            _predicate(graph, token)
+    return graph
+
+
+def _is_noun(token: "Token") -> bool:
+    return token.pos_ in NOUNS
+
+
+def _is_attribute(token: "Token") -> bool:
+    """Whether a word describes the noun after it: red, two, or the brick of "brick wall"."""
+    return _label(token) in ATTRIBUTES and token.dep_ != "nmod:poss" and not _case(token)
+
+
+def _label(token: "Token") -> str:
+    """Return the label without UD's subtype; ClearNLP's "nsubjpass" as "nsubj"."""
+    return "nsubj" if token.dep_ == "nsubjpass" else token.dep_.partition(":")[0]
+
+
+def _is_predicate(token: "Token") -> bool:
+    """Whether something other than a full verb is said of a subject: "be", or what stands over UD's copula."""
+    if token.lower_ in BE and _label(token) not in {"aux", "auxpass", "cop"}:
+        return True
+    return any(_label(child) == "cop" for child in token.children)
+
+
+def _thing(noun: "Token") -> "Token":
+    """Return what a noun stands for: the dogs of "a group of dogs"."""
+    while noun.lower_ in STAND_INS:
+        inner = next((n for word, n in _prepositional(noun) if word == "of" and _is_noun(n)), None)
+        if inner is None:
+            break
+        noun = inner
+    return noun
+
+
+def _expand(token: "Token") -> Iterator["Token"]:
+    """Yield the object that a noun names, and those of the nouns joined to it by "and"; nothing for a pronoun."""
+    queue = [token]
+    for noun in queue:
+        thing = _thing(noun)
+        if _is_noun(thing):
+            yield thing
+        for joint in {noun.i: noun, thing.i: thing}.values():
+            queue += [child for child in joint.children if _label(child) == "conj" and _is_noun(child)]
+
+
+def _prepositional(token: "Token") -> Iterator[tuple[str, "Token"]]:
+    """Yield the prepositions under a token with their nouns: ("on", bed); ("next to", box)."""
+    for child in token.children:
+        if _label(child) in PREPOSITIONS:
+            inner = [c for c in child.children if _label(c) == "prep"]
+            for part, words in ((child, child.lower_), *((c, f"{child.lower_} {c.lower_}") for c in inner)):
+                yield from ((words, c) for c in part.children if _label(c) == "pobj")
+        elif _label(child) in {"obl", "nmod"} and child.dep_ != "nmod:poss":
+            case = _case(child)
+            if case:
+                yield case, child
+
+
+def _case(noun: "Token") -> str:
+    """Return UD's preposition of a noun, of several words perhaps; "" if it has none."""
+    cases = [child for child in noun.children if _label(child) == "case"]
+    return " ".join(
+        word.lower_ for case in cases for word in (case, *case.children) if word.dep_ in {"case", "fixed"}
+    )
+
+
+def _describe(graph: SceneGraph, noun: "Token") -> None:
+    """Enter what is said of a noun inside its own phrase: attributes, owner, prepositions."""
+    for child in noun.children:
+        if child.dep_ in {"poss", "nmod:poss"}:
+            graph.relations |= {(owner.i, "have", noun.i) for owner in _expand(child)}
+        elif _is_attribute(child):
+            graph.attributes |= {(noun.i, word.lower_) for word in (child, *child.conjuncts)}
+    _relate(graph, [noun], "", _prepositional(noun))
+
+
+def _relate(
+    graph: SceneGraph,
+    subjects: list["Token"],
+    verb: str,
+    complements: Iterator[tuple[str, "Token"]] | list[tuple[str, "Token"]],
+) -> int:
+    """Enter a relation of every subject to every complement; return how many there are."""
+    pairs = [(words, thing) for words, noun in complements for thing in _expand(noun)]
+    found = {
+        (subject.i, f"{verb} {words}".strip(), thing.i)
+        for subject in subjects
+        for words, thing in pairs
+        if subject.i != thing.i
+    }
+    graph.relations |= found
+    return len(found)
+
+
+def _predicate(graph: SceneGraph, head: "Token") -> None:
+    """Enter what a verb, or a noun or quality after "be", says of its subjects and objects."""
+    has_subject, subjects, objects = _arguments(head)
+    is_verb = head.pos_ == "VERB" and head.lower_ not in BE
+    verb = head.lower_ if is_verb else ""
+    complements = [(verb or "be", noun) for noun in objects]
+    complements += [(f"{verb} {words}".strip(), noun) for words, noun in _prepositional(head)]
+    if not is_verb and _is_noun(head):  # UD: "the mug is beside the plate" has the plate over "is"
+        complements = [(_case(head) or "be", head)]
+    if not subjects:  # "riding a horse on the beach", "there is a car on the track"
+        subjects = [thing for noun in objects for thing in _expand(noun)]
+        complements = [(words, noun) for words, noun in complements if noun not in objects]
+    found = _relate(graph, subjects, "", complements)
+    qualities = [
+        child
+        for child in head.children
+        if child.pos_ == "ADJ" and _label(child) in {"acomp", "xcomp", "oprd"}
+    ]
+    if not is_verb and head.pos_ == "ADJ":
+        qualities.append(head)
+    if is_verb and not found and not qualities:  # "the dog sleeps"
+        qualities = [head]
+    graph.attributes |= {(subject.i, quality.lower_) for subject in subjects for quality in qualities}
+    fragment = bool(subjects) and head.lower_.endswith("ing")
+    if is_verb and (has_subject or fragment) and head.lower_ not in STATIVE_FORMS:
+        graph.actions.append(head.lower_)
+
+
+def _arguments(head: "Token") -> tuple[bool, list["Token"], list["Token"]]:
+    """Return whether the predicate has a subject at all, its subjects that are objects of the scene, its objects."""
+    objects = [child for child in head.children if _label(child) in OBJECTS and _is_noun(child)]
+    clause = head
+    while True:
+        nominal = [child for child in clause.children if _label(child) == "nsubj"]
+        if _label(clause) in CLAUSES and _is_noun(clause.head):
+            if any(_is_noun(child) for child in nominal):  # "the horse that the man rides"
+                if clause is head:
+                    objects.append(clause.head)
+            else:  # "a man riding", "a man who rides"
+                return True, _modified(clause), objects
+        if nominal:
+            return True, [thing for noun in nominal for thing in _expand(noun)], objects
+        if _label(clause) not in SHARED or clause.head.i == clause.i or _is_noun(clause.head):
+            return False, [], objects
+        clause = clause.head
+
+
+def _modified(clause: "Token") -> list["Token"]:
+    """Return what a clause is about: its noun, and those joined to that noun before the clause begins."""
+    noun = clause.head
+    joined = [
+        child for child in noun.children if _label(child) == "conj" and _is_noun(child) and child.i < clause.i
+    ]
+    return [_thing(noun), *map(_thing, joined)]

@@ -1,0 +1,143 @@
+"""Complexity and Action: scores by hand, what is wrong with a pipeline, and the demo's parser on its own captions."""
+
+import importlib.metadata
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import spacy
+import torch
+
+from benchmark.batch import Batch
+from benchmark.config import demo_model
+from benchmark.errors import UserError
+from filters import complexity_action
+from filters.complexity_action import (
+    LONGEST_CAPTION,
+    ComplexityAction,
+    load_pipeline,
+    pipeline_revision,
+    rank,
+)
+from filters.scene_graph import SceneGraph
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def made() -> ComplexityAction:
+    made = ComplexityAction(demo_model("parser"))
+    made.setup(CPU)
+    return made
+
+
+def score(made: ComplexityAction, *texts: str) -> list[float]:
+    return made.score(Batch([f"{n:032x}" for n in range(len(texts))], list(texts))).tolist()
+
+
+def test_the_rule_counts_before_complexity() -> None:
+    still = SceneGraph([0], {(0, "red"), (0, "big"), (0, "shiny")}, set(), [])
+    acting = SceneGraph([0], {(0, "sleeps")}, set(), ["sleeps"])
+    busy = SceneGraph([0, 3], {(0, "red")}, {(0, "chases", 3)}, ["chases"])
+    alone = SceneGraph([], set(), set(), ["sleeps"])  # "she sleeps": an action, but nothing with a relation
+    assert [rank(graph) for graph in (SceneGraph(), alone, still, acting, busy)] == [
+        0,
+        0,
+        0.75,
+        1.5,
+        pytest.approx(1 + 2 / 3),
+    ]
+
+
+def test_scores_of_demo_captions_by_hand(made: ComplexityAction) -> None:
+    captions = {
+        "a ball": 0,  # C0
+        "two red balls": 2 / 3,  # C2 without action
+        "a red ball on the grass": 2 / 3,
+        "a dog sleeping on the grass": 1.5,  # dog sleeping on grass
+        "a black dog is running": 1 + 2 / 3,  # black, running
+        "a photo of a small red ball": 2 / 3,  # the photo is no object
+        "two big black dogs running on the beach": 1.8,  # two, big, black, running on beach
+        "": 0,
+    }
+    assert score(made, *captions) == pytest.approx(list(captions.values()))
+
+
+def test_a_caption_scores_the_same_in_any_company(made: ComplexityAction) -> None:
+    captions = ["a dog sleeping on the grass", "a ball", "", "a dog sleeping on the grass", "🙂" * 40]
+    together = score(made, *captions)
+    assert together == [score(made, caption)[0] for caption in captions]
+    assert together[0] == together[3]
+
+
+def test_of_a_long_caption_the_beginning_is_read(made: ComplexityAction) -> None:
+    beginning = "a dog sleeping on the grass " * (LONGEST_CAPTION // 28 + 1)
+    assert len(beginning) > LONGEST_CAPTION
+    assert score(made, beginning) == score(made, beginning + "and two red balls " * 500)
+    assert all(
+        0 <= value < 2 for value in score(made, "dog " * 5000, "x" * 10_000, "a\x00b\u2028 dog", "((((" * 900)
+    )
+
+
+def test_a_missing_pipeline_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="python -m spacy download en_core_web_none"):
+        ComplexityAction("en_core_web_none").setup(CPU)
+    with pytest.raises(UserError, match=r"filter\.parser=FOLDER"):
+        ComplexityAction(str(tmp_path)).setup(CPU)
+    with pytest.raises(UserError, match=r"filter\.parser="):
+        ComplexityAction("en_core_web_none").identity()
+
+
+def test_a_pipeline_that_does_not_parse_is_refused(tmp_path: Path) -> None:
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    with pytest.raises(UserError, match="no dependency parser or no tagger"):
+        load_pipeline(str(tmp_path / "blank"))
+    shutil.copytree(demo_model("parser"), tmp_path / "untagged")
+    untagged = spacy.load(tmp_path / "untagged", exclude=["morphologizer"])
+    untagged.to_disk(tmp_path / "untagged2")
+    with pytest.raises(UserError, match="no dependency parser or no tagger"):
+        load_pipeline(str(tmp_path / "untagged2"))
+
+
+def test_a_broken_pipeline_is_the_users_mistake(tmp_path: Path) -> None:
+    shutil.copytree(demo_model("parser"), tmp_path / "broken")
+    (tmp_path / "broken" / "parser" / "model").write_bytes(b"")
+    (tmp_path / "no_config").mkdir()
+    (tmp_path / "no_config" / "config.cfg").write_text("nonsense")
+    for name in ("broken", "no_config"):
+        with pytest.raises(UserError, match="cannot be loaded by spaCy"):
+            load_pipeline(str(tmp_path / name))
+
+
+def test_components_that_are_not_needed_do_not_run(tmp_path: Path) -> None:
+    pipeline = spacy.load(demo_model("parser"))
+    pipeline.add_pipe("entity_ruler")
+    pipeline.to_disk(tmp_path / "more")
+    assert load_pipeline(str(tmp_path / "more")).pipe_names == ["tok2vec", "morphologizer", "parser"]
+
+
+def test_the_key_follows_the_content_of_the_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(demo_model("parser"), tmp_path / "copy")
+    copy = ComplexityAction(str(tmp_path / "copy"))
+    assert copy.key() == ComplexityAction(demo_model("parser")).key()
+    shutil.copytree(demo_model("parser"), tmp_path / "changed")
+    model = tmp_path / "changed" / "parser" / "model"
+    model.write_bytes(model.read_bytes() + b"\x00")
+    assert copy.key() != ComplexityAction(str(tmp_path / "changed")).key()
+    # An installed package is known by its version; any will do here.
+    monkeypatch.setattr(complexity_action, "_found", lambda name: None)
+    assert pipeline_revision("spacy") == f"spacy-{importlib.metadata.version('spacy')}"
+
+
+def test_the_demos_parser_tells_descriptions_from_slogans(made: ComplexityAction) -> None:
+    described = score(
+        made, "A small blue boat sailing on the water.", "There are two cats sitting in a field"
+    )
+    others = score(
+        made,
+        "why hope matters more than ever",
+        "VELORA RED BALL 20CM - FREE SHIPPING",
+        "some thoughts on life",
+    )
+    assert min(described) >= 1 > np.mean(others)
