@@ -18,7 +18,7 @@ from benchmark.clip_models import ClipModel, clip_revision, load_clip
 from benchmark.errors import UserError
 
 PREFIX = "A photo depicts "  # before every caption (as in CLIPScore)
-PACSCORE_WEIGHT = 2.0  # of the clipped cosine (section 3.3)
+PACSCORE_WEIGHT = 2.0  # of the clipped cosine, where CLIPScore's is 2.5
 LORA_ALPHA = 1.0  # not stored; the rank (4) shows in the factors' shapes
 JIT_SIZES = {"input_resolution", "context_length", "vocab_size"}  # numbers that OpenAI's archives carry along
 WHERE = (

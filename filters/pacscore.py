@@ -42,7 +42,7 @@ class PacFeatures(Features):
 
 
 class PacScore(Filter):
-    """PAC-S of image and caption: twice the cosine, at least 0. All negative cosines tie (section 3.3).
+    """PAC-S of image and caption: twice the cosine, at least 0. All negative cosines tie, by the paper's formula.
 
     Args:
         model: open_clip's name of the CLIP that was fine-tuned.

@@ -8,7 +8,16 @@ from benchmark.demo.noise import Pair, draw_pair
 from benchmark.demo.vocabulary import Domain
 from benchmark.demo.world import Scene, sample_scene
 
-DRAWS = {"pool": 0, "evaluation": 1, "models": 2, "clip": 3, "scorer": 4, "annotation": 5, "llm": 6}
+DRAWS = {
+    "pool": 0,
+    "evaluation": 1,
+    "models": 2,
+    "clip": 3,
+    "scorer": 4,
+    "annotation": 5,
+    "llm": 6,
+    "pacscore": 7,
+}
 
 
 def generator(draw: str, index: int, seed: int) -> np.random.Generator:

@@ -15,6 +15,7 @@ from benchmark.demo.training import (
     gpt2,
     llama,
     masking,
+    pacscore,
     roberta,
     supervised,
     swin,
@@ -24,6 +25,7 @@ from benchmark.demo.training import (
 MODELS = Path(__file__).resolve().parent.parent / "models"
 CLEAN, MIXED, NOISY = "clean scenes of `models`", "captions of `models`, all kinds", "noisy pairs of `clip`"
 CLEANED, FITTING = "mostly clean pairs of `llm`", "clean pairs of `llm`; starts from `vit`"
+POSITIVES = "clean pairs of `pacscore`, and generated ones; starts from `clip`"
 PAGES = "pages about captions of `llm`, all kinds"
 
 
@@ -63,5 +65,12 @@ SCRIPTS: dict[str, Script] = {
     ),
     "blip": Script(
         "Salesforce/blip-image-captioning-base", FITTING, blip.BlipTraining(), blip.train, blip.evaluate
+    ),
+    "pacscore": Script(
+        "clip_ViT-B-32.pth of PAC-S",
+        POSITIVES,
+        pacscore.PacTraining(),
+        pacscore.train,
+        pacscore.evaluate,
     ),
 }

@@ -33,6 +33,7 @@ TINY: dict[str, dict[str, Any]] = {
     "clip": {"pairs": 64, "captions": 200, "vocabulary": 400, "width": 32, "text_layers": 1},
     "diffusion": {"pairs": 64, "pictures": 32, "vocabulary": 600, "width": (8, 16), "autoencoder": RECIPE},
     "blip": {"pairs": 64, "vocabulary": 200, "width": 32, "layers": 1},
+    "pacscore": {"pairs": 16},
 }
 
 

@@ -1,0 +1,103 @@
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hydra.errors import InstantiationException
+from PIL import Image
+from safetensors.torch import save_file
+
+from benchmark.batch import Batch
+from benchmark.engine.local import LocalEngine
+from benchmark.errors import UserError
+from benchmark.pool import Pool
+from benchmark.scores import score_pool
+from benchmark.uids import decode_uids
+from downstream.metrics.clipscore import PacScoreConfig, pac_score
+from downstream.metrics.metric import Corpus
+from filters import pacscore
+from filters.clip import Clip
+from filters.pacscore import PacFeatures, PacScore
+from tests.filters.checkpoints import open_clip_model
+from tests.pools import rows, write_pool
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return open_clip_model(tmp_path_factory.mktemp("pacscore") / "clip")
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> str:
+    generator = torch.Generator().manual_seed(3)
+    changed = {
+        "visual.proj": torch.randn(32, 16, generator=generator),
+        "text_projection": torch.randn(32, 16, generator=generator),
+    }
+    save_file(changed, tmp_path / "projections.safetensors")
+    return str(tmp_path / "projections.safetensors")
+
+
+def test_twice_the_cosine_and_nothing_below_zero() -> None:
+    image = np.array([[1, 0], [0.6, 0.8], [1, 0], [-0.6, -0.8]], np.float32)
+    text = np.array([[0.6, 0.8], [0.6, 0.8], [-0.6, 0.8], [0.6, 0.8]], np.float32)
+    batch = Batch(["0" * 32] * 4, [], features={"image": image, "text": text})
+    scores = PacScore("unused", None, None).score(batch)
+    # Cosines 0.6, 1, -0.6 and -1; the negative ones tie, as in the paper.
+    assert scores.tolist() == pytest.approx([1.2, 2.0, 0.0, 0.0])
+    assert scores.dtype == np.float32
+
+
+def test_the_filter_scores_as_the_metric_does(clip: str, checkpoint: str, tmp_path: Path) -> None:
+    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(6)])))
+    made = PacScore(clip, None, checkpoint)
+    table = score_pool(pool, made, LocalEngine("cpu", 1))
+    (batch,) = pool.batches(pool.shards(made.sources)[0], made.sources, 99, Counter())
+    corpus = Corpus(dict(zip(batch.uids, batch.texts, strict=True)), {uid: ["a"] for uid in batch.uids})
+    images = dict(zip(batch.uids, batch.images, strict=True))
+    expected, _ = pac_score(corpus, images, PacScoreConfig(clip, None, checkpoint), CPU)
+    found = dict(zip(decode_uids(table.uids), table.scores, strict=True))
+    assert len(found) == 6
+    assert any(score > 0.01 for score in expected.values())
+    assert [found[uid] for uid in batch.uids] == pytest.approx(
+        [expected[uid] for uid in batch.uids], abs=4e-3
+    )  # features are float16
+
+
+def test_captions_stand_behind_the_prefix(clip: str, checkpoint: str) -> None:
+    features = PacFeatures(clip, None, checkpoint)
+    features.setup(CPU)
+    assert features._clip is not None
+    batch = Batch(["0" * 32], ["a red ball"], [Image.new("RGB", (40, 30), "red")])
+    expected = features._clip.embed_texts(["A photo depicts a red ball"])
+    assert features.extract(batch)["text"] == pytest.approx(expected, abs=1e-6)
+    assert abs(features.extract(batch)["text"] - features._clip.embed_texts(["a red ball"])).max() > 1e-3
+
+
+def test_the_cache_key_has_prefix_and_weights(
+    clip: str, checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (features,) = PacScore(clip, None, checkpoint).features
+    other = tmp_path / "other" / "projections.safetensors"
+    other.parent.mkdir()
+    save_file({"text_projection": torch.zeros(32, 16)}, other)
+    keys = {features.key(), PacFeatures(clip, None, str(other)).key(), Clip(clip).features[0].key()}
+    weights = features.identity()["checkpoint_revision"]
+    assert weights != PacFeatures(clip, None, str(other)).identity()["checkpoint_revision"]
+    monkeypatch.setattr(pacscore, "PREFIX", "A painting of ")
+    assert len(keys | {features.key()}) == 4
+
+
+def test_without_the_authors_weights_it_says_where_they_are() -> None:
+    from hydra import compose, initialize_config_dir
+
+    from benchmark.config import CONF, make_filter, register_resolvers
+
+    register_resolvers()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose("config", ["pool=img2dataset", "pool.url=nowhere", "models=paper", "filter=pacscore"])
+    with pytest.raises((UserError, InstantiationException), match="aimagelab/pacscore"):
+        make_filter(cfg).key()
