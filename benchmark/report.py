@@ -25,7 +25,10 @@ RETRIEVAL_COLUMNS = {
     "image_to_text_R@1": "I2T R@1",
 }
 FRACTIONS = frozenset({"BERTScore", "Polos"})
-FILTER_ORDER = ("no_filter", "random", "clip", "complexity_action", "tmars", "pacscore", "sba", "vba", "icc")
+FILTER_ORDER = (
+    "no_filter", "random", "clip", "complexity_action", "tmars", "no_text", "cotr", "rsa", "rsc", "debiased",
+    "pacscore", "sba", "vba", "icc",
+)  # fmt: skip
 MISSING = "–"
 
 
@@ -163,12 +166,16 @@ def _cost_tables(pool: str, entries: Sequence[Entry]) -> list[Table]:
         run = entry.runs[0]
         names = [entry.label, _thousands(entry.size)]
         threshold = f"{run.selection['threshold']:.4g}"
-        costs.append([*names, f"{run.k:,}", threshold, f"{run.scoring.get('seconds', 0.0):.1f}"])
+        seconds = run.scoring.get("seconds", 0.0)
+        rate = f"{run.selection['scored'] / seconds:,.0f}" if seconds else MISSING
+        costs.append([*names, f"{run.k:,}", threshold, f"{seconds:.1f}", rate])
         total = sum(run.kept.values())
         if total:
             shares.append(names + [f"{100 * run.kept.get(kind, 0) / total:.1f}" for kind in kinds])
     return [
-        Table(f"cost, pool {pool}", ["filter", "size", "kept", "threshold", "scoring s"], costs, []),
+        Table(
+            f"cost, pool {pool}", ["filter", "size", "kept", "threshold", "scoring s", "pairs/s"], costs, []
+        ),
         Table(
             f"kept by kind of noise (%), pool {pool}",
             ["filter", "size", *(kind.replace("_", " ") for kind in kinds)],

@@ -32,7 +32,8 @@ def remove_areas(image: Image.Image, polygons: Sequence[Polygon], fill: str) -> 
 
 def _mask(pixels: Pixels, outlines: Sequence[npt.NDArray[np.int32]]) -> Pixels:
     mask = np.zeros(pixels.shape[:2], np.uint8)
-    cv2.fillPoly(mask, outlines, 255)
+    for outline in outlines:  # one by one: together, what two of them share would stay empty
+        cv2.fillPoly(mask, [outline], 255)
     return mask
 
 

@@ -15,7 +15,7 @@ def result(name: str, size: int = 200_000, seed: int = 0, cider: float = 0.5, r1
         k=size // 100,
         pool="demo",
         seed=seed,
-        selection={"threshold": 0.25, "config": {"_target_": name, "seed": seed}},
+        selection={"threshold": 0.25, "scored": 80_000, "config": {"_target_": name, "seed": seed}},
         downstream={
             "captioner": DownstreamResult("c", {"samples_seen": 100}, {"coco": captions}),
             "dual_encoder": DownstreamResult("d", {}, {"coco": [metric("text_to_image_R@1", r1)]}),
@@ -59,8 +59,8 @@ def test_seeds_are_averaged_with_their_spread() -> None:
 
 def test_what_filters_keep() -> None:
     cost, kept = leaderboard([result("clip")])[-2:]
-    assert cost.header == ["filter", "size", "kept", "threshold", "scoring s"]
-    assert cost.rows == [["clip", "200k", "2,000", "0.25", "12.5"]]
+    assert cost.header == ["filter", "size", "kept", "threshold", "scoring s", "pairs/s"]
+    assert cost.rows == [["clip", "200k", "2,000", "0.25", "12.5", "6,400"]]
     assert kept.header == ["filter", "size", "concrete", "parrot"]
     assert kept.rows == [["clip", "200k", "75.0", "25.0"]]
 

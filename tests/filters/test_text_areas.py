@@ -52,6 +52,15 @@ def test_other_text_does_not_colour_an_area() -> None:
 
 
 @pytest.mark.parametrize("fill", FILLS)
+def test_areas_that_overlap_are_both_painted(fill: str) -> None:
+    pixels = picture((200, 30, 60))
+    pixels[INSIDE] = 0
+    halves = [[10, 12, 24, 12, 24, 21, 10, 21], [16, 12, 29, 12, 29, 21, 16, 21]]
+    painted = np.array(remove_areas(Image.fromarray(pixels), halves, fill))
+    assert np.abs(painted.astype(int) - (200, 30, 60)).max() <= 4
+
+
+@pytest.mark.parametrize("fill", FILLS)
 @pytest.mark.parametrize(
     "polygon",
     [
