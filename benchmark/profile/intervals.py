@@ -32,8 +32,7 @@ def share(hits: int, count: int) -> Estimate:
     p, z2 = hits / count, Z**2
     centre = (p + z2 / (2 * count)) / (1 + z2 / count)
     half = Z * np.sqrt(p * (1 - p) / count + z2 / (4 * count**2)) / (1 + z2 / count)
-    # At no hit or nothing but hits the interval ends in 0 or 1 exactly; rounding must not take it beyond.
-    return Estimate(p, float(max(0.0, centre - half)), float(min(1.0, centre + half)), count)
+    return _estimate(p, centre - half, centre + half, count)
 
 
 def mean(values: Floats, seed: int) -> Estimate:
@@ -44,12 +43,20 @@ def mean(values: Floats, seed: int) -> Estimate:
         return Estimate(None, None, None, 0, "no such image")
     centre = float(exact.mean())
     if count < FEWEST:
-        return Estimate(centre, None, None, count, f"{count} images; an interval needs {FEWEST}")
+        return Estimate(_rounded(centre), None, None, count, f"{count} images; an interval needs {FEWEST}")
     if count > NORMAL:
         half = Z * float(exact.std(ddof=1)) / np.sqrt(count)
-        return Estimate(centre, float(centre - half), float(centre + half), count)
+        return _estimate(centre, centre - half, centre + half, count)
     low, high = np.percentile(_resampled_means(exact, seed), [2.5, 97.5])
-    return Estimate(centre, float(low), float(high), count)
+    return _estimate(centre, low, high, count)
+
+
+def _estimate(value: float, low: float, high: float, count: int) -> Estimate:
+    return Estimate(_rounded(value), _rounded(low), _rounded(high), count)
+
+
+def _rounded(value: float) -> float:
+    return round(float(value), 6)
 
 
 def _resampled_means(values: npt.NDArray[np.float64], seed: int) -> npt.NDArray[np.float64]:

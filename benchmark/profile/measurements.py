@@ -126,7 +126,7 @@ def join(tables: Mapping[str, ScoreTable]) -> tuple[Measurements, int]:
         columns[name][find_uids(uids, table.uids)] = table.scores
     whole = np.isfinite(np.stack(list(columns.values()))).all(axis=0)
     columns = {name: values[whole] for name, values in columns.items()}
-    # Two filters prefer less of what is measured: they are minus the number of areas, minus the rate.
-    columns |= {name: 0.0 - columns[name] for name in ("cotr", "fuzzy")}
     area, text = columns.pop("area") < 0, columns.pop("text") >= LEGIBLE
+    # The filters score minus the rate. Of an image without text nothing is repeated, whatever was guessed there.
+    columns |= {name: np.where(text, 0.0 - columns[name], 0).astype(np.float32) for name in ("cotr", "fuzzy")}
     return Measurements(uids=uids[whole], area=area, text=text, **columns), int((~whole).sum())

@@ -73,7 +73,7 @@ def summarise(measured: Measurements, seed: int) -> Group:
     """Estimate everything of n samples."""
     populations = {ALL: np.ones(len(measured), bool), TEXT: measured.text, NO_TEXT: ~measured.text}
     with_text = int(measured.text.sum())
-    parrots = int((measured.parrot & measured.text).sum())
+    parrots = int(measured.parrot.sum())
     means = {
         name: mean(column(measured, values)[populations[images]], seed)
         for name, (values, images) in MEANS.items()

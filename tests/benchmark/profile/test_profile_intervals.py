@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+from benchmark.profile.intervals import FEWEST, NORMAL, mean, share
+
+
+@pytest.mark.parametrize(
+    ("hits", "count", "low", "high"),
+    [
+        # Worked out by hand with z = 1.959964: z^2 = 3.841459.
+        (0, 10, 0.0, 0.277533),  # z^2 / (n + z^2)
+        (10, 10, 0.722467, 1.0),
+        (5, 10, 0.236593, 0.763407),
+        (1, 1, 0.206549, 1.0),
+        (546, 1000, 0.515024, 0.576624),  # 0.545824 -+ 0.030800
+    ],
+)
+def test_wilsons_interval(hits: int, count: int, low: float, high: float) -> None:
+    found = share(hits, count)
+    assert (found.value, found.count, found.reason) == (hits / count, count, None)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-6)
+
+
+def test_what_is_not_there_is_absent_with_its_reason() -> None:
+    for found in (share(0, 0), mean(np.empty(0, np.float32), 0)):
+        assert (found.value, found.low, found.high, found.count) == (None, None, None, 0)
+        assert found.reason == "no such image"
+    few = mean(np.array([1, 2, 6], np.float32), 0)
+    assert (few.value, few.low, few.high) == (3.0, None, None)
+    assert few.reason == f"3 images; an interval needs {FEWEST}"
+
+
+def test_the_bootstrap_is_that_of_a_plain_loop() -> None:
+    values = np.random.default_rng(5).exponential(size=40).astype(np.float32)
+    rng = np.random.default_rng(9)
+    drawn = [np.mean([values[i] for i in rng.integers(0, 40, 40)], dtype=np.float64) for _ in range(1000)]
+    found = mean(values, seed=9)
+    assert (found.low, found.high) == pytest.approx(np.percentile(drawn, [2.5, 97.5]), abs=2e-6)
+    assert mean(values, seed=9) == found
+    assert mean(values, seed=10) != found
+
+
+def test_many_values_have_the_interval_of_the_normal_distribution() -> None:
+    values = np.tile(np.array([0, 1], np.float32), NORMAL)
+    found = mean(values, 0)
+    assert found.value == 0.5
+    half = 1.959964 * 0.5 / np.sqrt(2 * NORMAL)
+    assert (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half), abs=2e-6)
+
+
+def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(0)
+    kept = {"share": 0, "mean": 0}
+    for trial in range(300):
+        sample = rng.random(60) < 0.3
+        for name, found in (
+            ("share", share(int(sample.sum()), 60)),
+            ("mean", mean(sample.astype(np.float32), trial)),
+        ):
+            assert found.low is not None
+            assert found.high is not None
+            kept[name] += found.low <= 0.3 <= found.high
+    assert 0.91 < kept["share"] / 300 <= 0.99
+    assert 0.89 < kept["mean"] / 300 <= 0.99
