@@ -35,7 +35,7 @@ BE = {"is", "are", "was", "were", "be", "been", "being", "am", "'s", "'re"}
 # "A group of dogs" is dogs, and what is on top of a box is on the box: before "of" these name no object.
 _STAND_INS = (
     "group groups bunch couple pair pairs lot lots number set row rows piece pieces kind type variety top side front "
-    "back left right middle center centre bottom end edge photo photos picture pictures image images view up closeup"
+    "back left right corner middle center centre bottom end edge photo photos picture pictures image images view up closeup"
 )
 STAND_INS = frozenset(_STAND_INS.split())
 

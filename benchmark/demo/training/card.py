@@ -6,6 +6,7 @@ from typing import Any
 
 from safetensors import safe_open
 
+from benchmark.demo.training.parser import count_weights
 from benchmark.demo.training.scripts import SCRIPTS
 from benchmark.paths import write_text
 
@@ -14,9 +15,10 @@ INTRODUCTION = """\
 
 Small stand-ins for the papers' checkpoints, trained from nothing on draws of the demo world that neither the pool
 nor the evaluation sets use. They load through the classes that load the real ones, and do not matter outside
-the demo. Weights are stored in half precision and loaded in single precision. `cards.json` holds the figures
-below; each row's command makes its folder again. `icc/` is what the filters `sba`, `vba` and `icc` read of the build
-that `python -m benchmark experiment=icc_demo` makes, copied by `python -m benchmark.demo.training.ship_icc`.
+the demo. Weights are stored in half precision and loaded in single precision; the parser's are stored by spaCy, in
+single precision. `cards.json` holds the figures below; each row's command makes its folder again. `icc/` is what the
+filters `sba`, `vba` and `icc` read of the build that `python -m benchmark experiment=icc_demo` makes, copied by
+`python -m benchmark.demo.training.ship_icc`.
 """
 
 
@@ -27,6 +29,7 @@ CLIP: text-to-image recall at 1 among 500 clean pairs, mean cosine by kind of pa
 loses, and whether `clip` finds a caption's generated picture among those of 100. BLIP: loss per token, and the share
 of the kinds and colours it names that the picture shows, or another picture does (by chance). PAC-S: recall as CLIP's,
 how often a caption scores higher than the next pair's, mean score by kind of pair; `before` is CLIP unchanged.
+Parser: the share of words with the right part of speech, the right head, and the right head and label.
 Training times are of a busy machine (two other jobs on two cores), one thread each."""
 
 
@@ -36,7 +39,7 @@ def enter(models: Path, name: str, seconds: float, figures: dict[str, float]) ->
     cards = json.loads(path.read_text()) if path.exists() else {}
     cards[name] = {
         "parameters": count_parameters(models / name),
-        "bytes": sum(file.stat().st_size for file in (models / name).rglob("*.*")),
+        "bytes": sum(file.stat().st_size for file in (models / name).rglob("*") if file.is_file()),
         "training_seconds": round(seconds),
         "held_out": {figure: round(value, 4) for figure, value in figures.items()},
     }
@@ -45,7 +48,9 @@ def enter(models: Path, name: str, seconds: float, figures: dict[str, float]) ->
 
 
 def count_parameters(folder: Path) -> int:
-    """Return the number of weights in the safetensors files of the folder and its subfolders."""
+    """Return the number of weights in the safetensors files of the folder and its subfolders, or in a pipeline."""
+    if (folder / "config.cfg").exists():
+        return count_weights(folder)
     weights = 0
     for path in folder.rglob("*.safetensors"):
         with safe_open(path, framework="pt") as file:

@@ -16,6 +16,7 @@ from benchmark.demo.training import (
     llama,
     masking,
     pacscore,
+    parser,
     roberta,
     supervised,
     swin,
@@ -26,6 +27,7 @@ MODELS = Path(__file__).resolve().parent.parent / "models"
 CLEAN, MIXED, NOISY = "clean scenes of `models`", "captions of `models`, all kinds", "noisy pairs of `clip`"
 CLEANED, FITTING = "mostly clean pairs of `llm`", "clean pairs of `llm`; starts from `vit`"
 POSITIVES = "clean pairs of `pacscore`, and generated ones; starts from `clip`"
+TREES = "gold trees of captions of `models`"
 PAGES = "pages about captions of `llm`, all kinds"
 
 
@@ -66,6 +68,7 @@ SCRIPTS: dict[str, Script] = {
     "blip": Script(
         "Salesforce/blip-image-captioning-base", FITTING, blip.BlipTraining(), blip.train, blip.evaluate
     ),
+    "parser": Script("en_core_web_sm (spaCy)", TREES, parser.ParserTraining(), parser.train, parser.evaluate),
     "pacscore": Script(
         "clip_ViT-B-32.pth of PAC-S",
         POSITIVES,

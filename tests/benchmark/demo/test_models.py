@@ -32,6 +32,7 @@ TINY: dict[str, dict[str, Any]] = {
     "llama": {"documents": 100, "vocabulary": 400, "width": 32, "inner": 32, "layers": 1, "heads": 2},
     "clip": {"pairs": 64, "captions": 200, "vocabulary": 400, "width": 32, "text_layers": 1},
     "diffusion": {"pairs": 64, "pictures": 32, "vocabulary": 600, "width": (8, 16), "autoencoder": RECIPE},
+    "parser": {"captions": 50, "width": 16, "rows": 50, "hidden": 16},
     "blip": {"pairs": 64, "vocabulary": 200, "width": 32, "layers": 1},
     "pacscore": {"pairs": 16},
 }
@@ -54,9 +55,9 @@ def test_training_twice_gives_the_same_bytes(name: str, tmp_path: Path) -> None:
         folder.mkdir()
         torch.rand(3)  # the global generator's state is not what decides
         script.train(folder, config, torch.device("cpu"))
-    first, second = ({p.relative_to(f): p.read_bytes() for p in f.rglob("*.*")} for f in folders)
+    first, second = ({p.relative_to(f): p.read_bytes() for p in f.rglob("*") if p.is_file()} for f in folders)
     assert first == second
-    assert any(file.suffix == ".safetensors" for file in first)
+    assert any(file.suffix == ".safetensors" or file.name == "model" for file in first)
 
 
 def test_a_seed_changes_the_weights(tmp_path: Path) -> None:
@@ -165,7 +166,7 @@ def test_held_out_samples_are_none_that_training_reaches() -> None:
 # What follows is about the shipped weights.
 
 
-@pytest.mark.parametrize("name", list(SCRIPTS))
+@pytest.mark.parametrize("name", [name for name in SCRIPTS if name != "parser"])  # spaCy has its own format
 def test_shipped_weights_are_half_precision_safetensors(name: str) -> None:
     dtypes = set()
     for path in (MODELS / name).rglob("*.safetensors"):
@@ -176,7 +177,7 @@ def test_shipped_weights_are_half_precision_safetensors(name: str) -> None:
 
 
 def test_shipped_models_are_small() -> None:
-    assert sum(path.stat().st_size for path in MODELS.rglob("*") if path.is_file()) < 24_000_000
+    assert sum(path.stat().st_size for path in MODELS.rglob("*") if path.is_file()) < 25_000_000
 
 
 @pytest.mark.parametrize("name", ["swin", "vit"])
