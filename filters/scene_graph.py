@@ -16,7 +16,7 @@ two label schemes at once, that of spaCy's English pipelines (ClearNLP) and Univ
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,16 +26,15 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
 NOUNS, ATTRIBUTES = {"NOUN", "PROPN"}, {"amod", "nummod", "compound", "nmod"}
-OBJECTS, PREPOSITIONS = (
-    {"dobj", "obj", "iobj", "dative", "attr", "oprd"},
-    {"prep", "agent", "dative", "advmod"},
-)
+OBJECTS = {"dobj", "obj", "iobj", "dative", "attr", "oprd"}
+PREPOSITIONS = {"prep", "agent", "dative", "advmod"}  # of "next to" the first word is an adverb
 CLAUSES, SHARED = {"acl", "relcl"}, {"xcomp", "advcl", "conj"}
 BE = {"is", "are", "was", "were", "be", "been", "being", "am", "'s", "'re"}
 # "A group of dogs" is dogs, and what is on top of a box is on the box: before "of" these name no object.
 _STAND_INS = (
     "group groups bunch couple pair pairs lot lots number set row rows piece pieces kind type variety top side front "
-    "back left right corner middle center centre bottom end edge photo photos picture pictures image images view up closeup"
+    "back left right corner middle center centre bottom end edge photo photos picture pictures image images view up "
+    "closeup"
 )
 STAND_INS = frozenset(_STAND_INS.split())
 
@@ -77,9 +76,8 @@ def scene_graph(doc: "Doc") -> SceneGraph:
     """Return the scene graph of a document with parts of speech and dependencies, in either scheme of labels."""
     graph = SceneGraph()
     for token in doc:
-        if _is_noun(token) and not _is_attribute(token) and _thing(token).i == token.i:
-            graph.objects.append(token.i)
-            _describe(graph, token)
+        if _is_noun(token) and not _is_attribute(token):
+            _noun(graph, token)
         if token.pos_ == "VERB" or _is_predicate(token):
             _predicate(graph, token)
     return graph
@@ -148,32 +146,27 @@ def _case(noun: "Token") -> str:
     )
 
 
-def _describe(graph: SceneGraph, noun: "Token") -> None:
-    """Enter what is said of a noun inside its own phrase: attributes, owner, prepositions."""
+def _noun(graph: SceneGraph, noun: "Token") -> None:
+    """Enter an object and what is said of it inside its own phrase: attributes, owner, prepositions."""
+    thing = _thing(noun)
+    if thing.i != noun.i:  # "a group of dogs on the grass": the dogs are
+        _relate(graph, [thing], [(words, n) for words, n in _prepositional(noun) if words != "of"])
+        return
+    graph.objects.append(noun.i)
     for child in noun.children:
         if child.dep_ in {"poss", "nmod:poss"}:
             graph.relations |= {(owner.i, "have", noun.i) for owner in _expand(child)}
         elif _is_attribute(child):
             graph.attributes |= {(noun.i, word.lower_) for word in (child, *child.conjuncts)}
-    _relate(graph, [noun], "", _prepositional(noun))
+    _relate(graph, [noun], _prepositional(noun))
 
 
-def _relate(
-    graph: SceneGraph,
-    subjects: list["Token"],
-    verb: str,
-    complements: Iterator[tuple[str, "Token"]] | list[tuple[str, "Token"]],
-) -> int:
-    """Enter a relation of every subject to every complement; return how many there are."""
-    pairs = [(words, thing) for words, noun in complements for thing in _expand(noun)]
-    found = {
-        (subject.i, f"{verb} {words}".strip(), thing.i)
-        for subject in subjects
-        for words, thing in pairs
-        if subject.i != thing.i
-    }
+def _relate(graph: SceneGraph, subjects: list["Token"], complements: Iterable[tuple[str, "Token"]]) -> bool:
+    """Enter a relation of every subject to every complement; return whether there is any."""
+    things = [(words, thing) for words, noun in complements for thing in _expand(noun)]
+    found = {(one.i, words, other.i) for one in subjects for words, other in things if one.i != other.i}
     graph.relations |= found
-    return len(found)
+    return bool(found)
 
 
 def _predicate(graph: SceneGraph, head: "Token") -> None:
@@ -188,7 +181,7 @@ def _predicate(graph: SceneGraph, head: "Token") -> None:
     if not subjects:  # "riding a horse on the beach", "there is a car on the track"
         subjects = [thing for noun in objects for thing in _expand(noun)]
         complements = [(words, noun) for words, noun in complements if noun not in objects]
-    found = _relate(graph, subjects, "", complements)
+    found = _relate(graph, subjects, complements)
     qualities = [
         child
         for child in head.children

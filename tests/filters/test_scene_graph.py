@@ -84,6 +84,11 @@ CASES = {
         " a/DET/det/9 box/NOUN/nmod/6",
         "dogs box", "", "dogs on box", "", 1,
     ),
+    "a pair of dogs on the grass": (  # what is said of the pair is said of the dogs
+        "a/DET/det/2 pair/NOUN/ROOT/0 of/ADP/prep/2 dogs/NOUN/pobj/3 on/ADP/prep/2 the/DET/det/7 grass/NOUN/pobj/5",
+        "a/DET/det/2 pair/NOUN/root/0 of/ADP/case/4 dogs/NOUN/nmod/2 on/ADP/case/7 the/DET/det/7 grass/NOUN/nmod/2",
+        "dogs grass", "", "dogs on grass", "", 1,
+    ),
     "a horse that a man rides": (
         "a/DET/det/2 horse/NOUN/ROOT/0 that/PRON/dobj/6 a/DET/det/5 man/NOUN/nsubj/6 rides/VERB/relcl/2",
         "a/DET/det/2 horse/NOUN/root/0 that/PRON/obj/6 a/DET/det/5 man/NOUN/nsubj/6 rides/VERB/acl:relcl/2",

@@ -27,9 +27,9 @@ On held-out samples of the same draw. Image models: R-precision by family of tag
 among as many best guesses. Language models: perplexity per token of mixed captions; share of masked words guessed.
 CLIP: text-to-image recall at 1 among 500 clean pairs, mean cosine by kind of pair. Diffusion: what its autoencoder
 loses, and whether `clip` finds a caption's generated picture among those of 100. BLIP: loss per token, and the share
-of the kinds and colours it names that the picture shows, or another picture does (by chance). PAC-S: recall as CLIP's,
-how often a caption scores higher than the next pair's, mean score by kind of pair; `before` is CLIP unchanged.
-Parser: the share of words with the right part of speech, the right head, and the right head and label.
+of the kinds and colours it names that the picture shows, or another picture does (by chance). PAC-S: recall as
+CLIP's, how often a caption scores higher than the next pair's, mean score by kind of pair; `before` is CLIP as it
+was. Parser: the share of words with the right part of speech, the right head, and the right head and label.
 Training times are of a busy machine (two other jobs on two cores), one thread each."""
 
 
