@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from benchmark.results import Result
 
-# The columns of the paper's tables, in its order, with its abbreviations. Percentages but for the last two.
+# The columns of the paper's tables, in its order, with its abbreviations, and PAC-S after them. Percentages but for `FRACTIONS`.
 CAPTION_COLUMNS = {
     "BLEU-4": "B@4",
     "METEOR": "M",
@@ -17,6 +17,8 @@ CAPTION_COLUMNS = {
     "SPICE": "S",
     "BERTScore": "BSc",
     "Polos": "P",
+    "PAC-S": "PAC",
+    "RefPAC-S": "RefPAC",
 }
 RETRIEVAL_COLUMNS = {
     "text_to_image_R@1": "T2I R@1",
@@ -24,7 +26,7 @@ RETRIEVAL_COLUMNS = {
     "text_to_image_R@10": "R@10",
     "image_to_text_R@1": "I2T R@1",
 }
-FRACTIONS = frozenset({"BERTScore", "Polos"})
+FRACTIONS = frozenset({"BERTScore", "Polos", "PAC-S", "RefPAC-S"})
 FILTER_ORDER = (
     "no_filter", "random", "clip", "complexity_action", "tmars", "no_text", "cotr", "rsa", "rsc", "debiased",
     "pacscore", "sba", "vba", "icc",
