@@ -55,8 +55,9 @@ class ComplexityAction(Filter):
         """Return scores of shape (n,), from 0 to 2; a caption that occurs several times is parsed once."""
         assert self._pipeline is not None, "setup comes before score"
         texts = list(dict.fromkeys(text[:LONGEST_CAPTION] for text in batch.texts))
-        docs = self._pipeline.pipe(texts, batch_size=256)
-        scores = {text: rank(scene_graph(doc)) for text, doc in zip(texts, docs, strict=True)}
+        with self._pipeline.memory_zone():  # or every word ever seen would stay in its vocabulary
+            docs = self._pipeline.pipe(texts, batch_size=256)
+            scores = {text: rank(scene_graph(doc)) for text, doc in zip(texts, docs, strict=True)}
         return np.array([scores[text[:LONGEST_CAPTION]] for text in batch.texts], np.float32)
 
 

@@ -141,3 +141,11 @@ def test_the_demos_parser_tells_descriptions_from_slogans(made: ComplexityAction
         "some thoughts on life",
     )
     assert min(described) >= 1 > np.mean(others)
+
+
+def test_words_that_were_seen_are_forgotten(made: ComplexityAction) -> None:
+    strings = made._pipeline.vocab.strings
+    score(made, "a dog sleeping on the grass")
+    before = len(strings)
+    score(made, *(f"a zq{number} dog sleeping on zk{number}" for number in range(300)))
+    assert len(strings) == before
