@@ -54,16 +54,20 @@ def train(out: Path, config: ClipTraining, device: torch.device, source: Dataset
     with seeded(recipe.seed):
         # Built by the loader that users go through, so that pictures and captions are prepared as they will be.
         model, collate = load(out)
-        pairs = DataLoader(source, 500, num_workers=recipe.workers, collate_fn=collate)
-        drawn = [
-            (batch["image"].half(), batch["text"]) for batch in pairs
-        ]  # drawing takes as long as learning
-        images, tokens = (torch.cat(part) for part in zip(*drawn, strict=True))
-        batches = (
-            {"image": images[rows].float(), "text": tokens[rows]} for rows in shuffled(config.pairs, recipe)
-        )
-        fit(model, batches, lambda batch: contrastive_loss(model, batch), recipe, device)
+        learn(model, collate, Pairs("clip", config.pairs, recipe.seed), recipe, device)
     save_half(model.to("cpu").state_dict(), out / "open_clip_model.safetensors")
+
+
+def learn(model: Any, collate: "Paired", pairs: Dataset[Pair], recipe: Recipe, device: torch.device) -> None:
+    """Train `model` in place on `pairs`, which are drawn once and gone through again and again."""
+    loader = DataLoader(pairs, 500, num_workers=recipe.workers, collate_fn=collate)
+    # Kept: drawing takes as long as learning.
+    drawn = [(batch["image"].half(), batch["text"]) for batch in loader]
+    images, tokens = (torch.cat(part) for part in zip(*drawn, strict=True))
+    batches = (
+        {"image": images[rows].float(), "text": tokens[rows]} for rows in shuffled(len(images), recipe)
+    )
+    fit(model, batches, lambda batch: contrastive_loss(model, batch), recipe, device)
 
 
 @dataclass(frozen=True)
