@@ -10,7 +10,7 @@ Z = 1.959963984540054  # 97.5th percentile of the normal distribution
 RESAMPLES = 1000
 FEWEST = 5  # values; of fewer the bootstrap's interval is far too narrow
 # Beyond this many values the mean is as good as normal, and resampling only costs.
-NORMAL = 10_000
+NORMAL = 2_000
 _CELLS = 2_000_000  # numbers that the bootstrap holds at once
 
 

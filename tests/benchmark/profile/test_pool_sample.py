@@ -1,3 +1,4 @@
+import pickle
 from collections import Counter
 from pathlib import Path
 
@@ -45,6 +46,12 @@ def test_a_seed_is_a_sample(pool: Pool) -> None:
     assert set(found) < set(uids(pool))
     assert uids(PoolSample(pool, 24, seed=3)) == found
     assert set(uids(PoolSample(pool, 24, seed=4))) != set(found)
+
+
+def test_workers_get_the_same_sample(pool: Pool) -> None:
+    sample = PoolSample(pool, 24, seed=3)
+    copy = pickle.loads(pickle.dumps(sample))
+    assert (copy.key, uids(copy)) == (sample.key, uids(sample))
 
 
 def test_every_sample_is_as_likely_as_any_other(pool: Pool) -> None:

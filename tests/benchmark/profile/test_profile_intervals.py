@@ -44,7 +44,7 @@ def test_many_values_have_the_interval_of_the_normal_distribution() -> None:
     values = np.tile(np.array([0, 1], np.float32), NORMAL)
     found = mean(values, 0)
     assert found.value == 0.5
-    half = 1.959964 * 0.5 / np.sqrt(2 * NORMAL)
+    half = 1.959964 * 0.5 / np.sqrt(2 * NORMAL - 1)
     assert (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half), abs=2e-6)
 
 

@@ -84,7 +84,7 @@ def test_text_that_is_read_and_repeated(run: Run, tmp_path: Path) -> None:  # no
 
 @pytest.mark.slow
 def test_the_demo_by_the_command_line(run: Run, tmp_path: Path) -> None:  # noqa: F811
-    small = ["pool.demo.pairs=2000", "pool.demo.shard_size=500"]
+    small = ["pool.demo.pairs=2000", "pool.demo.shard_size=500", "engine.workers=1"]
     sets = "pool.demo.evaluation={coco: 4, nocaps: 1, flickr30k: 2}"
     done = run("task=profile", *small, sets, "task.samples=400", "task.clusters=8", f"results_dir={tmp_path}")
     assert done.returncode == 0, done.stderr
