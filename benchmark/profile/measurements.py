@@ -23,7 +23,8 @@ from filters.ocr.spotter import TextSpotter
 from filters.text_removal import RandomAreaRemovedClip, TextRemovedClip
 
 # Confidence from which a line counts as text: detectors find text in petals and wheels, of which readers are unsure.
-# Of 2,000 demo images, RapidOCR: 99.3% of those with text kept, 3.9% of the others; at 0.5, 99.4% and 12.9%.
+# Of 2,000 demo images it takes 99.2% of those with text and 3.8% of the others; 0.5 takes 99.3% and 12.4%, detection
+# alone 99.4% and 27.8%.
 LEGIBLE = 0.8
 Floats = npt.NDArray[np.float32]
 
