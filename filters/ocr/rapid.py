@@ -4,7 +4,6 @@ Detection is DB (Liao et al. 2020), recognition a CTC model (Shi et al. 2015) wh
 """
 
 import hashlib
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,9 +25,8 @@ Pixels = npt.NDArray[np.uint8]
 LINE_HEIGHT = 48  # that the recognition models take
 WIDTH_STEP = 16  # pixels; two columns of the recognition model's output
 LINE_WIDTHS = (32, 1536)  # longer lines are squeezed more
-SQUEEZE = (
-    0.75  # of a line's width: the cost is in proportion, and no more words are misread down to two thirds
-)
+SQUEEZE = 0.75  # of a line's width, which costs in proportion; on rendered text no more words are misread
+READ_SIDE = 4096  # lines are cut from an image whose longer side is at most this: OpenCV warps up to 32,767
 BATCH_PIXELS = 4 * 128 * 128  # that either model sees at once; twice as many leave the processor's caches
 
 
@@ -91,12 +89,8 @@ class RapidSpotter(TextSpotter):
         """Return the lines of each image. Crops of all images are run together, by width, without padding."""
         by_width: dict[int, list[tuple[tuple[int, int], Pixels]]] = defaultdict(list)
         for i, (image, areas) in enumerate(zip(images, polygons, strict=True)):
-            pixels = _bgr(image) if areas else None
-            for j, polygon in enumerate(areas):
-                assert pixels is not None
-                crop = _crop_line(pixels, polygon)
-                if crop is not None:
-                    by_width[crop.shape[1]].append(((i, j), crop))
+            for j, crop in _crop_lines(image, areas):
+                by_width[crop.shape[1]].append(((i, j), crop))
         lines = [[Line("", 0.0)] * len(areas) for areas in polygons]
         for same in by_width.values():
             for part in _parts(same):
@@ -180,23 +174,33 @@ def _bgr(image: Image.Image) -> Pixels:
     return np.ascontiguousarray(np.asarray(image)[:, :, ::-1])
 
 
-def _crop_line(pixels: Pixels, polygon: Polygon) -> Pixels | None:
-    """Return the straightened line, 48 high and a whole number of steps wide; None if there is nothing to read."""
+def _crop_lines(image: Image.Image, polygons: Sequence[Polygon]) -> Iterator[tuple[int, Pixels]]:
+    """Yield the index and the pixels of each line: straightened, 48 high, a whole number of steps wide.
+
+    Polygons with nothing in them are left out; an image without polygons is not touched.
+    """
     from rapidocr.utils.process_img import get_rotate_crop_image
 
-    corners = _corners(polygon, pixels.shape[1], pixels.shape[0])
-    if corners is None:
-        return None
-    crop = get_rotate_crop_image(pixels, corners)
-    width = SQUEEZE * LINE_HEIGHT * crop.shape[1] / crop.shape[0]
-    # Stretched by less than a step, so that batches need no padding and a line's text depends on no other line.
-    steps = math.ceil(np.clip(width, *LINE_WIDTHS) / WIDTH_STEP)
-    return np.asarray(cv2.resize(crop, (WIDTH_STEP * steps, LINE_HEIGHT)), np.uint8)
+    if not polygons:
+        return
+    scale = min(1.0, READ_SIDE / max(image.size))
+    if scale < 1:
+        image = image.resize((max(1, round(scale * image.width)), max(1, round(scale * image.height))))
+    pixels = _bgr(image)
+    for index, polygon in enumerate(polygons):
+        corners = _corners(scale * np.array(polygon, np.float32), *image.size)
+        if corners is None:
+            continue
+        crop = get_rotate_crop_image(pixels, corners)
+        width = SQUEEZE * LINE_HEIGHT * crop.shape[1] / crop.shape[0]
+        # Stretched by half a step at most: batches need no padding, and a line's text depends on no other line.
+        steps = round(float(np.clip(width, *LINE_WIDTHS)) / WIDTH_STEP)
+        yield index, np.asarray(cv2.resize(crop, (WIDTH_STEP * steps, LINE_HEIGHT)), np.uint8)
 
 
-def _corners(polygon: Polygon, width: int, height: int) -> npt.NDArray[np.float32] | None:
+def _corners(polygon: npt.NDArray[np.float32], width: int, height: int) -> npt.NDArray[np.float32] | None:
     """Return the four corners inside of the picture, clockwise from the top left; None if too thin."""
-    points = np.array(polygon, np.float32).reshape(-1, 2)
+    points = polygon.reshape(-1, 2)
     if len(points) < 4:
         return None
     quad = points if len(points) == 4 else cv2.boxPoints(cv2.minAreaRect(points))

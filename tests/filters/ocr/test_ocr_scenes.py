@@ -84,8 +84,7 @@ def totals(shared_data) -> dict[str, int]:
         counts(ground_truth(path.with_name(f"gt_{path.stem}.txt")), areas, [line.text for line in of_image])
         for path, areas, of_image in zip(paths, polygons, lines, strict=True)
     ]
-    total = {name: sum(one[name] for one in each) for name in each[0]}
-    return total
+    return {name: sum(one[name] for one in each) for name in each[0]}
 
 
 def test_words_of_street_photos_are_found(totals) -> None:

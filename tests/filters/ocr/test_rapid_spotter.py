@@ -151,7 +151,7 @@ def test_an_animation_is_read_by_its_first_frame(spotter) -> None:
     assert text_of(spotter.read([image], areas)[0]) == ["OPEN"]
 
 
-@pytest.mark.parametrize("size", [(1, 1), (1, 2000), (2000, 1), (3, 40), (31, 33), (5000, 40)])
+@pytest.mark.parametrize("size", [(1, 1), (1, 2000), (2000, 1), (3, 40), (31, 33), (5000, 40), (40_000, 900)])
 def test_odd_sizes(spotter, size) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (size[1], size[0], 3), np.uint8)
     image = Image.fromarray(noise)
@@ -164,7 +164,7 @@ def test_odd_sizes(spotter, size) -> None:
     [
         [], [5, 5], [5, 5, 60, 5], [5, 5, 5, 5, 5, 5, 5, 5], [0, 9, 90, 9, 90, 9, 0, 9],
         [900, 900, 990, 900, 990, 950, 900, 950], [-50, -50, -10, -50, -10, -20, -50, -20],
-        [0, 0, 10, 0, 20, 0, 30, 0, 40, 0],
+        [0, 0, 10, 0, 20, 0, 30, 0, 40, 0], [0, 0, 30, 0, 60, 0, 90, 0],
     ],
 )  # fmt: skip
 def test_polygons_with_nothing_in_them_are_read_as_nothing(spotter, polygon) -> None:
@@ -178,6 +178,13 @@ def test_a_polygon_that_leaves_the_picture_is_cut_and_one_of_many_corners_is_rea
     around = [-9, -9, 200, -9, 200, 90, -9, 90]
     octagon = [20, 12, 80, 8, 140, 12, 146, 32, 140, 56, 80, 60, 20, 56, 12, 32]
     assert text_of(spotter.read([lettered("RGB")], [[around, octagon]])[0]) == ["OPEN", "OPEN"]
+
+
+def test_a_line_of_a_very_wide_image_is_read(spotter) -> None:
+    image = Image.new("RGB", (36_000, 600), "white")
+    image.paste(lettered("RGB").resize((1600, 500)), (30_000, 50))
+    line = [30_000, 50, 31_600, 50, 31_600, 550, 30_000, 550]
+    assert text_of(spotter.read([image], [[line]])[0]) == ["OPEN"]
 
 
 def test_images_without_polygons_are_not_decoded(spotter, monkeypatch) -> None:
