@@ -58,7 +58,8 @@ def revision(folder: Path) -> str:
     digest = hashlib.sha256()
     files = [folder] if folder.is_file() else sorted(p for p in folder.rglob("*") if p.is_file())
     for path in files:
-        if path.suffix not in {".json", ".txt", ".model"} and not any(path.match(w) for w in WEIGHTS):
+        counts = path.suffix in {".json", ".txt", ".model"} or any(path.match(w) for w in WEIGHTS)
+        if path != folder and not counts:
             continue
         digest.update(str(path.relative_to(folder)).encode())
         with path.open("rb") as file:

@@ -5,15 +5,13 @@ and open_clip share; those of PAC-S++ also hold LoRA factors. A ``.safetensors``
 fine-tuning changed, and its ``(model, pretrained)`` the rest.
 """
 
-import hashlib
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor
 
+from benchmark.checkpoints import read_weights, revision
 from benchmark.clip_models import ClipModel, clip_revision, load_clip
 from benchmark.errors import UserError
 
@@ -69,7 +67,7 @@ def locate_pac_checkpoint(checkpoint: str | None) -> Path:
 
 def pac_revision(model: str, checkpoint: str | None) -> dict[str, str]:
     """Return what identifies the weights: a hash of the checkpoint, and the base's where it is a folder."""
-    return clip_revision(model) | {"checkpoint_revision": _digest(locate_pac_checkpoint(checkpoint))}
+    return clip_revision(model) | {"checkpoint_revision": revision(locate_pac_checkpoint(checkpoint))}
 
 
 def merge_lora(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -100,22 +98,16 @@ def merge_lora(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def _read(path: Path) -> dict[str, Tensor]:
     try:
-        if path.suffix == ".safetensors":
-            return load_file(path)
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises whatever the bytes lead it to
-        raise UserError(f"{path} cannot be read as weights: {_reason(error)}; {WHERE}") from None
-    state = content.get("state_dict") if isinstance(content, dict) else None
+        content = read_weights(path)
+    except UserError as error:
+        raise UserError(f"{error}; {WHERE}") from None
+    if path.suffix == ".safetensors":
+        return content
+    state = content.get("state_dict")
     weights = {k: v for k, v in state.items() if k not in JIT_SIZES} if isinstance(state, dict) else {}
     if not weights or not all(isinstance(tensor, Tensor) for tensor in weights.values()):
         raise UserError(f"{path} holds no state_dict; {WHERE}")
     return weights
-
-
-@lru_cache
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
 def _reason(error: Exception) -> str:

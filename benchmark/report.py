@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from benchmark.results import Result
 
-# The columns of the paper's tables, in its order, with its abbreviations, and PAC-S after them. Percentages but for `FRACTIONS`.
+# The columns of the paper's tables, in its order, with its abbreviations; PAC-S after them.
+# Percentages but for `FRACTIONS`.
 CAPTION_COLUMNS = {
     "BLEU-4": "B@4",
     "METEOR": "M",

@@ -8,7 +8,7 @@ from rapidfuzz.distance import Levenshtein
 from benchmark.batch import Batch
 from benchmark.errors import UserError, did_you_mean
 from filters.base import Filter, Scores
-from filters.ocr.features import TextRecognition
+from filters.ocr.features import TextRecognition, legible_lines
 from filters.ocr.spotter import TextSpotter
 
 
@@ -61,10 +61,12 @@ class Cotr(Filter):
         if match not in MATCHES:
             raise UserError(f"filter.match={match} is unknown; {did_you_mean(match, MATCHES)}")
         self.match = match
+        self.ocr = ocr
         self.features = (TextRecognition(ocr),)
 
     def score(self, batch: Batch) -> Scores:
         """Return -CoTR of shape (n,), from -1 to 0; NaN for a caption without a word."""
         rate = MATCHES[self.match]
-        rates = [rate(text, read) for text, read in zip(batch.texts, batch.features["words"], strict=True)]
+        lines = zip(batch.texts, batch.features["words"], legible_lines(batch, self.ocr), strict=True)
+        rates = [rate(text, [words[number] for number in numbers]) for text, words, numbers in lines]
         return 0.0 - np.array(rates, np.float32)

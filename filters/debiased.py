@@ -33,7 +33,7 @@ def debiased(
         duplicate_similarity: cosine from which two images of one cluster are near-duplicates; the paper names none.
     """
     steps: dict[str, Filter] = {
-        "no_text": Threshold(NoText(ocr), 0.0),
+        "no_text": Threshold(NoText(ocr), -ocr.legible),
         "clip": Threshold(Clip(**clip), minimum_clip),  # type: ignore[arg-type]
     }
     if aesthetics["head"] is not None:

@@ -11,11 +11,11 @@ from benchmark.errors import UserError, did_you_mean
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures, cosines
 from filters.cotr import co_embedded_words
-from filters.ocr.features import TextDetection, TextRecognition
+from filters.ocr.features import TextDetection, TextRecognition, legible_lines
 from filters.ocr.spotter import TextSpotter
 from filters.text_areas import FILLS, Polygon, remove_areas
 
-AREAS = ("all", "co")
+AREAS = ("detected", "all", "co")
 FOREIGN = 1000  # images whose areas the control draws from
 Areas = list[list[Polygon]]  # for each sample the polygons that are painted over
 
@@ -23,34 +23,38 @@ Areas = list[list[Polygon]]  # for each sample the polygons that are painted ove
 class TextRemovedClip(Filter):
     """Cosine of caption and image after its text was painted over; samples without such text keep their cosine.
 
-    T-MARS (Maini et al. 2023) fills all areas with the colour around them and ranks by this score. Lin et al.
-    (2023, section 5.1) inpaint all areas, or only those with a word of the caption.
+    T-MARS (Maini et al. 2023) fills what detection finds with the colour around it and ranks by this score. Lin et
+    al. (2023, section 5.1) inpaint the text that was spotted, or only lines with a word of the caption.
 
     Args:
         model: an open_clip model, see `load_clip`.
         pretrained: its weights.
         ocr: finds the text.
-        area: ``all`` text, or only text ``co``-embedded with the caption.
+        area: whatever was ``detected``, ``all`` text that can be read, or text ``co``-embedded with the caption.
         fill: ``surround`` or ``inpaint``.
     """
 
     batch_size: ClassVar[int] = 64  # of whole images
 
     def __init__(
-        self, model: str, pretrained: str | None, ocr: TextSpotter, area: str = "all", fill: str = "surround"
+        self,
+        model: str,
+        pretrained: str | None,
+        ocr: TextSpotter,
+        area: str = "detected",
+        fill: str = "surround",
     ) -> None:
         for name, value, known in (("area", area, AREAS), ("fill", fill, FILLS)):
             if value not in known:
                 raise UserError(f"filter.{name}={value} is unknown; {did_you_mean(value, known)}")
         self.area = area
         self.fill = fill
+        self.ocr = ocr
         embeddings = ClipFeatures(model, pretrained)
-        if area == "co":
-            self.needs = frozenset({"image", "text"})
-            self.features = (embeddings, TextDetection(ocr), TextRecognition(ocr))
-        else:  # detection alone is several times cheaper
-            self.needs = frozenset({"image"})
-            self.features = (embeddings, TextDetection(ocr))
+        self.needs = frozenset({"image", "text"} if area == "co" else {"image"})
+        self.features = (embeddings, TextDetection(ocr))
+        if area != "detected":  # detection alone is three times cheaper
+            self.features += (TextRecognition(ocr),)
         self._embeddings = embeddings
         self._clip: ClipModel | None = None
 
@@ -74,10 +78,17 @@ class TextRemovedClip(Filter):
 
     def _own(self, batch: Batch) -> Areas:
         """Return the areas of the images' own text."""
-        found = [list(polygons) for polygons in batch.features["polygons"]]
-        if self.area == "all":
+        found: Areas = [list(polygons) for polygons in batch.features["polygons"]]
+        if self.area == "detected":
             return found
-        return [_with_words_of(*row) for row in zip(batch.texts, found, batch.features["words"], strict=True)]
+        legible = legible_lines(batch, self.ocr)
+        if self.area == "co":
+            words = batch.features["words"]
+            legible = [
+                [number for number in numbers if co_embedded_words(text, [lines[number]])]
+                for text, lines, numbers in zip(batch.texts, words, legible, strict=True)
+            ]
+        return [[polygons[n] for n in numbers] for polygons, numbers in zip(found, legible, strict=True)]
 
 
 class RandomAreaRemovedClip(TextRemovedClip):
@@ -113,13 +124,6 @@ class RandomAreaRemovedClip(TextRemovedClip):
             return []
         width, height = size
         return [_scaled(polygon, width, height) for polygon in others[int(uid, 16) % len(others)]]
-
-
-def _with_words_of(caption: str, polygons: Sequence[Polygon], words: Sequence[str]) -> list[Polygon]:
-    """Return the polygons in which a word of the caption was read."""
-    return [
-        polygon for polygon, read in zip(polygons, words, strict=True) if co_embedded_words(caption, [read])
-    ]
 
 
 def _scaled(polygon: Polygon, x: float, y: float) -> Polygon:

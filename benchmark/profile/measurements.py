@@ -8,58 +8,33 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.batch import NO_SCORE, Batch
+from benchmark.batch import NO_SCORE
 from benchmark.engine.base import Engine
 from benchmark.errors import UserError
 from benchmark.pool import Pool
 from benchmark.scores import ScoreTable, find_uids, score_pool
 from benchmark.uids import UidArray, sort_uids
-from filters.base import Filter, Scores
+from filters.base import Filter
 from filters.clip import Clip
 from filters.cotr import Cotr
 from filters.no_text import NoText
-from filters.ocr.features import TextRecognition
 from filters.ocr.spotter import TextSpotter
 from filters.text_removal import RandomAreaRemovedClip, TextRemovedClip
 
-# Confidence from which a line counts as text: detectors find text in petals and wheels, of which readers are unsure.
-# Of 2,000 demo images it takes 99.2% of those with text and 3.8% of the others; 0.5 takes 99.3% and 12.4%, detection
-# alone 99.4% and 27.8%.
-LEGIBLE = 0.8
 Floats = npt.NDArray[np.float32]
-
-
-class Legibility(Filter):
-    """How sure the reader is of the surest line in an image; 0 where nothing was read."""
-
-    needs = frozenset()
-
-    def __init__(self, ocr: TextSpotter) -> None:
-        self.features = (TextRecognition(ocr),)
-
-    def score(self, batch: Batch) -> Scores:
-        """Return confidences of shape (n,), from 0 to 1."""
-        lines = zip(batch.features["words"], batch.features["confidences"], strict=True)
-        surest = [
-            max((sure for word, sure in zip(words, confidences, strict=True) if word.strip()), default=0.0)
-            for words, confidences in lines
-        ]
-        return np.array(surest, np.float32)
 
 
 @dataclass(frozen=True)
 class Measurements:
     """n samples, sorted by uid: shape (n,) each.
 
-    `area`: whether detection alone finds text in the image, as the filter ``no_text`` has it; `text`: whether some of
-    it can be read, which is what the paper's spotter calls text. `cotr`, `fuzzy`: the share of the caption that is
+    `text`: whether there is text in the image that can be read. `cotr`, `fuzzy`: the share of the caption that is
     in it. Cosines of caption and image: `clip` of the image as it is, then with text inpainted (section 5.1):
     `all_removed`, `co_removed`, and with other images' areas in its place `random_all`, `random_co`. An image
     without such text is as it was.
     """
 
     uids: UidArray
-    area: npt.NDArray[np.bool_]
     text: npt.NDArray[np.bool_]
     cotr: Floats
     fuzzy: Floats
@@ -91,19 +66,18 @@ def measuring_filters(spotter: TextSpotter, clip: Mapping[str, Any]) -> dict[str
         "random_co": RandomAreaRemovedClip(area="co", **removal),
         "random_all": RandomAreaRemovedClip(area="all", **removal),
         "clip": Clip(**clip),
-        "area": NoText(spotter),
-        "text": Legibility(spotter),
+        "text": NoText(spotter),
         "cotr": Cotr(spotter, "exact"),
         "fuzzy": Cotr(spotter, "fuzzy"),
     }
 
 
 def measure(
-    pool: Pool, filters: Mapping[str, Filter], engine: Engine
+    pool: Pool, filters: Mapping[str, Filter], legible: float, engine: Engine
 ) -> tuple[Measurements, Counter[str], float]:
     """Score the pool, or read what earlier runs scored; return it with the dropped samples and worker seconds."""
     tables = {name: score_pool(pool, scorer, engine) for name, scorer in filters.items()}
-    measured, unscored = join(tables)
+    measured, unscored = join(tables, legible)
     drops: Counter[str] = Counter()
     for table in tables.values():
         drops |= table.drops  # the filters read the same pool: the same sample dropped twice counts once
@@ -115,8 +89,11 @@ def measure(
     return measured, drops, sum(table.own_seconds for table in tables.values()) + sum(features.values())
 
 
-def join(tables: Mapping[str, ScoreTable]) -> tuple[Measurements, int]:
-    """Join scores by uid; return the samples that have all of them, and how many lack one."""
+def join(tables: Mapping[str, ScoreTable], legible: float) -> tuple[Measurements, int]:
+    """Join scores by uid; return the samples that have all of them, and how many lack one.
+
+    `legible`: the confidence from which a line counts as text.
+    """
     uids = np.concatenate([table.uids for table in tables.values()])
     uids = uids[sort_uids(uids)]
     first = np.ones(len(uids), bool)
@@ -128,7 +105,6 @@ def join(tables: Mapping[str, ScoreTable]) -> tuple[Measurements, int]:
         columns[name][find_uids(uids, table.uids)] = table.scores
     whole = np.isfinite(np.stack(list(columns.values()))).all(axis=0)
     columns = {name: values[whole] for name, values in columns.items()}
-    area, text = columns.pop("area") < 0, columns.pop("text") >= LEGIBLE
-    # The filters score minus the rate. Of an image without text nothing is repeated, whatever was guessed there.
-    columns |= {name: np.where(text, 0.0 - columns[name], 0).astype(np.float32) for name in ("cotr", "fuzzy")}
-    return Measurements(uids=uids[whole], area=area, text=text, **columns), int((~whole).sum())
+    text = -columns.pop("text") >= np.float32(legible)
+    columns |= {name: 0.0 - columns[name] for name in ("cotr", "fuzzy")}  # the filters score minus the rate
+    return Measurements(uids=uids[whole], text=text, **columns), int((~whole).sum())

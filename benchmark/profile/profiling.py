@@ -101,7 +101,9 @@ def profile_pool(pool: Pool, tools: Tools, engine: Engine, *, clusters: int, see
     Raises:
         UserError: when no sample can be measured.
     """
-    measured, drops, seconds = measure(pool, measuring_filters(tools.spotter, tools.clip), engine)
+    measured, drops, seconds = measure(
+        pool, measuring_filters(tools.spotter, tools.clip), tools.spotter.legible, engine
+    )
     assigned = cluster_images(pool, tools.embeddings, measured.uids, clusters, seed)
     examples = top_examples(pool, tools.recognition, measured, assigned)
     drawn = pool if isinstance(pool, PoolSample) else None
@@ -162,5 +164,5 @@ def read_profiles(results: Path) -> list[Profile]:
 
 def _group(data: dict[str, Any]) -> Group:
     means = {name: Estimate(**estimate) for name, estimate in data["means"].items()}
-    shares = {name: Estimate(**data[name]) for name in ("text", "area", "parrot")}
+    shares = {name: Estimate(**data[name]) for name in ("text", "parrot")}
     return Group(data["images"], data["with_text"], data["parrots"], means=means, **shares)

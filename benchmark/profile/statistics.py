@@ -48,7 +48,7 @@ BIN = 0.02  # width of a bin of the relative scores
 class Group:
     """Some of the samples: how many, and what was estimated of them.
 
-    `text`: share of images with text; `area`: share where detection alone finds some. `parrot`: share of captions
+    `text`: share of images with text. `parrot`: share of captions
     with CoTR > 0 among images with text. `means`: by the names of `MEANS`.
     """
 
@@ -56,7 +56,6 @@ class Group:
     with_text: int
     parrots: int
     text: Estimate
-    area: Estimate
     parrot: Estimate
     means: dict[str, Estimate]
 
@@ -83,7 +82,6 @@ def summarise(measured: Measurements, seed: int) -> Group:
         with_text=with_text,
         parrots=parrots,
         text=share(with_text, len(measured)),
-        area=share(int(measured.area.sum()), len(measured)),
         parrot=share(parrots, with_text),
         means=means,
     )

@@ -58,7 +58,6 @@ def overall_tables(profile: Profile) -> list[Table]:
         ["Images", f"{group.images:,}", "", ""],
         ["Images with text", f"{group.with_text:,}", "", ""],
         _row("Share of images with text", group.text, percent),
-        _row("– where detection alone finds some", group.area, percent),
         _row("Parrot captions (CoTR > 0), images with text", group.parrot, percent),
         *(_row(label, group.means[name], percent) for name, label in RATES.items()),
     ]

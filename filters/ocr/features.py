@@ -51,3 +51,16 @@ class TextRecognition(Features):
             "words": [[line.text[:MAX_CHARACTERS] for line in of_image] for of_image in lines],
             "confidences": [[round(line.confidence, 4) for line in of_image] for of_image in lines],
         }
+
+
+def legible_lines(batch: Batch, spotter: TextSpotter) -> list[list[int]]:
+    """Return for each of the n images the numbers of the lines that count as text; needs `TextRecognition`."""
+    lines = zip(batch.features["words"], batch.features["confidences"], strict=True)
+    return [
+        [
+            number
+            for number, (text, confidence) in enumerate(zip(texts, confidences, strict=True))
+            if text.strip() and confidence >= spotter.legible
+        ]
+        for texts, confidences in lines
+    ]

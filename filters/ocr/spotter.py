@@ -25,6 +25,8 @@ class TextSpotter(Identified, ABC):
     Its identity holds the revision of its model files, so that a cache knows which engine filled it.
     """
 
+    legible: float  # confidence from which a line counts as text: engines find text in petals and wheels too
+
     @abstractmethod
     def setup(self, device: torch.device) -> None:
         """Load the models, once per worker. Raises `UserError` if there are none."""

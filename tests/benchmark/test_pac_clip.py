@@ -178,7 +178,7 @@ def test_what_is_no_checkpoint_is_one_line(
         str(tmp_path / "gone.pth"): "gone.pth is not there",
         str(tmp_path / "text.pth"): "cannot be read as weights",
         str(tmp_path / "text.safetensors"): "cannot be read as weights",
-        str(tmp_path / "list.pth"): "holds no state_dict",
+        str(tmp_path / "list.pth"): "it holds a list",
         saved(tmp_path / "harmful.pth", {"a": Harmful()}): "cannot be read as weights",
         saved(tmp_path / "empty.pth", {}): "holds no state_dict",
         saved(tmp_path / "missing.pth", wrong): r"does not fit .*text_projection",

@@ -13,6 +13,8 @@ from filters.ocr.spotter import Line, Polygon, TextSpotter
 class PlantedText(TextSpotter):
     """Finds the polygons and lines that were planted for an image, known by the hash of its pixels."""
 
+    legible = 0.8
+
     def __init__(self, planted: Mapping[str, Sequence[tuple[Polygon, str]]]) -> None:
         self._planted = dict(planted)
         self.detected = 0

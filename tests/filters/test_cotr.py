@@ -4,6 +4,7 @@ import pytest
 from benchmark.batch import Batch
 from benchmark.errors import UserError
 from filters.cotr import Cotr, co_embedded_rate, co_embedded_words, fuzzy_rate
+from filters.no_text import NoText
 from tests.filters.spotters import PlantedText
 
 # Table 14 of Lin et al. 2023: caption, the words found in its image, and their rate worked out by hand.
@@ -98,7 +99,9 @@ def test_low_rates_score_high() -> None:
     words = np.empty(3, object)
     words[:] = [["KEEP CALM"], [], ["KEEP"]]
     texts = ["KEEP CALM", "a dog on a beach", ""]
-    batch = Batch(["0" * 32] * 3, texts, features={"words": words})
+    confidences = np.empty(3, object)
+    confidences[:] = [[0.9], [], [0.9]]
+    batch = Batch(["0" * 32] * 3, texts, features={"words": words, "confidences": confidences})
     assert Cotr(PlantedText({})).score(batch) == pytest.approx([-1, 0, np.nan], nan_ok=True)
     assert Cotr(PlantedText({}), "fuzzy").score(batch).dtype == np.float32
 
@@ -106,3 +109,11 @@ def test_low_rates_score_high() -> None:
 def test_an_unknown_match_is_the_users_mistake() -> None:
     with pytest.raises(UserError, match="did you mean 'fuzzy'"):
         Cotr(PlantedText({}), "fuzy")
+
+
+def test_lines_that_cannot_be_read_surely_do_not_count() -> None:
+    features = {"words": np.empty(1, object), "confidences": np.empty(1, object)}
+    features["words"][0], features["confidences"][0] = ["a", "dog", " "], [0.79, 0.8, 1.0]
+    batch = Batch(["0" * 32], ["a dog"], features=features)
+    assert Cotr(PlantedText({})).score(batch).tolist() == [-0.5]
+    assert NoText(PlantedText({})).score(batch) == pytest.approx([-0.8])  # an empty line is no text

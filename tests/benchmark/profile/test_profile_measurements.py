@@ -63,13 +63,12 @@ def spotter(pool: Pool) -> PlantedText:
 
 def test_measurements_by_hand(pool: Pool, spotter: PlantedText, clip: str) -> None:
     filters = measuring_filters(spotter, {"model": clip, "pretrained": None})
-    measured, drops, seconds = measure(pool, filters, ENGINE)
+    measured, drops, seconds = measure(pool, filters, 0.8, ENGINE)
     assert drops == {}
     assert seconds > 0
     order = {uid: row for row, uid in enumerate(sorted(uid for uid, _, _ in read_all(pool)))}
     rows = [order[uid] for uid, _, _ in read_all(pool)]
     assert measured.text[rows].tolist() == [True, True, True, False, False, False]
-    assert measured.area[rows].tolist() == [True, True, True, False, False, False]
     assert measured.parrot[rows].tolist() == [True, True, False, False, False, False]
     assert measured.cotr[rows].tolist() == pytest.approx([1, 1 / 3, 0, 0, 0, 0])
     assert measured.fuzzy[rows][[0, 2, 3]].tolist() == pytest.approx([1, (2 / 3 + 1 / 3) / 2, 0])
@@ -92,9 +91,9 @@ def test_measurements_by_hand(pool: Pool, spotter: PlantedText, clip: str) -> No
 
 def test_one_pass_of_ocr_serves_all_measurements(pool: Pool, spotter: PlantedText, clip: str) -> None:
     tools = {"model": clip, "pretrained": None}
-    measure(pool, measuring_filters(spotter, tools), ENGINE)
+    measure(pool, measuring_filters(spotter, tools), 0.8, ENGINE)
     assert (spotter.detected, spotter.read_lines) == (6, 5)
-    measure(pool, measuring_filters(spotter, tools), ENGINE)
+    measure(pool, measuring_filters(spotter, tools), 0.8, ENGINE)
     assert (spotter.detected, spotter.read_lines) == (6, 5)
 
 
@@ -138,18 +137,16 @@ def test_scores_are_joined_by_uid_and_what_lacks_one_is_left_out() -> None:
     ones = dict.fromkeys(("all_removed", "random_co", "random_all", "clip"), table({1: 1, 2: 1, 3: 1, 9: 1}))
     tables = ones | {
         "co_removed": table({2: 0.5, 3: 0.25, 9: 0.125}),
-        "area": table({1: 0, 2: -4, 3: 0, 9: -1}),
-        "text": table({1: 0, 2: 0.81, 3: 0, 9: 0.79}),
-        "cotr": table({1: 0, 2: -0.25, 3: float("nan"), 9: -1}),
-        "fuzzy": table({1: 0, 2: -0.5, 3: 0, 9: -1}),
+        "text": table({1: 0, 2: -0.81, 3: 0, 9: -0.79}),
+        "cotr": table({1: 0, 2: -0.25, 3: float("nan"), 9: 0}),
+        "fuzzy": table({1: 0, 2: -0.5, 3: 0, 9: 0}),
     }
-    measured, unscored = join(tables)
+    measured, unscored = join(tables, 0.8)
     assert unscored == 2  # 1 has no co_removed, 3 no rate
     assert measured.uids["f1"].tolist() == [2, 9]
     assert measured.co_removed.tolist() == [0.5, 0.125]
-    assert measured.area.tolist() == [True, True]
     assert measured.text.tolist() == [True, False]
-    assert measured.cotr.tolist() == [0.25, 0]  # a guess that cannot be trusted is no parrot
+    assert measured.cotr.tolist() == [0.25, 0]
     assert measured.fuzzy.tolist() == [0.5, 0]
 
 
@@ -157,16 +154,14 @@ def test_a_pool_of_which_nothing_can_be_read(spotter: PlantedText, clip: str, tm
     broken = [Row("0", "http://example.org/0.jpg", "a cat", b"no image")]
     pool = Pool("broken", str(write_pool(tmp_path / "broken", [broken])))
     with pytest.raises(UserError, match=r"could be profiled.*'image_unreadable': 1"):
-        measure(pool, measuring_filters(spotter, {"model": clip, "pretrained": None}), ENGINE)
+        measure(pool, measuring_filters(spotter, {"model": clip, "pretrained": None}), 0.8, ENGINE)
 
 
 def planted(text: list[bool], **columns: list[float]) -> Measurements:
     n = len(text)
     names = ("cotr", "fuzzy", "clip", "all_removed", "co_removed", "random_all", "random_co")
     values = {name: np.array(columns.get(name, [0.0] * n), np.float32) for name in names}
-    return Measurements(
-        uids=encode_uids([f"{i:032x}" for i in range(n)]), area=np.array(text), text=np.array(text), **values
-    )
+    return Measurements(uids=encode_uids([f"{i:032x}" for i in range(n)]), text=np.array(text), **values)
 
 
 def test_bins_of_relative_scores() -> None:

@@ -21,7 +21,7 @@ def group(images: int, with_text: int, parrots: int) -> Group:
     if not with_text:
         means["clip_text"] = Estimate(None, None, None, 0, "no such image")
     share = Estimate(with_text / images, 0.0, 1.0, images)
-    return Group(images, with_text, parrots, share, share, share, means)
+    return Group(images, with_text, parrots, share, share, means)
 
 
 def profile(clusters: int = 2, caption: str = "a cat") -> Profile:

@@ -132,4 +132,3 @@ def test_intervals_hold_what_is_true_of_the_whole_pool(demo: tuple[Pool, DemoCon
     assert found.text.high is not None
     assert found.text.low <= truth <= found.text.high
     assert found.text.low != found.text.high
-    assert found.area == found.text
