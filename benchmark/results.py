@@ -25,6 +25,13 @@ LIBRARIES = (
     "pyarrow",
     "pillow",
     "hydra-core",
+    "faiss-cpu",
+    "onnxruntime",
+    "opencv-python-headless",
+    "rapidfuzz",
+    "rapidocr",
+    "scikit-learn",
+    "spacy",
 )
 
 

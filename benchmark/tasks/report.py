@@ -15,10 +15,14 @@ from benchmark.concreteness.explanation import read_explanations
 from benchmark.concreteness.tables import concreteness_tables
 from benchmark.errors import UserError
 from benchmark.paths import write_text
+from benchmark.profile.profiling import read_profiles
+from benchmark.profile.tables import overall_tables
 from benchmark.progress import console
 from benchmark.report import Table, leaderboard, to_markdown
 from benchmark.results import Result, read_results
 from benchmark.tasks.output import say
+from benchmark.text_spotting import evaluation as text_spotting
+from benchmark.text_spotting.tables import text_spotting_tables
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +31,8 @@ def report(cfg: DictConfig) -> None:
     """Write ``results/leaderboard.md``, show it, and print its path; explained captions go to a page of their own."""
     folder = Path(cfg.results_dir)
     tables = leaderboard(read_results(folder)) + concreteness_tables(read_evaluations(folder))
+    tables += text_spotting_tables(text_spotting.read_evaluations(folder))
+    tables += [overall_tables(profile)[0] for profile in read_profiles(folder)]
     explained = read_explanations(folder)
     if not tables and not explained:
         raise UserError(f"no results in {folder}; run `python -m benchmark filter=random,clip` first")

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from benchmark.checkpoints import revision
 from benchmark.clip_models import LOCAL, clip_revision, load_clip
-from benchmark.config import make_pool
+from benchmark.config import make_engine, make_pool
 from benchmark.devices import resolve_device
 from benchmark.errors import UserError
 from benchmark.results import library_versions
@@ -18,11 +18,11 @@ from benchmark.tasks.output import say
 from benchmark.tasks.report import show
 from benchmark.text_spotting.evaluation import Model, evaluate, read_evaluations, write_evaluation
 from benchmark.text_spotting.tables import text_spotting_tables
-from benchmark.text_spotting.texts import captions, read_texts
+from benchmark.text_spotting.texts import captions, read_texts, written
 from benchmark.text_spotting.vocabulary import Vocabulary, count_ngrams
 
 log = logging.getLogger(__name__)
-CAPTIONS = "captions"
+CAPTIONS, OCR = "captions", "ocr"
 
 
 def text_spotting(cfg: DictConfig) -> None:
@@ -45,7 +45,7 @@ def text_spotting(cfg: DictConfig) -> None:
 
 
 def load_vocabulary(cfg: DictConfig) -> Vocabulary:
-    """Count the n-grams of the pool's captions, or of the texts of a file. Raises `UserError` if there are none."""
+    """Count the n-grams of the pool's captions, of its images' text, or of a file. Raises `UserError` if none."""
     task = cfg.task
     if str(task.vocabulary) == CAPTIONS:
         drops: Counter[str] = Counter()
@@ -53,6 +53,10 @@ def load_vocabulary(cfg: DictConfig) -> Vocabulary:
         vocabulary = count_ngrams(captions(pool, drops), f"captions of {pool.name}", task.ngram, task.top)
         if drops:
             log.warning("text spotting: captions left out: %s", dict(drops))
+    elif str(task.vocabulary) == OCR:
+        pool, spotter = make_pool(cfg), hydra.utils.instantiate(cfg.ocr, _convert_="all")
+        texts = written(pool, spotter, make_engine(cfg))
+        vocabulary = count_ngrams(texts, f"text in images of {pool.name}", task.ngram, task.top)
     else:
         path = Path(str(task.vocabulary))
         vocabulary = count_ngrams(read_texts(path), path.name, task.ngram, task.top)

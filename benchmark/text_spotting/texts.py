@@ -1,4 +1,4 @@
-"""What a vocabulary is counted in: the captions of a pool, or a file with one text per row (as OCR writes it)."""
+"""What a vocabulary is counted in: the captions of a pool, the text in its images, or a file of texts."""
 
 import csv
 from collections import Counter
@@ -7,9 +7,16 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import torch
 
+from benchmark.engine.base import Engine
 from benchmark.errors import UserError
 from benchmark.pool import Pool
+from benchmark.scores import score_pool
+from benchmark.shard_reader import PoolBatches
+from filters.no_text import NoText
+from filters.ocr.features import legible_lines
+from filters.ocr.spotter import TextSpotter
 
 COLUMNS = ("text", "caption")  # in this order; a file of one column may call it anything
 BATCH = 10_000
@@ -24,6 +31,15 @@ def captions(pool: Pool, drops: Counter[str]) -> Iterator[str]:
             yield from batch.texts
 
 
+def written(pool: Pool, ocr: TextSpotter, engine: Engine) -> Iterator[str]:
+    """Yield for each image of `pool` what is written in it, one line after the other; OCR's cache is filled first."""
+    scorer = NoText(ocr)
+    score_pool(pool, scorer, engine)
+    for batch in PoolBatches(pool, scorer, torch.device("cpu")):
+        for words, numbers in zip(batch.features["words"], legible_lines(batch, ocr), strict=True):
+            yield " ".join(words[number] for number in numbers)
+
+
 def read_texts(path: Path) -> Iterator[str]:
     """Yield the texts of a ``.csv``, a ``.parquet``, or any other file as lines of UTF-8.
 
@@ -32,7 +48,7 @@ def read_texts(path: Path) -> Iterator[str]:
     """
     if not path.is_file():
         raise UserError(
-            f"task.vocabulary={path} is not there; give a file with one text per row, or captions"
+            f"task.vocabulary={path} is not there; give a file with one text per row, captions, or ocr"
         )
     readers = {".csv": _csv, ".parquet": _parquet}
     try:
