@@ -125,10 +125,13 @@ def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Trac
 
 
 def _training_fingerprint(cfg: DictConfig, name: str, sha256: str, device: str) -> str:
-    """Hash what a training depends on: the subset, the recipe, the weights it starts from, the precision."""
+    """Hash what a training depends on: the subset, the recipe, the weights it starts from, the precision.
+
+    Weights count by their revision, not by where they lie: a moved checkout trains nothing again.
+    """
     recipe = resolved(cfg.downstream[name])
-    weights = {part: revision(locate_checkpoint(recipe[part])) for part in PARTS if part in recipe}
-    text = json.dumps([sha256, recipe, weights, device], sort_keys=True)
+    recipe |= {part: revision(locate_checkpoint(recipe[part])) for part in PARTS if part in recipe}
+    text = json.dumps([sha256, recipe, device], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -1,6 +1,5 @@
 """The result of a run: one typed JSON file, with what is needed to read it, compare it and repeat it."""
 
-import json
 import os
 import platform
 import resource
@@ -8,12 +7,13 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmark.paths import write_text
+from benchmark.records import read_records, write_record
 
 SCHEMA_VERSION = 1
 LIBRARIES = (
@@ -125,6 +125,16 @@ def machine() -> str:
     return ", ".join([platform.machine(), f"{os.cpu_count()} cores", *(gpus or ["no GPU"])])
 
 
+def provenance() -> dict[str, Any]:
+    """Return what a record says of how it came about: `git_commit`, `versions`, `machine`, `finished`."""
+    return {
+        "git_commit": git_commit(),
+        "versions": library_versions(),
+        "machine": machine(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
 def git_commit() -> str | None:
     """Return the commit that the code was run from, with ``-dirty`` if it was changed; None outside git."""
     command = [
@@ -146,18 +156,13 @@ def git_commit() -> str | None:
 
 def write_result(folder: Path, result: Result) -> Path:
     """Write ``folder/<run_id>.json``, whole or not at all, and return its path."""
-    path = folder / f"{result.run_id}.json"
-    write_text(path, json.dumps(asdict(result), indent=2, sort_keys=True, allow_nan=False) + "\n")
-    return path
+    return write_record(folder, result)
 
 
 def read_results(folder: Path) -> list[Result]:
     """Read all results of `folder`, in the order of their run ids; files of another schema are left out."""
     found = []
-    for path in sorted(folder.glob("*.json")):
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data.get("schema_version") != SCHEMA_VERSION or "run_id" not in data:
-            continue
+    for data in read_records(folder, SCHEMA_VERSION, "downstream"):
         data["downstream"] = {n: DownstreamResult(**d) for n, d in data["downstream"].items()}
         data["stages"] = {n: Stage(**s) for n, s in data["stages"].items()}
         found.append(Result(**data))

@@ -4,8 +4,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,10 @@ from benchmark.concreteness.correlation import Correlation, correlate
 from benchmark.concreteness.rated_texts import RatedTexts
 from benchmark.engine.base import Engine
 from benchmark.errors import UserError
-from benchmark.paths import write_text
 from benchmark.pool import Pool
 from benchmark.progress import progress
-from benchmark.results import git_commit, library_versions, machine
+from benchmark.records import read_records, write_record
+from benchmark.results import provenance
 from benchmark.scores import fit_filter
 from benchmark.uids import make_uid
 from filters.base import Composite, Filter, Scores
@@ -117,26 +116,19 @@ def evaluate(
         correlations=correlate(scores[scored], rated.ratings[scored], seed),
         seed=seed,
         seconds=round(seconds, 3),
-        git_commit=git_commit(),
-        versions=library_versions(),
-        machine=machine(),
-        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        **provenance(),
     )
 
 
 def write_evaluation(results: Path, evaluation: Evaluation) -> Path:
     """Write ``results/concreteness/<run_id>.json``, whole or not at all, and return its path."""
-    path = results / FOLDER / f"{evaluation.run_id}.json"
-    write_text(path, json.dumps(asdict(evaluation), indent=2, sort_keys=True, allow_nan=False) + "\n")
-    return path
+    return write_record(results / FOLDER, evaluation)
 
 
 def read_evaluations(results: Path) -> list[Evaluation]:
     """Read all evaluations, in the order of their names; files of another schema are left out."""
     found = []
-    for path in sorted((results / FOLDER).glob("*.json")):
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data.get("schema_version") == SCHEMA_VERSION and "correlations" in data:
-            data["correlations"] = {n: Correlation(**c) for n, c in data["correlations"].items()}
-            found.append(Evaluation(**data))
+    for data in read_records(results / FOLDER, SCHEMA_VERSION, "correlations"):
+        data["correlations"] = {n: Correlation(**c) for n, c in data["correlations"].items()}
+        found.append(Evaluation(**data))
     return found

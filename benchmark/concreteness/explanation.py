@@ -3,13 +3,13 @@
 import hashlib
 import json
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from benchmark.concreteness.evaluation import score_texts
 from benchmark.errors import UserError
-from benchmark.paths import write_text
+from benchmark.records import read_records, write_record
 from filters.base import Filter
 
 SCHEMA_VERSION = 1
@@ -68,17 +68,13 @@ def leave_one_out(scorer: Filter, caption: str) -> tuple[float, list[Word]]:
 
 def write_explanation(results: Path, explanation: Explanation) -> Path:
     """Write ``results/explained/<run_id>.json``, whole or not at all, and return its path."""
-    path = results / FOLDER / f"{explanation.run_id}.json"
-    write_text(path, json.dumps(asdict(explanation), indent=2, sort_keys=True, allow_nan=False) + "\n")
-    return path
+    return write_record(results / FOLDER, explanation)
 
 
 def read_explanations(results: Path) -> list[Explanation]:
     """Read all explanations, in the order of their names; files of another schema are left out."""
     found = []
-    for path in sorted((results / FOLDER).glob("*.json")):
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data.get("schema_version") == SCHEMA_VERSION and "words" in data:
-            data["words"] = [Word(**word) for word in data["words"]]
-            found.append(Explanation(**data))
+    for data in read_records(results / FOLDER, SCHEMA_VERSION, "words"):
+        data["words"] = [Word(**word) for word in data["words"]]
+        found.append(Explanation(**data))
     return found

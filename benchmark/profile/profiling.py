@@ -3,13 +3,11 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from benchmark.engine.base import Engine
-from benchmark.paths import write_text
 from benchmark.pool import Pool
 from benchmark.profile.clusters import cluster_images
 from benchmark.profile.examples import Example, top_examples
@@ -17,7 +15,8 @@ from benchmark.profile.intervals import Estimate
 from benchmark.profile.measurements import measure, measuring_filters
 from benchmark.profile.sample import PoolSample
 from benchmark.profile.statistics import Group, Histogram, by_cluster, histograms, summarise
-from benchmark.results import git_commit, library_versions, machine
+from benchmark.records import read_records, write_record
+from benchmark.results import provenance
 from filters.clip import ClipFeatures
 from filters.ocr.features import TextRecognition
 from filters.ocr.spotter import TextSpotter
@@ -125,10 +124,7 @@ def profile_pool(pool: Pool, tools: Tools, engine: Engine, *, clusters: int, see
         run_id=_run_id(pool, tools, clusters, seed),
         seed=seed,
         worker_seconds=round(seconds, 3),
-        git_commit=git_commit(),
-        versions=library_versions(),
-        machine=machine(),
-        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        **provenance(),
     )
 
 
@@ -141,18 +137,13 @@ def _run_id(pool: Pool, tools: Tools, clusters: int, seed: int) -> str:
 
 def write_profile(results: Path, profile: Profile) -> Path:
     """Write ``results/profile/<run_id>.json``, whole or not at all, and return its path."""
-    path = results / FOLDER / f"{profile.run_id}.json"
-    write_text(path, json.dumps(asdict(profile), indent=2, sort_keys=True, allow_nan=False) + "\n")
-    return path
+    return write_record(results / FOLDER, profile)
 
 
 def read_profiles(results: Path) -> list[Profile]:
     """Read all profiles, in the order of their names; files of another schema are left out."""
     found = []
-    for path in sorted((results / FOLDER).glob("*.json")):
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data.get("schema_version") != SCHEMA_VERSION or "histograms" not in data:
-            continue
+    for data in read_records(results / FOLDER, SCHEMA_VERSION, "histograms"):
         data["overall"] = _group(data["overall"])
         data["clusters"] = [
             Cluster(c["number"], _group(c["group"]), Example(**c["example"])) for c in data["clusters"]

@@ -48,8 +48,8 @@ BIN = 0.02  # width of a bin of the relative scores
 class Group:
     """Some of the samples: how many, and what was estimated of them.
 
-    `text`: share of images with text. `parrot`: share of captions
-    with CoTR > 0 among images with text. `means`: by the names of `MEANS`.
+    `text`: share of images with text. `parrot`: share of captions with CoTR > 0 among images with text. `means`: by
+    the names of `MEANS`.
     """
 
     images: int

@@ -4,14 +4,13 @@ import hashlib
 import json
 import logging
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig
 
 from benchmark import results
-from benchmark.config import choice, load_evaluation_sets, make_pool, make_tracker, resolved
+from benchmark.config import CONF, choice, load_evaluation_sets, make_pool, make_tracker, resolved
 from benchmark.devices import is_main_process, resolve_device
 from benchmark.pipeline import choose, downstream_result, evaluate_all, kept_by_noise, open_subset, train
 from benchmark.tasks.output import say
@@ -59,10 +58,7 @@ def run(cfg: DictConfig) -> None:
         kept=kept,
         scoring={"seconds": round(chosen.table.seconds, 3), "reused": chosen.table.reused},
         peak_rss_bytes=results.peak_rss_bytes(),
-        git_commit=results.git_commit(),
-        versions=results.library_versions(),
-        machine=results.machine(),
-        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        **results.provenance(),
     )
     path = results.write_result(Path(cfg.results_dir), result)
     tracker.finish(asdict(result))
@@ -73,6 +69,8 @@ def run(cfg: DictConfig) -> None:
 def make_run_id(cfg: DictConfig) -> str:
     """Return a readable name and a hash of everything that the metrics depend on."""
     identity: dict[str, Any] = {name: resolved(cfg[name]) for name in IDENTITY}
-    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
+    # Where this checkout lies does not matter: the demo's models are named by their place in it.
+    text = json.dumps(identity, sort_keys=True).replace(str(CONF.parent), "")
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     size = f"{int(cfg.size.samples) // 1000}k" if cfg.size.samples % 1000 == 0 else str(cfg.size.samples)
     return f"{cfg.pool.name}-{choice(cfg, 'filter')}-{size}-seed{cfg.seed}-{digest}"

@@ -4,16 +4,15 @@ import hashlib
 import json
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmark.errors import UserError
-from benchmark.paths import write_text
-from benchmark.results import git_commit, library_versions, machine
+from benchmark.records import read_records, write_record
+from benchmark.results import provenance
 from benchmark.text_spotting.rendering import why_not
 from benchmark.text_spotting.similarity import Bin, Encoder, Summary, by_bin, by_style, measure, summarise
 from benchmark.text_spotting.vocabulary import Vocabulary
@@ -112,27 +111,19 @@ def evaluate(model: Model, vocabulary: Vocabulary, *, sample: int | None, seed: 
         length=by_bin(similarities, np.array([len(text) for text in texts]), LENGTHS),
         seed=seed,
         seconds=round(time.monotonic() - started, 3),
-        git_commit=git_commit(),
-        versions=library_versions(),
-        machine=machine(),
-        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        **provenance(),
     )
 
 
 def write_evaluation(results: Path, evaluation: Evaluation) -> Path:
     """Write ``results/text_spotting/<run_id>.json``, whole or not at all, and return its path."""
-    path = results / FOLDER / f"{evaluation.run_id}.json"
-    write_text(path, json.dumps(asdict(evaluation), indent=2, sort_keys=True, allow_nan=False) + "\n")
-    return path
+    return write_record(results / FOLDER, evaluation)
 
 
 def read_evaluations(results: Path) -> list[Evaluation]:
     """Read all evaluations, in the order of their names; files of another schema are left out."""
     found = []
-    for path in sorted((results / FOLDER).glob("*.json")):
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data.get("schema_version") != SCHEMA_VERSION or "overall" not in data:
-            continue
+    for data in read_records(results / FOLDER, SCHEMA_VERSION, "overall"):
         data["overall"] = Summary(**data["overall"])
         data["styles"] = {name: Summary(**summary) for name, summary in data["styles"].items()}
         for name in ("frequency", "length"):
