@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
@@ -14,7 +15,9 @@ from rich.text import Text
 from benchmark.checkpoints import locate_checkpoint
 from benchmark.clip_models import local_clip_folder
 from benchmark.errors import UserError
+from benchmark.pac_clip import locate_pac_checkpoint
 from benchmark.paths import cache_dir
+from filters.complexity_action import pipeline_revision
 
 
 @dataclass(frozen=True)
@@ -106,9 +109,14 @@ def _package(module: str, use: str, extra: str) -> Finding:
 def _checkpoints(cfg: DictConfig) -> list[Finding]:
     found = []
     for role, node in cfg.models.items():
+        if role == "parser":
+            found.append(_located("models.parser", lambda name: str(pipeline_revision(name)), node))
+            continue
         for key in sorted(ROLES & set(node)):
             name = f"models.{role}.{key}"
-            if OmegaConf.is_missing(node, key) or node[key] is None:
+            if role == "pacscore" and key == "checkpoint":
+                found.append(_located(name, lambda file: str(locate_pac_checkpoint(file)), node[key]))
+            elif OmegaConf.is_missing(node, key) or node[key] is None:
                 found.append(Finding(name, False, f"not given; add {name}=FOLDER"))
             else:
                 found.append(_checkpoint(name, node[key], node.get("pretrained")))
@@ -118,7 +126,11 @@ def _checkpoints(cfg: DictConfig) -> list[Finding]:
 def _checkpoint(name: str, value: str, pretrained: str | None) -> Finding:
     if pretrained:
         return Finding(name, True, f"{value} / {pretrained}: open_clip fetches it on first use")
+    return _located(name, lambda place: str(local_clip_folder(place) or locate_checkpoint(place)), value)
+
+
+def _located(name: str, locate: Callable[[Any], str], value: str | None) -> Finding:
     try:
-        return Finding(name, True, str(local_clip_folder(value) or locate_checkpoint(value)))
+        return Finding(name, True, locate(value))
     except UserError as error:
         return Finding(name, False, str(error))

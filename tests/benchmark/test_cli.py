@@ -164,6 +164,8 @@ def test_doctor_says_what_is_missing_and_how_to_get_it(run: Run) -> None:
     text = " ".join(done.stdout.replace("│", " ").split())
     assert "Java (METEOR, SPICE)" in text
     assert "hf download" in text
+    assert "python -m spacy download en_core_web_sm" in text
+    assert "by the links of" in text  # where PAC-S has its checkpoints
     assert "models.polos.checkpoint=FOLDER" in text.replace(
         "models.polos. checkpoint", "models.polos.checkpoint"
     )
