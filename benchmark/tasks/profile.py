@@ -23,8 +23,8 @@ log = logging.getLogger(__name__)
 
 def profile(cfg: DictConfig) -> None:
     """Profile a sample of the pool, or all of it; show the tables; print the path of the page and of the JSON."""
-    samples = _whole_number(cfg.task, "samples", least=1, none=True)
-    clusters = _whole_number(cfg.task, "clusters", least=1)
+    samples = _whole_number(cfg.profile, "samples", least=1, none=True)
+    clusters = _whole_number(cfg.profile, "clusters", least=1)
     assert clusters is not None
     seed = int(cfg.seed)
     pool = make_pool(cfg)
@@ -42,13 +42,13 @@ def profile(cfg: DictConfig) -> None:
     say(str(path))
 
 
-def _whole_number(task: Any, name: str, least: int, none: bool = False) -> int | None:
-    value = task[name]
+def _whole_number(settings: Any, name: str, least: int, none: bool = False) -> int | None:
+    value = settings[name]
     if value is None and none:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         hint = ", or null for the whole pool" if none else ""
         raise UserError(
-            f"task.{name}={value} is no number of {name}; give a whole number from {least} on{hint}"
+            f"profile.{name}={value} is no number of {name}; give a whole number from {least} on{hint}"
         )
     return value
