@@ -40,7 +40,10 @@ SHARES = {
         ),
         (["profile.samples=many"], "profile.samples=many is no number of samples"),
         (["profile.samples=true"], "profile.samples=True is no number of samples"),
-        (["profile.clusters=0"], "profile.clusters=0 is no number of clusters; give a whole number from 1 on"),
+        (
+            ["profile.clusters=0"],
+            "profile.clusters=0 is no number of clusters; give a whole number from 1 on",
+        ),
         (["profile.clusters=null"], "profile.clusters=None is no number of clusters"),
         (["pool=img2dataset", "pool.url=/nowhere"], "pool.url=/nowhere is no pool"),
         (["task.sample=9"], "there is no setting 'task.sample'"),
@@ -86,7 +89,9 @@ def test_text_that_is_read_and_repeated(run: Run, tmp_path: Path) -> None:  # no
 def test_the_demo_by_the_command_line(run: Run, tmp_path: Path) -> None:  # noqa: F811
     small = ["pool.demo.pairs=2000", "pool.demo.shard_size=500", "engine.workers=1"]
     sets = "pool.demo.evaluation={coco: 4, nocaps: 1, flickr30k: 2}"
-    done = run("task=profile", *small, sets, "profile.samples=400", "profile.clusters=8", f"results_dir={tmp_path}")
+    done = run(
+        "task=profile", *small, sets, "profile.samples=400", "profile.clusters=8", f"results_dir={tmp_path}"
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(Path(done.stdout.splitlines()[-1]).read_text())
     assert (found["sample"], found["drawn_from"], found["shards"]) == (400, 2000, 4)
