@@ -17,10 +17,11 @@ from filters.scene_graph import SceneGraph, scene_graph
 if TYPE_CHECKING:
     from spacy.language import Language
 
-# What a parse and its parts of speech need; entities, lemmas and categories are not read.
-NEEDED = frozenset(
-    {"tok2vec", "transformer", "curated_transformer", "tagger", "attribute_ruler", "morphologizer", "parser"}
+# What parts of speech need, and a parse; entities, lemmas and categories are not read.
+TAGGING = frozenset(
+    {"tok2vec", "transformer", "curated_transformer", "tagger", "attribute_ruler", "morphologizer"}
 )
+PARSING = TAGGING | {"parser"}
 LONGEST_CAPTION = 1000  # characters; the text towers and the captioner read fewer
 
 
@@ -67,10 +68,11 @@ def rank(graph: SceneGraph) -> float:
     return (complexity >= 1 and bool(graph.actions)) + complexity / (complexity + 1)
 
 
-def load_pipeline(name: str) -> "Language":
+def load_pipeline(name: str, parse: bool = True) -> "Language":
     """Return the installed spaCy pipeline `name`, or that in the folder `name`, with the components of a parse alone.
 
-    Raises `UserError` when it is missing, or gives no dependencies or no parts of speech.
+    Without `parse` it gives parts of speech alone, and faster. Raises `UserError` when it is missing, or gives less
+    than that.
     """
     import spacy
 
@@ -80,10 +82,11 @@ def load_pipeline(name: str) -> "Language":
     except (OSError, ValueError, KeyError, ImportError) as error:
         reason = str(error).strip().split("\n")[0][:200]
         raise UserError(f"filter.parser={name} cannot be loaded by spaCy: {reason}") from None
-    unneeded = [part for part in pipeline.pipe_names if pipeline.get_pipe_meta(part).factory not in NEEDED]
+    needed = PARSING if parse else TAGGING
+    unneeded = [part for part in pipeline.pipe_names if pipeline.get_pipe_meta(part).factory not in needed]
     pipeline.disable_pipes(*unneeded)
     probe = pipeline("A dog runs.")
-    if not (probe.has_annotation("DEP") and probe.has_annotation("POS")):
+    if not (probe.has_annotation("POS") and (probe.has_annotation("DEP") or not parse)):
         raise UserError(
             f"filter.parser={name} has no dependency parser or no tagger; en_core_web_sm, for one, has both"
         )

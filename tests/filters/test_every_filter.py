@@ -15,6 +15,7 @@ from benchmark.config import CONF, register_resolvers
 from benchmark.pool import Pool
 from benchmark.shard_reader import PoolBatches, ShardReader
 from filters.base import Composite, Filter
+from filters.no_filter import NoFilter
 from tests.filters.checkpoints import open_clip_model, roberta_scorer
 from tests.filters.generators import chat_model, diffusion_model
 from tests.pools import rows, write_metadata, write_pool
@@ -25,6 +26,8 @@ COLUMNS = {
     "clip_l14_similarity_score": [0.1, 0.2, 0.3, 0.25],
     "noise": ["concrete", "concrete", "parrot", "concrete"],
     "concreteness": [0.9, 0.4, 0.0, 0.8],
+    "original_width": [640, 200, 199, 300],
+    "original_height": [480, 601, 400, 300],
 }
 
 
@@ -51,17 +54,21 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     (folder / "ratings.txt").write_text("Word\tConc.M\nphoto\t4.6\nthing\t2.9\n")
     captions = [f"{row.text},{number / 4}\n" for number, row in enumerate(rows(4))]
     (folder / "scores.csv").write_text("caption,score\n" + "".join(captions))
+    (folder / "uids.txt").write_text("".join(f"{row.uid}\n" for row in rows(2)))
     clip = open_clip_model(folder / "clip")
     save_file({"weight": torch.ones(1, 16), "bias": torch.zeros(1)}, folder / "head.safetensors")
     distilled = [f"filter.checkpoint={roberta_scorer(folder / 'distilled')}"]
+    np.save(folder / "target.npy", np.eye(2, 16))
     return {
         "aesthetics": [
             f"filter.model={clip}", "filter.pretrained=null", f"filter.head={folder / 'head.safetensors'}",
         ],
+        "image_based": [f"filter.target={folder / 'target.npy'}"],
         "sba": distilled,
         "vba": distilled,
         "lexicon": [f"filter.ratings={folder / 'ratings.txt'}"],
         "score_file": [f"filter.path={folder / 'scores.csv'}"],
+        "uid_list": [f"filter.path={folder / 'uids.txt'}"],
         "llm_rating": [f"filter.model={chat_model(folder / 'chat')}"],
         "ave_clip": [
             f"filter.checkpoint={diffusion_model(folder / 'diffusion')}", "filter.images=2", "filter.steps=2",
@@ -133,6 +140,19 @@ def test_bad_captions_get_a_score_or_none(
 def test_config_header_says_what_it_is(name: str) -> None:
     first = (CONF / "filter" / f"{name}.yaml").read_text().splitlines()[0]
     assert first.startswith("# "), "the header says source, cost and command"
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("threshold", "filter"), ("cascade", "filters.first"), ("cascade", "filters.last")]
+    + [(name, f"filters.{part}") for name in ("intersect", "union", "rank_sum") for part in "ab"],
+)
+def test_another_filter_takes_the_place_of_a_composites_part(
+    name: str, part: str, checkpoints: list[str]
+) -> None:
+    made = make(name, checkpoints, {name: [f"filter@filter.{part}=no_filter"]})
+    assert isinstance(made, Composite)
+    assert isinstance(made.filters[part.removeprefix("filters.")], NoFilter)
 
 
 def test_the_oracle_never_chooses_an_unlisted_kind(checkpoints: list[str]) -> None:

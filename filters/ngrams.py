@@ -1,0 +1,69 @@
+"""Nouns and the word pairs that describe them: the n-grams of AVA-Captions (Ghosal et al. 2019, section 3)."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+
+from benchmark.batch import Batch
+from filters.base import Features
+from filters.complexity_action import LONGEST_CAPTION, load_pipeline, pipeline_revision
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+NOUNS = frozenset({"NOUN", "PROPN"})
+FIRST = NOUNS | {"ADJ", "ADV"}
+SECOND = NOUNS | {"ADJ"}
+# Function words stand between no two words: the paper's n-grams hold "depth field", "rule third" and "lighting bit"
+# (supplement, table 3), and the scores of its figure 2 cannot be reached without them.
+FUNCTION = frozenset({"ADP", "AUX", "CCONJ", "DET", "PART", "PRON", "PUNCT", "SCONJ", "SPACE", "SYM"})
+
+
+class Ngrams(Features):
+    """A caption's unigrams and bigrams, in lower case and in their order, as often as they occur.
+
+    Parts of speech are a spaCy pipeline's; of a caption longer than 1,000 characters the first 1,000 are read.
+
+    Args:
+        parser: the name of an installed spaCy pipeline for English, or the folder of one.
+    """
+
+    needs = frozenset({"text"})
+    batch_size: ClassVar[int] = 2048
+
+    def __init__(self, parser: str) -> None:
+        self.parser = parser
+        self._pipeline: Language | None = None
+
+    def identity(self) -> dict[str, Any]:
+        """Name the pipeline by its content: the same one in another place reads the same."""
+        return super().identity() | {"parser": pipeline_revision(self.parser)}
+
+    def setup(self, device: torch.device) -> None:
+        """Load the pipeline, on the CPU. Raises `UserError` when it is missing or has no tagger."""
+        self._pipeline = load_pipeline(self.parser, parse=False)
+
+    def extract(self, batch: Batch) -> Mapping[str, list[list[str]]]:
+        """Return ``unigrams`` and ``bigrams``, for each of the n captions a list."""
+        assert self._pipeline is not None, "setup comes before extract"
+        texts = list(dict.fromkeys(text[:LONGEST_CAPTION] for text in batch.texts))
+        with self._pipeline.memory_zone():  # or every word ever seen would stay in its vocabulary
+            docs = self._pipeline.pipe(texts, batch_size=256)
+            found = {text: ngrams(doc) for text, doc in zip(texts, docs, strict=True)}
+        both = [found[text[:LONGEST_CAPTION]] for text in batch.texts]
+        return {"unigrams": [unigrams for unigrams, _ in both], "bigrams": [bigrams for _, bigrams in both]}
+
+
+def ngrams(doc: "Doc") -> tuple[list[str], list[str]]:
+    """Return nouns, and bigrams (noun | adjective | adverb)(noun | adjective) with a space between the words."""
+    words = [(token.lower_, token.pos_) for token in doc if token.pos_ not in FUNCTION]
+    unigrams = [word for word, speech in words if speech in NOUNS]
+    bigrams = [
+        f"{first} {second}"
+        for (first, speech), (second, of_second) in pairwise(words)
+        if speech in FIRST and of_second in SECOND
+    ]
+    return unigrams, bigrams

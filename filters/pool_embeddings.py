@@ -1,0 +1,123 @@
+"""What filters over CLIP features share: a pool's embeddings, target embeddings from a file, second moments."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmark.batch import Batch
+from benchmark.errors import UserError
+from benchmark.uids import UidArray, encode_uids, sort_uids
+
+Floats = npt.NDArray[np.floating[Any]]
+CHUNK = 65536  # rows that are turned into float32 at a time
+
+
+def gather(
+    batches: Iterable[Batch], names: Sequence[str]
+) -> tuple[UidArray, dict[str, npt.NDArray[np.float16]]]:
+    """Return the uids of a whole pool and its features by name, (n, d) in half precision.
+
+    Sorted by uid, each uid once: what is computed of them does not depend on shards, batches or workers.
+    """
+    uids = [encode_uids([])]
+    parts: dict[str, list[npt.NDArray[np.float16]]] = {name: [] for name in names}
+    for batch in batches:
+        uids.append(encode_uids(batch.uids))
+        for name in names:
+            parts[name].append(batch.features[name].astype(np.float16))
+    joined = np.concatenate(uids)
+    order = sort_uids(joined)
+    first = np.ones(len(order), bool)
+    first[1:] = joined[order][1:] != joined[order][:-1]
+    order = order[first]
+    empty = np.empty((0, 0), np.float16)
+    return joined[order], {n: np.concatenate(p)[order] if p else empty for n, p in parts.items()}
+
+
+class ByUid:
+    """Values of a pool's samples.
+
+    Args:
+        uids: sorted, each once, of shape (n,).
+        values: of shape (n,).
+    """
+
+    def __init__(self, uids: UidArray, values: npt.NDArray[np.float32]) -> None:
+        self.uids = uids
+        self.values = values
+
+    def __call__(self, wanted: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return the values of `wanted`. Raises KeyError for a uid that is not there."""
+        encoded = encode_uids(wanted)
+        places = np.searchsorted(self.uids, encoded)
+        found = places < len(self.uids)
+        found[found] = self.uids[places[found]] == encoded[found]
+        if not found.all():
+            raise KeyError(wanted[int(np.argmin(found))])
+        return self.values[places]
+
+
+def target_digest(path: str) -> str:
+    """Return what identifies a target: the file's content, wherever it lies."""
+    with _file(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_target(path: str) -> npt.NDArray[np.float32]:
+    """Read the embeddings of a target set from a ``.npy`` of shape (m, d); return unit vectors.
+
+    Raises `UserError` when it is absent, or is not finite numbers of that shape.
+    """
+    try:
+        array: npt.NDArray[Any] = np.load(_file(path), allow_pickle=False)
+    except (ValueError, EOFError):
+        raise UserError(
+            f"filter.target={path} is no numpy array file; np.save embeddings of shape (m, d)"
+        ) from None
+    shape = getattr(array, "shape", None)  # an .npz has none
+    if shape is None or len(shape) != 2 or not array.size or array.dtype.kind != "f":
+        raise UserError(f"filter.target={path} has to hold floats of shape (m, d), one row for each image")
+    unit = array.astype(np.float32)
+    lengths = np.linalg.norm(unit, axis=1, keepdims=True)
+    if not (np.isfinite(lengths) & (lengths > 0)).all():
+        raise UserError(f"filter.target={path} holds an embedding that is zero or not finite")
+    return np.asarray(unit / lengths, np.float32)
+
+
+def check_width(width: int, embeddings: Floats) -> None:
+    """Raise `UserError` when a target's `width` is not that of the model that made `embeddings` (n, d)."""
+    if width != embeddings.shape[1]:
+        raise UserError(
+            f"filter.target holds embeddings of {width} numbers, the pool's have {embeddings.shape[1]};"
+            " embed it with the same CLIP model, or choose filter.model"
+        )
+
+
+def outer_sum(embeddings: Floats) -> npt.NDArray[np.float64]:
+    """Return the sum of x x^T over the rows of (n, d), (d, d); over n it is the second moment."""
+    total = np.zeros((embeddings.shape[1],) * 2)
+    for start in range(0, len(embeddings), CHUNK):
+        rows = embeddings[start : start + CHUNK].astype(np.float32)
+        total += rows.T @ rows
+    return total
+
+
+def quadratic(embeddings: Floats, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+    """Return x^T M x for each row x of (n, d), (n,), with M symmetric of shape (d, d)."""
+    narrow = matrix.astype(np.float32)
+    values = np.empty(len(embeddings), np.float32)
+    for start in range(0, len(embeddings), CHUNK):
+        rows = embeddings[start : start + CHUNK].astype(np.float32)
+        values[start : start + CHUNK] = np.einsum("nd,nd->n", rows @ narrow, rows)
+    return values
+
+
+def _file(path: str) -> Path:
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise UserError(f"filter.target={path} is not there; give a .npy of image embeddings of shape (m, d)")
+    return file

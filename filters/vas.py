@@ -1,0 +1,61 @@
+"""Variance Alignment Score (Wang et al. 2024): how much an image varies along with the images of a target."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from benchmark.batch import Batch
+from filters.base import Filter, Scores
+from filters.clip import ClipFeatures
+from filters.pool_embeddings import check_width, outer_sum, quadratic, read_target, target_digest
+
+
+class Vas(Filter):
+    """x^T S x of the image embedding x, where S is the second moment of a target's image embeddings.
+
+    Args:
+        model: an open_clip model, see `load_clip`.
+        pretrained: its weights.
+        target: a ``.npy`` of image embeddings of that model, (m, d); null for the pool's own.
+    """
+
+    needs = frozenset()
+
+    def __init__(self, model: str, pretrained: str | None, target: str | None) -> None:
+        self.target = target
+        self.features = (ClipFeatures(model, pretrained),)
+        self._moment: npt.NDArray[np.float64] | None = None
+
+    @property
+    def corpus_dependent(self) -> bool:
+        """Whether the pool is its own target."""
+        return self.target is None
+
+    def identity(self) -> dict[str, Any]:
+        """Name the target by its content."""
+        return super().identity() | {"target": self.target and target_digest(self.target)}
+
+    def setup(self, device: torch.device) -> None:
+        """Read the target; `UserError` if it cannot be used."""
+        if self.target is not None:
+            target = read_target(self.target)
+            self._moment = outer_sum(target) / len(target)
+
+    def fit(self, batches: Iterable[Batch]) -> None:
+        """Sum up the second moment of the pool's images, in one pass."""
+        total: npt.NDArray[np.float64] | None = None
+        count = 0
+        for batch in batches:
+            part = outer_sum(batch.features["image"])
+            total = part if total is None else total + part
+            count += len(batch)
+        self._moment = None if total is None else total / count
+
+    def score(self, batch: Batch) -> Scores:
+        """Return scores of shape (n,), from 0 to 1."""
+        assert self._moment is not None
+        check_width(len(self._moment), batch.features["image"])
+        return quadratic(batch.features["image"], self._moment)

@@ -1,0 +1,124 @@
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from benchmark.batch import Batch
+from benchmark.errors import UserError
+from filters import normsim
+from filters.normsim import NormSim, removed_before
+from filters.vas import Vas
+
+CPU = torch.device("cpu")
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
+
+
+def images(vectors: np.ndarray) -> Batch:
+    return Batch([f"{row:032x}" for row in range(len(vectors))], [], features={"image": unit(vectors)})
+
+
+def made(norm: float, target: Path | None, steps: int = 500) -> NormSim:
+    found = NormSim("unused", None, norm, str(target) if target else None, steps)
+    found.setup(CPU)
+    return found
+
+
+def naive_removal(points: np.ndarray, goals: list[int]) -> list[float]:
+    """Remove down to each goal in turn, by the sum of squared cosines with all that is left; of equals the last."""
+    left = list(range(len(points)))
+    removed = [0.0] * len(points)
+    for goal in goals:
+        likeness = {i: sum(float(points[i] @ points[j]) ** 2 for j in left) for i in left}
+        for i in sorted(left, key=lambda i: (likeness[i], -i))[: len(left) - goal]:
+            removed[i] = (len(points) - len(left)) / len(points)
+            left.remove(i)
+    return removed
+
+
+def test_by_hand(tmp_path: Path) -> None:
+    np.save(tmp_path / "target.npy", np.array([[1.0, 0], [0, 2], [0, -1]]))
+    batch = images(np.array([[1.0, 0], [0, 1], [3, 4], [-4, -3]]))
+    two = [1, math.sqrt(2), math.sqrt(0.36 + 2 * 0.64), math.sqrt(0.64 + 2 * 0.36)]
+    assert made(2, tmp_path / "target.npy").score(batch) == pytest.approx(two)
+    assert made(math.inf, tmp_path / "target.npy").score(batch) == pytest.approx([1, 1, 0.8, 0.6])
+
+
+def test_norms_equal_the_plain_loop_across_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(normsim, "TARGETS", 7)
+    rng = np.random.default_rng(0)
+    target, batch = unit(rng.normal(size=(20, 6))), images(rng.normal(size=(15, 6)))
+    np.save(tmp_path / "target.npy", target)
+    for norm, of in ((2, np.linalg.norm), (math.inf, max)):
+        expected = [of([float(x @ y) for y in target]) for x in batch.features["image"]]
+        scorer = made(norm, tmp_path / "target.npy")
+        assert not scorer.corpus_dependent
+        assert scorer.score(batch) == pytest.approx(np.array(expected), rel=1e-5)
+
+
+def test_the_square_of_the_two_norm_is_the_variance_alignment_score(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    np.save(tmp_path / "target.npy", rng.normal(size=(20, 6)))
+    batch = images(rng.normal(size=(15, 6)))
+    vas = Vas("unused", None, str(tmp_path / "target.npy"))
+    vas.setup(CPU)
+    assert made(2, tmp_path / "target.npy").score(batch) ** 2 == pytest.approx(
+        20 * vas.score(batch), rel=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    ("steps", "goals"),
+    [(1, [0]), (4, [18, 12, 6, 0]), (24, list(range(23, -1, -1))), (500, list(range(23, -1, -1)))],
+)
+def test_a_pool_is_taken_apart_as_the_plain_loop_does_it(steps: int, goals: list[int]) -> None:
+    points = unit(np.random.default_rng(2).normal(size=(24, 4)))
+    assert removed_before(points, steps) == pytest.approx(np.array(naive_removal(points, goals)))
+
+
+def test_the_odd_one_out_goes_first_and_of_equals_the_last() -> None:
+    points = unit(np.array([[1, 0.1], [1, 0], [0, 1], [1, 0]]))
+    found = removed_before(points, 4)
+    assert found[2] == 0
+    assert found[1] > found[3]
+    assert removed_before(np.tile(points[:1], (4, 1)), 2).tolist() == [0.75, 0.5, 0.25, 0]
+
+
+def test_shards_and_their_order_do_not_matter() -> None:
+    batch = images(np.random.default_rng(3).normal(size=(40, 5)))
+    scores = []
+    for size, order in ((40, list(range(40))), (7, list(range(40))), (9, list(range(39, -1, -1)))):
+        scorer = made(2, None, steps=6)
+        assert scorer.corpus_dependent
+        scorer.fit([batch.take(order[at : at + size]) for at in range(0, 40, size)])
+        scores.append(scorer.score(batch))
+    assert (scores[0] == scores[1]).all()
+    assert (scores[0] == scores[2]).all()
+
+
+def test_one_image_and_none() -> None:
+    scorer = made(2, None)
+    one = images(np.ones((1, 3)))
+    scorer.fit([one])
+    assert scorer.score(one).tolist() == [0]
+    scorer.fit([])
+    assert scorer.score(one.take([])).shape == (0,)
+
+
+def test_what_makes_no_sense_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="use 2 or inf"):
+        made(3, None)
+    with pytest.raises(UserError, match="wants a target"):
+        made(math.inf, None)
+    with pytest.raises(UserError, match="use 1 at least"):
+        made(2, None, steps=0)
+    with pytest.raises(UserError, match="is not there"):
+        made(2, tmp_path / "absent.npy")
+    np.save(tmp_path / "target.npy", np.eye(4))
+    for norm in (2, math.inf):
+        with pytest.raises(UserError, match="same CLIP model"):
+            made(norm, tmp_path / "target.npy").score(images(np.eye(3)))

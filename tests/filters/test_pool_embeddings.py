@@ -1,0 +1,93 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.batch import Batch
+from benchmark.errors import UserError
+from benchmark.uids import decode_uids, encode_uids
+from filters.pool_embeddings import (
+    ByUid,
+    check_width,
+    gather,
+    outer_sum,
+    quadratic,
+    read_target,
+    target_digest,
+)
+
+A, B, C = ("1" * 32, "2" * 32, "3" * 32)
+
+
+def batch(uids: list[str], values: list[float]) -> Batch:
+    return Batch(uids, [], features={"image": np.array([values], np.float32).T})
+
+
+def test_a_pool_is_gathered_by_uid_and_each_uid_once() -> None:
+    uids, features = gather([batch([C, A], [3, 1]), batch([B, A], [2, 1])], ("image",))
+    assert decode_uids(uids) == [A, B, C]
+    assert features["image"].dtype == np.float16
+    assert features["image"].tolist() == [[1], [2], [3]]
+    uids, features = gather([], ("image",))
+    assert (len(uids), len(features["image"])) == (0, 0)
+
+
+def test_values_are_found_by_uid() -> None:
+    values = ByUid(encode_uids([A, C]), np.array([1, 3], np.float32))
+    assert values([C, A, C]).tolist() == [3, 1, 3]
+    assert values([]).shape == (0,)
+    for absent in (B, "f" * 32, "0" * 32):
+        with pytest.raises(KeyError, match=absent):
+            values([A, absent])
+
+
+def test_a_target_is_read_as_unit_vectors(tmp_path: Path) -> None:
+    for kind in (np.float16, np.float32, np.float64):
+        np.save(tmp_path / "target.npy", np.array([[3, 4], [0, 2]], kind))
+        assert read_target(str(tmp_path / "target.npy")) == pytest.approx(np.array([[0.6, 0.8], [0, 1]]))
+    (tmp_path / "copy.npy").write_bytes((tmp_path / "target.npy").read_bytes())
+    assert target_digest(str(tmp_path / "target.npy")) == target_digest(str(tmp_path / "copy.npy"))
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.ones(3), np.ones((2, 2, 2)), np.empty((0, 4)), np.ones((2, 2), int), np.array([["a", "b"]]),
+        np.array([[1.0, np.nan]]), np.array([[np.inf, 1.0]]), np.zeros((1, 3)),
+    ],
+)  # fmt: skip
+def test_what_is_no_target_says_so(array: np.ndarray, tmp_path: Path) -> None:
+    np.save(tmp_path / "target.npy", array)
+    with pytest.raises(UserError, match=r"filter\.target=.*target\.npy ho|has to hold"):
+        read_target(str(tmp_path / "target.npy"))
+
+
+def test_a_file_that_is_no_array_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "target.npy"
+    with pytest.raises(UserError, match="is not there"):
+        read_target(str(path))
+    for content in (b"", b"text", b"\x93NUMPY\x01\x00"):
+        path.write_bytes(content)
+        with pytest.raises(UserError, match="no numpy array file"):
+            read_target(str(path))
+    np.save(path, np.array([{"a": 1}]), allow_pickle=True)
+    with pytest.raises(UserError, match="no numpy array file"):
+        read_target(str(path))
+    np.savez(tmp_path / "many.npz", a=np.ones((2, 2)))
+    with pytest.raises(UserError, match="has to hold"):
+        read_target(str(tmp_path / "many.npz"))
+
+
+def test_another_model_s_target_says_so() -> None:
+    check_width(3, np.ones((2, 3)))
+    with pytest.raises(UserError, match="4 numbers, the pool's have 3"):
+        check_width(4, np.ones((2, 3)))
+
+
+def test_moments_and_forms_equal_the_plain_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("filters.pool_embeddings.CHUNK", 3)
+    points = np.random.default_rng(0).normal(size=(10, 4)).astype(np.float16)
+    wide = points.astype(float)
+    matrix = outer_sum(points)
+    assert matrix == pytest.approx(sum(np.outer(x, x) for x in wide), rel=1e-5)
+    assert quadratic(points, matrix) == pytest.approx(np.array([x @ matrix @ x for x in wide]), rel=1e-5)

@@ -1,0 +1,90 @@
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+from benchmark.batch import Batch
+from benchmark.errors import UserError
+from benchmark.uids import encode_uids, make_uid, write_subset
+from filters.uid_list import UidList
+
+UIDS = [make_uid("", str(number)) for number in range(50)]
+LISTED = [*UIDS[30:], UIDS[40]]  # one stands twice
+
+
+def write(path: Path, uids: list[str]) -> Path:
+    if path.suffix == ".npy":
+        write_subset(path, encode_uids(uids))
+    elif path.suffix == ".parquet":
+        pq.write_table(pa.table({"score": range(len(uids)), "uid": uids}), path)
+    elif path.suffix == ".csv":
+        path.write_text("url,uid\n" + "".join(f"http://example.org,{uid}\n" for uid in uids))
+    else:
+        path.write_text("\r\n".join(uid.upper() for uid in uids) + "\r\n\r\n")
+    return path
+
+
+def uid_list(path: Path) -> UidList:
+    made = UidList(str(path))
+    made.setup(torch.device("cpu"))
+    return made
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".parquet", ".csv", ".txt"])
+def test_listed_uids_are_kept_and_no_others(tmp_path: Path, suffix: str) -> None:
+    scores = uid_list(write(tmp_path / f"list{suffix}", LISTED)).score(Batch(UIDS, []))
+    assert scores.dtype == np.float32
+    assert np.array_equal(scores, [np.nan] * 30 + [1.0] * 20, equal_nan=True)
+    below_and_above = Batch(["0" * 32, "f" * 32], [])
+    assert np.isnan(uid_list(tmp_path / f"list{suffix}").score(below_and_above)).all()
+
+
+def test_both_halves_of_a_uid_count(tmp_path: Path) -> None:
+    high, low = "1" * 16, "2" * 16
+    path = write(tmp_path / "list.npy", [high + low])
+    batch = Batch([high + low, high + high, low + low, low + high], [])
+    assert np.array_equal(uid_list(path).score(batch), [1, np.nan, np.nan, np.nan], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("list.txt", b"", "in a column uid"),
+        ("list.txt", b"0123\n", "32 characters long"),
+        ("list.txt", b"z" * 32 + b"\n", "not hexadecimal"),
+        ("list.csv", b"id\n" + b"0" * 32 + b"\n", "uid"),
+        ("list.csv", b"uid\n", "lists no uid"),
+        ("list.csv", b"uid,x\n1\n", "in a column uid"),
+        ("list.parquet", b"PAR1", "in a column uid"),
+        ("list.npy", b"nonsense", "no numpy array"),
+        ("list.json", b"[]", r"give a \.npy, \.parquet, \.csv, \.txt"),
+    ],
+)
+def test_broken_lists_say_what_is_wrong(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError, match=message) as error:
+        uid_list(tmp_path / name)
+    assert "\n" not in str(error.value)
+
+
+def test_tables_with_other_columns(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": UIDS}), tmp_path / "a.parquet")
+    with pytest.raises(UserError, match=r"FieldRef\.Name\(uid\).* in a column uid"):
+        uid_list(tmp_path / "a.parquet")
+    pq.write_table(pa.table({"uid": [[1, 2]]}), tmp_path / "b.parquet")
+    with pytest.raises(UserError, match="in a column uid"):
+        uid_list(tmp_path / "b.parquet")
+
+
+def test_a_list_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"filter\.path=.*absent\.npy is no file of uids"):
+        UidList(str(tmp_path / "absent.npy")).identity()
+
+
+def test_the_same_list_elsewhere_is_the_same_filter(tmp_path: Path) -> None:
+    first, second = write(tmp_path / "a.txt", LISTED), write(tmp_path / "b.txt", LISTED)
+    assert UidList(str(first)).key() == UidList(str(second)).key()
+    assert UidList(str(write(second, UIDS))).key() != UidList(str(first)).key()

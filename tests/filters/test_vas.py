@@ -1,0 +1,67 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from benchmark.batch import Batch
+from benchmark.errors import UserError
+from filters.vas import Vas
+
+CPU = torch.device("cpu")
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
+
+
+def images(vectors: np.ndarray) -> Batch:
+    return Batch([f"{row:032x}" for row in range(len(vectors))], [], features={"image": unit(vectors)})
+
+
+def test_by_hand(tmp_path: Path) -> None:
+    np.save(tmp_path / "target.npy", np.array([[2.0, 0], [5, 0], [1, 0], [0, 3]]))  # S = diag(3/4, 1/4)
+    made = Vas("unused", None, str(tmp_path / "target.npy"))
+    assert not made.corpus_dependent
+    made.setup(CPU)
+    scores = made.score(images(np.array([[1.0, 0], [0, -1], [1, 1], [3, 4]])))
+    assert scores == pytest.approx([0.75, 0.25, 0.5, 0.36 * 0.75 + 0.64 * 0.25])
+
+
+def test_the_pool_s_own_moment_equals_the_plain_loop_for_any_shards() -> None:
+    batch = images(np.random.default_rng(0).normal(size=(30, 5)))
+    points = batch.features["image"].astype(float)
+    expected = [np.mean([(x @ y) ** 2 for y in points]) for x in points]
+    for size, order in ((30, range(30)), (4, range(30)), (7, range(29, -1, -1))):
+        made = Vas("unused", None, None)
+        assert made.corpus_dependent
+        rows = list(order)
+        made.fit([batch.take(rows[at : at + size]) for at in range(0, 30, size)])
+        assert made.score(batch) == pytest.approx(np.array(expected), abs=1e-6)
+
+
+def test_one_image_and_none() -> None:
+    made = Vas("unused", None, None)
+    one = images(np.ones((1, 3)))
+    made.fit([one])
+    assert made.score(one) == pytest.approx([1])
+    made.fit([])
+
+
+def test_the_key_follows_the_target_s_content(tmp_path: Path) -> None:
+    target = tmp_path / "target.npy"
+    np.save(target, np.eye(2))
+    first = Vas("unused", None, str(target)).key()
+    np.save(tmp_path / "copy.npy", np.eye(2))
+    assert Vas("unused", None, str(tmp_path / "copy.npy")).key() == first
+    np.save(target, np.eye(2)[::-1])
+    assert Vas("unused", None, str(target)).key() != first
+    assert Vas("unused", None, None).key() != first
+
+
+def test_another_model_s_target_says_so(tmp_path: Path) -> None:
+    np.save(tmp_path / "target.npy", np.eye(4))
+    made = Vas("unused", None, str(tmp_path / "target.npy"))
+    made.setup(CPU)
+    with pytest.raises(UserError, match="same CLIP model"):
+        made.score(images(np.eye(3)))
