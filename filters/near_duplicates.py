@@ -9,6 +9,7 @@ from benchmark.batch import Batch
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures, cosines
 from filters.clusters import ImageClusters
+from filters.pool_embeddings import CHUNK, ByUid, gather
 
 BLOCK = 4096  # rows of a cluster that are compared at a time
 ALONE = 2.0  # the greatest cosine distance there is
@@ -34,32 +35,35 @@ class NearDuplicates(Filter):
         self.clusters = clusters
         self.seed = seed
         self.features = (ClipFeatures(model, pretrained),)
-        self._distances: dict[str, float] = {}
+        self._distances: ByUid | None = None
 
     def fit(self, batches: Iterable[Batch]) -> None:
         """Cluster the pool's images and compare them within their clusters."""
-        uids: list[str] = []
-        images, scores = [], []
-        for batch in batches:
-            uids += batch.uids
-            images.append(batch.features["image"].astype(np.float16))
-            scores.append(cosines(batch.features["image"], batch.features["text"]))
-        if not uids:
-            return
-        embeddings = np.concatenate(images)
-        preferred = np.lexsort((np.array(uids), -np.concatenate(scores)))
-        labels = ImageClusters(self.clusters, seed=self.seed, iterations=20, restarts=1).fit(embeddings)
-        cluster = labels.assign(embeddings)[preferred]
-        # Rows by cluster, the preferred ones first within each.
-        rows = preferred[np.argsort(cluster, kind="stable")]
-        starts = np.flatnonzero(np.diff(np.sort(cluster), prepend=-1))
-        for members in np.split(rows, starts[1:]):
-            distances = nearest_before(embeddings[members].astype(np.float32))
-            self._distances |= {uids[row]: float(d) for row, d in zip(members, distances, strict=True)}
+        uids, features = gather(batches, ("image", "text"))
+        distances = np.full(len(uids), ALONE, np.float32)
+        if len(uids):
+            images = features["image"]
+            # Stable, and the rows are in the order of their uids.
+            preferred = np.argsort(-clip_scores(images, features["text"]), kind="stable")
+            clusters = ImageClusters(self.clusters, seed=self.seed, iterations=20, restarts=1).fit(images)
+            labels = clusters.assign(images)[preferred]
+            # Rows by cluster, the preferred ones first within each.
+            rows = preferred[np.argsort(labels, kind="stable")]
+            starts = np.flatnonzero(np.diff(np.sort(labels), prepend=-1))
+            for members in np.split(rows, starts[1:]):
+                distances[members] = nearest_before(images[members].astype(np.float32))
+        self._distances = ByUid(uids, distances)
 
     def score(self, batch: Batch) -> Scores:
         """Return distances of shape (n,), from 0 to 2; 2 where nothing is preferred."""
-        return np.array([self._distances[uid] for uid in batch.uids], np.float32)
+        assert self._distances is not None, "fit comes before score"
+        return self._distances(batch.uids)
+
+
+def clip_scores(images: npt.NDArray[np.float16], texts: npt.NDArray[np.float16]) -> Scores:
+    """Return the cosines of n pairs of unit vectors (n, d) in half precision, (n,)."""
+    parts = [slice(start, start + CHUNK) for start in range(0, len(images), CHUNK)]
+    return np.concatenate([cosines(images[p].astype(np.float32), texts[p].astype(np.float32)) for p in parts])
 
 
 def nearest_before(embeddings: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
