@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
 from benchmark.batch import Batch
 from filters.base import Features
-from filters.complexity_action import LONGEST_CAPTION, load_pipeline, pipeline_revision
+from filters.parsing import CaptionParser
 
 if TYPE_CHECKING:
-    from spacy.language import Language
     from spacy.tokens import Doc
 
 NOUNS = frozenset({"NOUN", "PROPN"})
@@ -35,25 +34,15 @@ class Ngrams(Features):
     batch_size: ClassVar[int] = 2048
 
     def __init__(self, parser: str) -> None:
-        self.parser = parser
-        self._pipeline: Language | None = None
-
-    def identity(self) -> dict[str, Any]:
-        """Name the pipeline by its content: the same one in another place reads the same."""
-        return super().identity() | {"parser": pipeline_revision(self.parser)}
+        self.parser = CaptionParser(parser, parse=False)
 
     def setup(self, device: torch.device) -> None:
         """Load the pipeline, on the CPU. Raises `UserError` when it is missing or has no tagger."""
-        self._pipeline = load_pipeline(self.parser, parse=False)
+        self.parser.setup()
 
     def extract(self, batch: Batch) -> Mapping[str, list[list[str]]]:
         """Return ``unigrams`` and ``bigrams``, for each of the n captions a list."""
-        assert self._pipeline is not None, "setup comes before extract"
-        texts = list(dict.fromkeys(text[:LONGEST_CAPTION] for text in batch.texts))
-        with self._pipeline.memory_zone():  # or every word ever seen would stay in its vocabulary
-            docs = self._pipeline.pipe(texts, batch_size=256)
-            found = {text: ngrams(doc) for text, doc in zip(texts, docs, strict=True)}
-        both = [found[text[:LONGEST_CAPTION]] for text in batch.texts]
+        both = self.parser.read(batch.texts, ngrams)
         return {"unigrams": [unigrams for unigrams, _ in both], "bigrams": [bigrams for _, bigrams in both]}
 
 

@@ -17,7 +17,7 @@ from benchmark.clip_models import local_clip_folder
 from benchmark.errors import UserError
 from benchmark.pac_clip import locate_pac_checkpoint
 from benchmark.paths import cache_dir
-from filters.complexity_action import pipeline_revision
+from filters.parsing import pipeline_revision
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,9 @@ import torch
 from benchmark.batch import Batch
 from benchmark.config import demo_model
 from benchmark.errors import UserError
-from filters import complexity_action
-from filters.complexity_action import (
-    LONGEST_CAPTION,
-    ComplexityAction,
-    load_pipeline,
-    pipeline_revision,
-    rank,
-)
+from filters import parsing
+from filters.complexity_action import ComplexityAction, rank
+from filters.parsing import LONGEST_CAPTION, load_pipeline, pipeline_revision
 from filters.scene_graph import SceneGraph
 
 CPU = torch.device("cpu")
@@ -126,7 +121,7 @@ def test_the_key_follows_the_content_of_the_pipeline(tmp_path: Path, monkeypatch
     model.write_bytes(model.read_bytes() + b"\x00")
     assert copy.key() != ComplexityAction(str(tmp_path / "changed")).key()
     # An installed package is known by its version; any will do here.
-    monkeypatch.setattr(complexity_action, "_found", lambda name: None)
+    monkeypatch.setattr(parsing, "_found", lambda name: None)
     assert pipeline_revision("spacy") == f"spacy-{importlib.metadata.version('spacy')}"
 
 
@@ -144,7 +139,7 @@ def test_the_demos_parser_tells_descriptions_from_slogans(made: ComplexityAction
 
 
 def test_words_that_were_seen_are_forgotten(made: ComplexityAction) -> None:
-    strings = made._pipeline.vocab.strings
+    strings = made.parser._pipeline.vocab.strings
     score(made, "a dog sleeping on the grass")
     before = len(strings)
     score(made, *(f"a zq{number} dog sleeping on zk{number}" for number in range(300)))

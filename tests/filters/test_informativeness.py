@@ -22,9 +22,9 @@ from benchmark.engine.local import LocalEngine
 from benchmark.errors import UserError
 from benchmark.pool import Pool
 from benchmark.scores import score_pool
-from filters.complexity_action import load_pipeline
 from filters.informativeness import Informativeness
 from filters.ngrams import Ngrams, ngrams
+from filters.parsing import load_pipeline
 from tests.filters.english_web_treebank import sentences
 from tests.pools import rows, write_pool
 
