@@ -25,6 +25,7 @@ class ShardReader:
         self.pool = pool
         self.device = device
         self._ready: set[str] = set()
+        self._tables: dict[Path, FeatureTable] = {}  # of the shard that was read last
 
     def batches(self, shard: Shard, reader: Reader, drops: Counter[str]) -> Iterator[Batch]:
         """Yield the samples that `reader` and all of its features can use; count the others in `drops`."""
@@ -48,9 +49,12 @@ class ShardReader:
     def table(self, shard: Shard, features: Features) -> FeatureTable:
         """Return the features of a shard, from the cache or else into it."""
         path = features_path(self.pool, shard, features)
-        if not path.is_file():
-            self._extract(shard, features, path)
-        return load_features(path)
+        if path not in self._tables:
+            if not path.is_file():
+                self._extract(shard, features, path)
+            self._tables = {p: table for p, table in self._tables.items() if p.name == path.name}
+            self._tables[path] = load_features(path)
+        return self._tables[path]
 
     def _samples(
         self, shard: Shard, reader: Reader, tables: Sequence[FeatureTable], drops: Counter[str]
@@ -64,14 +68,14 @@ class ShardReader:
 
     def _extract(self, shard: Shard, features: Features, path: Path) -> None:
         self.prepare(shard, features)  # those that it builds on are timed by themselves
-        started = time.monotonic()
+        started, key = time.monotonic(), features.key()
         drops = Counter[str]()
         uids: list[str] = []
         columns: dict[str, list[Any]] = {}
         for batch in self.batches(shard, features, drops):
-            if features.key() not in self._ready:  # models are loaded when a shard is missing, not before
+            if key not in self._ready:  # models are loaded when a shard is missing, not before
                 features.setup(self.device)
-                self._ready.add(features.key())
+                self._ready.add(key)
             uids += batch.uids
             for name, values in features.extract(batch).items():
                 columns.setdefault(name, []).append(values)

@@ -119,11 +119,13 @@ class RandomAreaRemovedClip(TextRemovedClip):
 
     def _foreign_areas(self, uid: str, size: tuple[int, int]) -> list[Polygon]:
         """Return the areas of the image that `uid` draws, in pixels of an image of `size`; never its own."""
-        others = [polygons for owner, polygons in self._foreign if owner != uid]
-        if not others:
-            return []
-        width, height = size
-        return [_scaled(polygon, width, height) for polygon in others[int(uid, 16) % len(others)]]
+        place, width, height = int(uid, 16), *size
+        count = len(self._foreign)
+        for step in range(min(2, count)):  # the next one where the first is the sample's own
+            owner, polygons = self._foreign[(place + step) % count]
+            if owner != uid:
+                return [_scaled(polygon, width, height) for polygon in polygons]
+        return []
 
 
 def _scaled(polygon: Polygon, x: float, y: float) -> Polygon:

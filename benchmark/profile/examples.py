@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from benchmark.feature_cache import FeatureTable
 from benchmark.pool import Pool
 from benchmark.profile.clusters import Integers
 from benchmark.profile.measurements import Measurements
@@ -13,6 +14,7 @@ from benchmark.shard_reader import ShardReader
 from benchmark.uids import decode_uids
 from filters.cotr import co_embedded_words
 from filters.ocr.features import TextRecognition
+from filters.ocr.spotter import TextSpotter
 
 LONGEST = 300  # characters that are kept of a caption
 TEXT = frozenset({"text"})
@@ -46,6 +48,12 @@ def top_examples(
         for batch in pool.batches(shard, TEXT, BATCH, Counter()):
             for uid, caption in zip(batch.uids, batch.texts, strict=True):
                 if uid in wanted and uid in table.places:
-                    words = sorted(co_embedded_words(caption, table.columns["words"][table.places[uid]]))
+                    words = sorted(co_embedded_words(caption, _legible(table, uid, recognition.spotter)))
                     found[wanted[uid]] = Example(uid, caption[:LONGEST], words, scores[uid])
     return found
+
+
+def _legible(table: FeatureTable, uid: str, spotter: TextSpotter) -> list[str]:
+    """Return the lines that count as text in one image."""
+    words, sure = (table.columns[name][table.places[uid]] for name in ("words", "confidences"))
+    return [line for line, confidence in zip(words, sure, strict=True) if confidence >= spotter.legible]
