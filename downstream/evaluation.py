@@ -1,4 +1,4 @@
-"""Evaluation of a trained model: captions or retrieval, on the evaluation sets that ask for it."""
+"""Evaluation of a trained model: captions, retrieval or classification, on the evaluation sets that ask for it."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,11 +13,16 @@ from PIL import Image
 from benchmark.paths import write_text
 from downstream.base import Downstream
 from downstream.captioner import Captioner
+from downstream.classification import classify
+from downstream.classification_sets import ClassificationSet
 from downstream.dual_encoder import DualEncoder
 from downstream.evaluation_sets import EvaluationSet, Item
-from downstream.metrics.metric import ImageId, Metric
+from downstream.metrics.diversity import unique_ngrams
+from downstream.metrics.java import find_java
+from downstream.metrics.metric import ImageId, Metric, UnavailableError
 from downstream.metrics.retrieval import retrieval_metrics
 from downstream.metrics.suite import score_domains
+from downstream.metrics.tokenizer import tokenize
 
 RETRIEVAL_REFERENCES = 5  # some COCO images have six or seven captions; Karpathy's protocol takes five
 
@@ -40,19 +45,22 @@ class DecodedOnAccess(Mapping[ImageId, Image.Image]):
 
 def evaluate(
     model: Downstream,
-    sets: Sequence[EvaluationSet],
+    sets: Sequence[EvaluationSet | ClassificationSet],
     config: Mapping[str, Any],
     folder: Path,
     device: torch.device,
 ) -> dict[str, list[Metric]]:
     """Evaluate `model` on every set that fits it; metrics by set (``coco``) or domain (``nocaps/out-domain``).
 
-    A captioner's captions are left in `folder` as COCO results, ``captions_<set>.json``.
+    A captioner's captions are left in `folder` as COCO results, ``captions_<set>.json``, and their diversity by
+    position, if that is a metric, as ``diversity_<set>.json``.
     """
+    described = [s for s in sets if isinstance(s, EvaluationSet)]
     if isinstance(model, Captioner):
-        return _captions(model, [s for s in sets if s.captioning], config, folder, device)
+        return _captions(model, [s for s in described if s.captioning], config, folder, device)
     if isinstance(model, DualEncoder):
-        return {s.name: _retrieval(model, s) for s in sets if s.retrieval}
+        found = {s.name: _retrieval(model, s) for s in described if s.retrieval}
+        return found | {s.name: classify(model, s) for s in sets if isinstance(s, ClassificationSet)}
     raise TypeError(f"no evaluation for {type(model).__name__}")
 
 
@@ -79,7 +87,18 @@ def _captions(
                 domains.setdefault(f"{evaluation_set.name}/{item.domain}", []).append(key)
             rows.append({"image_id": item.image_id, "caption": caption})
         write_text(folder / f"captions_{evaluation_set.name}.json", json.dumps(rows))
+        if "Diversity" in config["metrics"]:
+            _write_diversity(folder / f"diversity_{evaluation_set.name}.json", captions)
     return score_domains(candidates, references, domains, config, DecodedOnAccess(items), device)
+
+
+def _write_diversity(path: Path, captions: Sequence[str]) -> None:
+    """Write the curves behind Unique-1, -2 and -4: different n-grams that begin at positions 1 to 25."""
+    try:
+        curves = unique_ngrams(tokenize(captions, find_java()))
+    except UnavailableError:  # the metrics are then absent too, and say why
+        return
+    write_text(path, json.dumps({f"Unique-{length}": curve for length, curve in curves.items()}))
 
 
 def _retrieval(model: DualEncoder, evaluation_set: EvaluationSet) -> list[Metric]:

@@ -5,11 +5,11 @@ import json
 import shutil
 import tarfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from PIL import Image
 
@@ -21,7 +21,7 @@ from benchmark.paths import atomic_write, cache_dir
 HOW = "the files in conf/evalset say where to get it"
 IMAGE_ENDINGS = ("webp", "png", "jpg", "jpeg")
 MAX_SHARDS = 10_000
-MAX_CAPTION_BYTES = 1 << 20
+MAX_TEXT_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,15 @@ class ImageFile:
     path: Path
     offset: int = 0
     size: int = -1
+
+    def load(self, image_id: int | str) -> Image.Image:
+        """Return the image in RGB. Raises `UserError`: a metric over fewer images would not be the metric."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self.offset)
+                return decode_image(file.read(self.size))
+        except (OSError, SampleError) as error:
+            raise UserError(f"evaluation image {image_id} in {self.path} cannot be read ({error})") from None
 
 
 @dataclass(frozen=True)
@@ -43,15 +52,8 @@ class Item:
     domain: str | None = None
 
     def load(self) -> Image.Image:
-        """Return the image in RGB. Raises `UserError`: a metric over fewer images would not be the metric."""
-        try:
-            with self.image.path.open("rb") as file:
-                file.seek(self.image.offset)
-                return decode_image(file.read(self.image.size))
-        except (OSError, SampleError) as error:
-            raise UserError(
-                f"evaluation image {self.image_id} in {self.image.path} cannot be read ({error})"
-            ) from None
+        """Return the image in RGB. Raises `UserError`."""
+        return self.image.load(self.image_id)
 
 
 @dataclass(frozen=True)
@@ -67,15 +69,21 @@ class EvaluationSet:
         bare = [item for item in self.items if not item.references]
         if bare:
             raise UserError(f"evaluation set {self.name}: image {bare[0].image_id} has no captions")
-        if not self.items:
-            raise UserError(f"evaluation set {self.name} has no images; {HOW}")
-        absent = [path for path in {item.image.path for item in self.items} if not path.is_file()]
-        if absent:
-            count = f"{len(absent)} of its image files are" if len(absent) > 1 else "an image file is"
-            raise UserError(f"evaluation set {self.name}: {count} not there ({min(absent)}); {HOW}")
+        require_images(self.name, (item.image for item in self.items))
 
     def __len__(self) -> int:
         return len(self.items)
+
+
+def require_images(name: str, images: Iterable[ImageFile]) -> None:
+    """Raise `UserError` unless the evaluation set `name` has images, and all their files are there."""
+    paths = {image.path for image in images}
+    if not paths:
+        raise UserError(f"evaluation set {name} has no images; {HOW}")
+    absent = [path for path in paths if not path.is_file()]
+    if absent:
+        count = f"{len(absent)} of its image files are" if len(absent) > 1 else "an image file is"
+        raise UserError(f"evaluation set {name}: {count} not there ({min(absent)}); {HOW}")
 
 
 def karpathy(
@@ -152,17 +160,24 @@ def webdataset(name: str, url: str, captioning: bool, retrieval: bool, split: st
     Raises:
         UserError: when it cannot be reached or has another layout.
     """
-    base = f"{url.rstrip('/')}/{split}"
-    count = _local_file(name, f"{base}/nshards.txt").read_text(encoding="utf-8").strip()
-    if not (count.isascii() and count.isdigit() and int(count) <= MAX_SHARDS):
-        raise UserError(f"evaluation set {name}: {base}/nshards.txt holds no number of shards")
     items = []
-    for shard in range(int(count)):
-        items += _tar_items(name, _local_file(name, f"{base}/{shard}.tar"))
+    for path in tar_shards(name, f"{url.rstrip('/')}/{split}"):
+        for key, image, text in tar_samples(name, path, "txt"):
+            captions = [line.strip() for line in text.split("\n") if line.strip()]
+            items.append(Item(key, image, captions))
     return EvaluationSet(name, items, captioning, retrieval)
 
 
-def _local_file(name: str, url: str) -> Path:
+def tar_shards(name: str, base: str) -> Iterator[Path]:
+    """Yield the tars that ``base/nshards.txt`` counts, ``base/0.tar`` and on, as files of this machine."""
+    count = local_file(name, f"{base}/nshards.txt").read_text(encoding="utf-8").strip()
+    if not (count.isascii() and count.isdigit() and int(count) <= MAX_SHARDS):
+        raise UserError(f"evaluation set {name}: {base}/nshards.txt holds no number of shards")
+    for shard in range(int(count)):
+        yield local_file(name, f"{base}/{shard}.tar")
+
+
+def local_file(name: str, url: str) -> Path:
     """Return `url` as a file of this machine, fetched into the cache if it is remote."""
     import fsspec
     from fsspec.implementations.local import LocalFileSystem
@@ -188,27 +203,34 @@ def _local_file(name: str, url: str) -> Path:
     return kept
 
 
-def _tar_items(name: str, path: Path) -> list[Item]:
-    """Return the items of one tar, in its order; images stay in the tar."""
+class TarSample(NamedTuple):
+    """A key of a tar, its image, which stays in the tar, and its text."""
+
+    key: str
+    image: ImageFile
+    text: str
+
+
+def tar_samples(name: str, path: Path, ending: str) -> list[TarSample]:
+    """Return the samples of one tar, in its order: each has an image and a text file ``key.ending``."""
     images: dict[str, ImageFile] = {}
-    captions: dict[str, list[str]] = {}
+    texts: dict[str, str] = {}
     try:
         with tarfile.open(path) as tar:
             for member in tar:
-                key, _, ending = member.name.rpartition(".")
-                file = tar.extractfile(member) if ending == "txt" else None
+                key, _, found = member.name.rpartition(".")
+                file = tar.extractfile(member) if found == ending else None
                 if file is not None:
-                    lines = file.read(MAX_CAPTION_BYTES).decode("utf-8", errors="replace").split("\n")
-                    captions[key] = [line.strip() for line in lines if line.strip()]
-                elif ending in IMAGE_ENDINGS and member.isfile():
+                    texts[key] = file.read(MAX_TEXT_BYTES).decode("utf-8", errors="replace")
+                elif found in IMAGE_ENDINGS and member.isfile():
                     images[key] = ImageFile(path, member.offset_data, member.size)
     except (tarfile.TarError, OSError) as error:
         raise UserError(
             f"evaluation set {name}: {path} is no readable tar ({error}); fetch it again"
         ) from None
-    if images.keys() != captions.keys():
-        odd = min(images.keys() ^ captions.keys())
+    if images.keys() != texts.keys():
+        odd = min(images.keys() ^ texts.keys())
         raise UserError(
-            f"evaluation set {name}: in {path} sample {odd} lacks its image or its .txt of captions"
+            f"evaluation set {name}: in {path} sample {odd} lacks its image or its .{ending} file"
         )
-    return [Item(key, image, captions[key]) for key, image in images.items()]
+    return [TarSample(key, image, texts[key]) for key, image in images.items()]

@@ -17,6 +17,7 @@ DRAWS = {
     "annotation": 5,
     "llm": 6,
     "pacscore": 7,
+    "classes": 8,
 }
 
 

@@ -235,6 +235,13 @@ def sample_scene(rng: np.random.Generator, domain: Domain = "in") -> Scene:
     return Scene((*pair, third), relation, place, domain)
 
 
+def single_thing(rng: np.random.Generator, kind: str) -> Scene:
+    """Return a scene with one thing of `kind` and nothing else, large enough to see."""
+    thing = replace(_thing(rng, kind), count=1)
+    place = _place(rng, kind)
+    return Scene((_stand(rng, _fit(thing, 0.45, 1.3), 0.5, place),), "", place, "in")
+
+
 def on_display(scene: Scene) -> Scene:
     """Return the first thing of `scene` as shops show it: alone, large and in the middle of plain ground."""
     thing = replace(scene.things[0], x=0.5, y=0.5)

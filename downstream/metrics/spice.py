@@ -4,11 +4,16 @@ Nothing is downloaded here: CoreNLP and its models are 400 MB under the GPL, whi
 """
 
 import json
+import math
 import os
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from benchmark.paths import cache_dir
 from downstream.metrics.java import Java, complaint
@@ -37,28 +42,50 @@ def corenlp_folder() -> Path:
     )
 
 
-def spice(corpus: Corpus, java: Java) -> dict[ImageId, float]:
-    """Return each image's SPICE F score of a tokenised corpus, a fraction; the metric is their mean.
+@dataclass(frozen=True)
+class SpiceScores:
+    """Each image's SPICE F score, a fraction, against all its references and against the one that fits best."""
 
+    all_references: Mapping[ImageId, float]
+    best_reference: Mapping[ImageId, float]
+
+
+def spice(corpus: Corpus, java: Java, each_reference: bool = False) -> SpiceScores:
+    """Return each image's SPICE of a tokenised corpus; the metric is their mean.
+
+    With `each_reference` a candidate is scored against each of its references alone too, and the best one counts:
+    S-1 of AVA-Captions, section 6.3.1 (Chang et al. 2017). Without it `best_reference` is empty.
     Raises `UnavailableError` if CoreNLP is not there or the jar fails.
     """
+    images = list(corpus.candidates)
+    pairs = [(image, list(corpus.references[image])) for image in images]
+    if each_reference:  # in the same run: starting the jar and loading its models takes a minute
+        pairs += [(image, [text]) for image in images for text in corpus.references[image]]
+    entries = [
+        {"image_id": index, "test": corpus.candidates[image], "refs": references}
+        for index, (image, references) in enumerate(pairs)
+    ]
+    scores = _score(entries, java)
+    best: dict[ImageId, float] = {}
+    for (image, _), score in zip(pairs[len(images) :], scores[len(images) :], strict=True):
+        best[image] = float(np.fmax(score, best.get(image, math.nan)))  # the number, where one of two is NaN
+    return SpiceScores(dict(zip(images, scores[: len(images)], strict=True)), best)
+
+
+def _score(entries: Sequence[dict[str, Any]], java: Java) -> list[float]:
+    """Run the jar on `entries`, numbered from 0, and return the F score of each, NaN where the jar gives none."""
     classpath = os.pathsep.join(
         [str(_package() / "spice-1.0.jar"), str(_package() / "lib" / "*"), str(corenlp_folder() / "*")]
     )
-    images = list(corpus.candidates)
-    entries = [
-        {"image_id": index, "test": corpus.candidates[image], "refs": list(corpus.references[image])}
-        for index, image in enumerate(images)
-    ]
     opened = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in OPENED] if java.version > 8 else []
     with tempfile.TemporaryDirectory(prefix="spice-") as folder:
         source, target = Path(folder, "captions.json"), Path(folder, "scores.json")
         source.write_text(json.dumps(entries))
         command = java.command(*opened, "-Xmx8G", "-cp", classpath, "edu.anu.spice.SpiceScorer")
-        _run([*command, str(source), "-out", str(target), "-silent"], folder, len(images))
+        _run([*command, str(source), "-out", str(target), "-silent"], folder, len(entries))
         rows: list[dict[str, Any]] = json.loads(target.read_text())
-    scores = {images[row["image_id"]]: float(row["scores"]["All"]["f"]) for row in rows}
-    return {image: scores[image] for image in images}
+    found = {row["image_id"]: row["scores"]["All"]["f"] for row in rows}
+    return [math.nan if found[index] is None else float(found[index]) for index in range(len(entries))]
 
 
 def _run(command: list[str], folder: str, images: int) -> None:

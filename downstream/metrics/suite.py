@@ -14,11 +14,12 @@ from benchmark.errors import UserError, did_you_mean
 from downstream.metrics.bertscore import BertScoreConfig, bert_score
 from downstream.metrics.captions import bleu, cider, rouge_l
 from downstream.metrics.clipscore import PacScoreConfig, pac_score
+from downstream.metrics.diversity import GRAM_LENGTHS, share_of_differing_pairs, unique_ngrams
 from downstream.metrics.java import Java, find_java
 from downstream.metrics.meteor import meteor
 from downstream.metrics.metric import Corpus, ImageId, Metric, UnavailableError, library
 from downstream.metrics.polos import PolosConfig, polos
-from downstream.metrics.spice import spice
+from downstream.metrics.spice import SpiceScores, spice
 from downstream.metrics.tokenizer import clean_corpus, tokenize_corpus
 
 Outcome = float | str  # a value, or the reason why there is none
@@ -44,6 +45,11 @@ class Request:
     def tokens(self) -> Corpus:
         """Raises `UnavailableError`."""
         return tokenize_corpus(self.corpus, self.java)
+
+    @cached_property
+    def spice(self) -> SpiceScores:
+        """SPICE and, where it is asked for, SPICE-1 of the same run. Raises `UnavailableError`."""
+        return spice(self.tokens, self.java, each_reference="SPICE-1" in self.config["metrics"])
 
 
 def score_captions(
@@ -151,7 +157,27 @@ def _rouge(request: Request) -> Table:
 
 
 def _spice(request: Request) -> Table:
-    return _means("SPICE", spice(request.tokens, request.java), request)
+    return _means("SPICE", request.spice.all_references, request)
+
+
+def _spice_1(request: Request) -> Table:
+    return _means("SPICE-1", request.spice.best_reference, request)
+
+
+def _diversity(request: Request) -> Table:
+    return {domain: _diversity_of(request.tokens, ids) for domain, ids in request.domains.items()}
+
+
+def _diversity_of(tokens: Corpus, ids: Sequence[ImageId]) -> dict[str, Outcome]:
+    """Return the share of pairs that differ, and the unique n-grams of a position, the mean over all positions."""
+    captions = [tokens.candidates[image] for image in ids]
+    row: dict[str, Outcome] = {
+        f"Unique-{length}": math.fsum(curve) / len(curve) for length, curve in unique_ngrams(captions).items()
+    }
+    try:
+        return {"Diversity": share_of_differing_pairs(captions)} | row
+    except UnavailableError as error:  # a domain of one image
+        return {"Diversity": str(error)} | row
 
 
 def _bert_score(request: Request) -> Table:
@@ -225,6 +251,12 @@ SCORERS = {
     "ROUGE_L": Scorer(("ROUGE_L",), _rouge, _coco_version),
     "CIDEr": Scorer(("CIDEr",), _cider, _coco_version),
     "SPICE": Scorer(("SPICE",), _spice, _coco_version),
+    "SPICE-1": Scorer(("SPICE-1",), _spice_1, _coco_version),
+    "Diversity": Scorer(
+        ("Diversity", *(f"Unique-{length}" for length in GRAM_LENGTHS)),
+        _diversity,
+        lambda _: library("pairsift"),
+    ),
     "BERTScore": Scorer(("BERTScore",), _bert_score, _bert_score_version),
     "Polos": Scorer(("Polos",), _polos, _polos_version),
     "PAC-S": Scorer(("PAC-S", "RefPAC-S"), _pac_score, _pac_score_version),

@@ -1,4 +1,5 @@
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,9 @@ def test_the_jar_is_run_and_read_by_image(corenlp, tmp_path, version, opened):
     script = f"""echo "$@" > {seen}
 while [ "$1" != edu.anu.spice.SpiceScorer ]; do shift; done
 cp "$2" {tmp_path}/input.json; [ "$3" = -out ] && echo '{json.dumps(rows)}' > "$4"; echo noise"""
-    assert spice(CORPUS, Java(fake_java(tmp_path, script), version)) == {"b": 0.5, "a": 0.25}
+    scores = spice(CORPUS, Java(fake_java(tmp_path, script), version))
+    assert scores.all_references == {"b": 0.5, "a": 0.25}
+    assert scores.best_reference == {}
     assert json.loads((tmp_path / "input.json").read_text()) == [
         {"image_id": 0, "test": "a dog", "refs": ["the dog", "a pet"]},
         {"image_id": 1, "test": "a cat", "refs": ["the cat"]},
@@ -52,6 +55,30 @@ cp "$2" {tmp_path}/input.json; [ "$3" = -out ] && echo '{json.dumps(rows)}' > "$
     command = seen.read_text()
     assert ("--add-opens=java.base/java.lang=ALL-UNNAMED" in command) is opened
     assert f"{corenlp}/*" in command
+
+
+def test_each_reference_alone_is_scored_in_the_same_run_and_the_best_counts(corenlp, tmp_path):
+    f_scores = [
+        0.5,
+        0.25,
+        0.1,
+        0.4,
+        None,
+    ]  # both with all references; then b with each of its two, a with its one
+    rows = [{"image_id": i, "scores": {"All": {"f": f}}} for i, f in enumerate(f_scores)]
+    script = f"""echo run >> {tmp_path}/runs
+while [ "$1" != edu.anu.spice.SpiceScorer ]; do shift; done
+cp "$2" {tmp_path}/input.json; echo '{json.dumps(rows)}' > "$4"; true"""
+    scores = spice(CORPUS, Java(fake_java(tmp_path, script), 17), each_reference=True)
+    assert scores.all_references == {"b": 0.5, "a": 0.25}
+    assert scores.best_reference["b"] == 0.4
+    assert math.isnan(scores.best_reference["a"])
+    assert json.loads((tmp_path / "input.json").read_text())[2:] == [
+        {"image_id": 2, "test": "a dog", "refs": ["the dog"]},
+        {"image_id": 3, "test": "a dog", "refs": ["a pet"]},
+        {"image_id": 4, "test": "a cat", "refs": ["the cat"]},
+    ]
+    assert (tmp_path / "runs").read_text() == "run\n"
 
 
 def test_a_jar_that_fails_is_a_reason(corenlp, tmp_path):
@@ -77,7 +104,9 @@ def test_published_values(shared_data, cache):
     candidates = {(kind, image): captions[kind][image] for kind in captions for image in texts}
     corpus = Corpus(candidates, {(kind, image): texts[image] for kind, image in candidates})
     java = find_java()
-    scores = spice(tokenize_corpus(corpus, java), java)
+    both = spice(tokenize_corpus(corpus, java), java, each_reference=True)
+    scores = both.all_references
+    assert all(0 <= both.best_reference[key] <= 1 for key in candidates)
     for kind in captions:
         mean = sum(scores[kind, image] for image in texts) / len(texts)
         assert f"{mean:.4f}" == f"{expected[kind]['SPICE']:.4f}"

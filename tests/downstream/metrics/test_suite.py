@@ -12,6 +12,7 @@ from benchmark.errors import UserError
 from downstream.metrics import suite
 from downstream.metrics.coco_results import read_coco_results
 from downstream.metrics.metric import UnavailableError
+from downstream.metrics.spice import SpiceScores
 from downstream.metrics.suite import SCORERS, score_captions, score_domains
 
 JAVA_METRICS = ["BLEU", "METEOR", "ROUGE_L", "CIDEr"]
@@ -169,9 +170,40 @@ def test_models_that_cannot_be_had_are_reasons(tmp_path, monkeypatch, tiny_rober
 
 
 def test_a_value_that_is_no_number_is_a_reason(monkeypatch):
-    monkeypatch.setattr(suite, "spice", lambda *_: {1: math.nan, 2: 1.0})
-    (metric,) = score_captions({1: "a", 2: "b"}, {1: ["a"], 2: ["b"]}, {"metrics": ["SPICE"]})
+    monkeypatch.setattr(suite, "rouge_l", lambda *_: {1: math.nan, 2: 1.0})
+    (metric,) = score_captions({1: "a", 2: "b"}, {1: ["a"], 2: ["b"]}, {"metrics": ["ROUGE_L"]})
     assert (metric.value, metric.reason) == (None, "the scorer returned nan")
+
+
+def test_spice_and_spice_1_share_one_start(monkeypatch):
+    runs = []
+
+    def start(corpus, java, each_reference):
+        runs.append(each_reference)
+        return SpiceScores({1: 0.5, 2: 0.25}, {1: 0.75, 2: 0.5} if each_reference else {})
+
+    monkeypatch.setattr(suite, "spice", start)
+    texts = {1: ["a"], 2: ["b"]}
+    both = score_captions({1: "a", 2: "b"}, texts, {"metrics": ["SPICE", "SPICE-1"]})
+    alone = score_captions({1: "a", 2: "b"}, texts, {"metrics": ["SPICE"]})
+    assert [(metric.name, metric.value) for metric in both] == [("SPICE", 0.375), ("SPICE-1", 0.625)]
+    assert alone == both[:1]
+    assert runs == [True, False]
+
+
+def test_diversity_is_of_the_candidates_alone():
+    candidates = {1: "A dog, running!", 2: "two cats", 3: "a dog runs", 4: "the dog"}
+    domains = {"all": [1, 2, 3], "one": [4]}
+    found = score_domains(
+        candidates, {image: ["x"] for image in candidates}, domains, {"metrics": ["Diversity"]}
+    )
+    every, one = ({metric.name: metric for metric in found[name]} for name in domains)
+    assert every["Diversity"].value == pytest.approx(2 / 3)  # the cats differ from both dogs
+    # Of words 2, 2 and 2 begin at the first three positions; bigrams 2 and 2; four words in a row nowhere.
+    values = {name: metric.value for name, metric in every.items() if name != "Diversity"}
+    assert values == {"Unique-1": 6 / 25, "Unique-2": 4 / 25, "Unique-4": 0.0}
+    assert one["Diversity"].reason == "captions differ from each other: one alone has no diversity"
+    assert one["Unique-1"].value == 2 / 25
 
 
 def test_a_bug_of_ours_is_raised(monkeypatch):

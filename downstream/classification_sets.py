@@ -1,0 +1,175 @@
+"""Evaluation sets for classification: a folder of images for each class, or the hub's CLIP benchmark."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from PIL import Image
+
+from benchmark.errors import UserError
+from downstream.evaluation_sets import (
+    HOW,
+    IMAGE_ENDINGS,
+    MAX_TEXT_BYTES,
+    ImageFile,
+    local_file,
+    require_images,
+    tar_samples,
+    tar_shards,
+)
+
+LABEL = "{label}"
+OWN = "own"
+Score = Literal["accuracy", "mean_per_class"]
+
+
+@dataclass(frozen=True)
+class LabelledImage:
+    """One image and the number of its class."""
+
+    image_id: str
+    image: ImageFile
+    label: int
+
+    def load(self) -> Image.Image:
+        """Return the image in RGB. Raises `UserError`."""
+        return self.image.load(self.image_id)
+
+
+@dataclass(frozen=True)
+class ClassificationSet:
+    """Images with classes, to be told apart by the classes' names or by a linear probe.
+
+    Args:
+        name: what results call it.
+        classes: name of each class, as it is put into prompts.
+        templates: prompts with ``{label}`` where the name goes; None takes CLIP's 80 (DS-CLIP, Figure 2).
+        score: what the field reports of this set: accuracy, or the mean of the classes' accuracies.
+        test: what is evaluated.
+        train: gives the images that a linear probe learns from, asked for only when one is trained; None if there
+            are none.
+        probe_epochs: how often the probe sees them.
+    """
+
+    name: str
+    classes: Sequence[str]
+    templates: Sequence[str] | None
+    score: Score
+    test: Sequence[LabelledImage]
+    train: Callable[[], Sequence[LabelledImage]] | None
+    probe_epochs: int
+
+    def __post_init__(self) -> None:
+        require_images(self.name, (item.image for item in self.test))
+        if len(self.classes) < 2:
+            raise UserError(f"evaluation set {self.name} has {len(self.classes)} classes; two are the fewest")
+        if self.templates is not None and not self.templates:
+            raise UserError(f"evaluation set {self.name}: templates is empty; null takes CLIP's 80")
+        bare = [template for template in self.templates or () if LABEL not in template]
+        if bare:
+            raise UserError(f"evaluation set {self.name}: template {bare[0]!r} has no {LABEL}")
+        if self.score not in ("accuracy", "mean_per_class"):
+            raise UserError(
+                f"evaluation set {self.name}: score={self.score}; choose accuracy or mean_per_class"
+            )
+
+    def __len__(self) -> int:
+        return len(self.test)
+
+    def prompts(self) -> Iterator[list[str]]:
+        """Yield the prompts of each class."""
+        templates = clip_templates() if self.templates is None else self.templates
+        for label in self.classes:
+            yield [template.replace(LABEL, label) for template in templates]
+
+
+def clip_templates() -> list[str]:
+    """Return the 80 prompts of CLIP for ImageNet, which are those of DS-CLIP (supplement, Figure 2)."""
+    from open_clip import OPENAI_IMAGENET_TEMPLATES
+
+    return [template(LABEL) for template in OPENAI_IMAGENET_TEMPLATES]
+
+
+def image_folder(
+    name: str, root: str, score: Score, templates: Sequence[str] | None = None, probe_epochs: int = 90
+) -> ClassificationSet:
+    """Load ``root/test/<class name>/*.jpg`` and, if it is there, ``root/train`` likewise.
+
+    Raises `UserError` for a folder that is missing or has no images, and for training images of other classes.
+    """
+    base = Path(root).expanduser()
+    if not (base / "test").is_dir():
+        raise UserError(f"evaluation set {name}: {base / 'test'} is not there; {HOW}")
+    classes = sorted(path.name for path in (base / "test").iterdir() if path.is_dir())
+    train = partial(_folder_items, name, base / "train", classes) if (base / "train").is_dir() else None
+    test = _folder_items(name, base / "test", classes)
+    return ClassificationSet(name, classes, templates, score, test, train, probe_epochs)
+
+
+def _folder_items(name: str, folder: Path, classes: Sequence[str]) -> list[LabelledImage]:
+    others = {path.name for path in folder.iterdir() if path.is_dir()} - set(classes)
+    if others:
+        raise UserError(f"evaluation set {name}: {folder / min(others)} is no class of the test images")
+    return [
+        LabelledImage(f"{path.parent.name}/{path.name}", ImageFile(path), label)
+        for label, of_class in enumerate(classes)
+        for path in sorted((folder / of_class).glob("*"))
+        if path.suffix.lower().lstrip(".") in IMAGE_ENDINGS
+    ]
+
+
+def classification_webdataset(
+    name: str,
+    url: str,
+    score: Score,
+    templates: Sequence[str] | Literal["own"] | None = None,
+    train: str | None = "train",
+    probe_epochs: int = 90,
+) -> ClassificationSet:
+    """Load a classification set of the hub's CLIP benchmark (``clip-benchmark/wds_vtab-cifar10``).
+
+    Args:
+        name: what results call it.
+        url: folder or fsspec URL with ``classnames.txt`` (a name a line) and ``test/nshards.txt``, ``test/0.tar``
+            and on: of each key an image and a ``.cls`` with the number of its class. Remote files are kept in the
+            cache folder.
+        score: see `ClassificationSet`.
+        templates: prompts with ``{label}``; "own" takes those of the set's ``zeroshot_classification_templates.txt``;
+            None takes CLIP's 80.
+        train: folder of the tars that a linear probe learns from, fetched only by a probe; None if there is none.
+        probe_epochs: see `ClassificationSet`.
+
+    Raises:
+        UserError: when it cannot be reached or has another layout.
+    """
+    base = url.rstrip("/")
+    classes = _lines(name, f"{base}/classnames.txt")
+    if templates == OWN:
+        own = _lines(name, f"{base}/zeroshot_classification_templates.txt")
+        templates = [template.replace("{c}", LABEL) for template in own]
+    elif isinstance(templates, str):
+        raise UserError(f"evaluation set {name}: templates={templates}; give a list, {OWN}, or null")
+    test = _tar_items(name, f"{base}/test", len(classes))
+    of_train = None if train is None else partial(_tar_items, name, f"{base}/{train}", len(classes))
+    return ClassificationSet(name, classes, templates, score, test, of_train, probe_epochs)
+
+
+def _lines(name: str, url: str) -> list[str]:
+    with local_file(name, url).open("rb") as file:
+        text = file.read(MAX_TEXT_BYTES).decode("utf-8", errors="replace")
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def _tar_items(name: str, base: str, classes: int) -> list[LabelledImage]:
+    items = []
+    for path in tar_shards(name, base):
+        for key, image, text in tar_samples(name, path, "cls"):
+            label = text.strip()
+            if not (label.isascii() and label.isdigit() and len(label) < 10 and int(label) < classes):
+                raise UserError(
+                    f"evaluation set {name}: in {path} sample {key} has class {label[:20]!r}, not 0 to {classes - 1}"
+                )
+            items.append(LabelledImage(key, image, int(label)))
+    return items

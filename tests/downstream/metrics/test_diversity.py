@@ -1,0 +1,99 @@
+"""Both kinds of caption diversity: by hand, and against the definitions written out."""
+
+import math
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from downstream.metrics import diversity
+from downstream.metrics.diversity import share_of_differing_pairs, unique_ngrams
+from downstream.metrics.metric import UnavailableError
+
+WORDS = [f"w{i}" for i in range(60)]
+
+
+def drawn(captions: int, seed: int, longest: int) -> list[str]:
+    """Captions of words whose frequencies fall as in language; some equal, some empty."""
+    rng = np.random.default_rng(seed)
+    weights = 1 / np.arange(1, len(WORDS) + 1)
+    lengths = rng.integers(0, longest, captions)
+    texts = [" ".join(rng.choice(WORDS, n, p=weights / weights.sum())) for n in lengths]
+    return [*texts, *texts[:3], "", ""]
+
+
+def differ(one: str, other: str) -> bool:
+    a, b = set(one.split()), set(other.split())
+    return bool(a | b) and len(a & b) / len(a | b) < 0.03
+
+
+def test_pairs_by_hand() -> None:
+    captions = ["a dog runs", "a cat", "two birds", "two birds", ""]
+    # Of ten pairs two do not differ: dog and cat ("a"), the two of birds.
+    assert share_of_differing_pairs(captions) == pytest.approx(8 / 10)
+    assert share_of_differing_pairs(["a", "b"]) == 1.0
+    assert share_of_differing_pairs(["a b", "b a a"]) == 0.0
+    assert share_of_differing_pairs(["", ""]) == 0.0
+    with pytest.raises(UnavailableError, match="one alone"):
+        share_of_differing_pairs(["a"])
+
+
+@pytest.mark.parametrize(("total", "expected"), [(33, 0.0), (34, 1.0)])
+def test_one_common_word_is_below_three_percent_of_thirty_four(total: int, expected: float) -> None:
+    one = " ".join(str(i) for i in range(total))
+    assert share_of_differing_pairs([one, "0"]) == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_against_the_definition(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diversity, "BLOCK_ROWS", 7)
+    captions = drawn(60, seed, longest=45)
+    pairs = list(combinations(captions, 2))
+    expected = sum(differ(*pair) for pair in pairs) / len(pairs)
+    assert 0.1 < expected < 0.9
+    assert share_of_differing_pairs(captions) == pytest.approx(expected, abs=1e-12)
+
+
+def test_of_too_many_captions_a_sample_tells_about_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    captions = drawn(600, 0, longest=12)
+    whole = share_of_differing_pairs(captions)
+    monkeypatch.setattr(diversity, "MAX_CAPTIONS", 300)
+    sample = share_of_differing_pairs(captions)
+    assert sample == share_of_differing_pairs(captions)
+    assert 0 < abs(sample - whole) < 0.05
+
+
+def test_ngrams_by_hand() -> None:
+    curves = unique_ngrams(["a red dog runs fast", "a red cat", "the red cat sat on it", ""])
+    assert {length: curve[:6] for length, curve in curves.items()} == {
+        1: [2, 1, 2, 2, 2, 1],
+        2: [2, 2, 2, 2, 1, 0],
+        4: [2, 2, 1, 0, 0, 0],
+    }
+    assert {len(curve) for curve in curves.values()} == {25}
+    assert all(math.fsum(curve[6:]) == 0 for curve in curves.values())
+
+
+def test_ngrams_against_the_definition() -> None:
+    captions = drawn(80, 5, longest=40)
+    for length, curve in unique_ngrams(captions).items():
+        for position in range(1, 26):
+            grams = set()
+            for caption in captions:
+                words = caption.split()[position - 1 :][:length]
+                if len(words) == length:
+                    grams.add(" ".join(words))
+            assert curve[position - 1] == len(grams)
+
+
+@pytest.mark.perf
+def test_five_thousand_captions_in_seconds(record_property: Any) -> None:
+    import time
+
+    captions = drawn(5000, 1, longest=20)
+    started = time.monotonic()
+    share_of_differing_pairs(captions)
+    seconds = time.monotonic() - started
+    record_property("seconds", seconds)
+    assert seconds < 20

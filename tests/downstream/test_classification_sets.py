@@ -1,0 +1,144 @@
+"""Classification sets from small folders and webdatasets in the hub's layout."""
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import webdataset as wds
+from PIL import Image
+
+from benchmark.errors import UserError
+from downstream.classification_sets import (
+    ClassificationSet,
+    classification_webdataset,
+    clip_templates,
+    image_folder,
+)
+
+
+def png(shade: int) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (8, 8), (shade, 0, 0)).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def shades(items: Any) -> list[tuple[int, int]]:
+    return [(item.load().getpixel((4, 4))[0], item.label) for item in items]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for split, names in {"test": ("b.png", "A.PNG"), "train": ("x.png",)}.items():
+        for shade, kind in enumerate(("hot dog", "apple")):
+            (tmp_path / split / kind).mkdir(parents=True)
+            for name in names:
+                (tmp_path / split / kind / name).write_bytes(png(100 * shade + len(names)))
+            (tmp_path / split / kind / "notes.txt").write_text("no image")
+    return tmp_path
+
+
+@pytest.fixture
+def shards(tmp_path: Path) -> Path:
+    root = tmp_path / "wds"
+    for split, labels in {"test": (1, 0, 2), "train": (2, 1)}.items():
+        (root / split).mkdir(parents=True)
+        with wds.ShardWriter(str(root / split / "%d.tar"), maxcount=2, verbose=0) as sink:
+            for i, label in enumerate(labels):
+                sink.write({"__key__": f"s{i:07d}", "png": png(80 * label), "cls": label})
+        (root / split / "nshards.txt").write_text(f"{-(-len(labels) // 2)}\n")
+    (root / "classnames.txt").write_text("cat\ndog\nhot air balloon\n")
+    (root / "zeroshot_classification_templates.txt").write_text("a photo of a {c}.\na {c}\n")
+    return root
+
+
+def test_a_folder_of_images(folder: Path) -> None:
+    found = image_folder("food", str(folder), "accuracy", ["a {label}", "{label} on {label}"])
+    assert found.classes == ["apple", "hot dog"]
+    assert [item.image_id for item in found.test[:2]] == ["apple/A.PNG", "apple/b.png"]
+    assert shades(found.test) == [(102, 0), (102, 0), (2, 1), (2, 1)]
+    assert found.train is not None
+    assert shades(found.train()) == [(101, 0), (1, 1)]
+    assert list(found.prompts())[1] == ["a hot dog", "hot dog on hot dog"]
+    assert found.probe_epochs == 90
+
+
+def test_a_folder_without_training_images(folder: Path, tmp_path: Path) -> None:
+    (folder / "train").rename(tmp_path / "elsewhere")
+    assert image_folder("food", str(folder), "accuracy").train is None
+
+
+def test_webdataset_of_the_hub(shards: Path) -> None:
+    found = classification_webdataset("pets", str(shards), "mean_per_class", "own", probe_epochs=3)
+    assert (found.score, found.probe_epochs) == ("mean_per_class", 3)
+    assert shades(found.test) == [(80, 1), (0, 0), (160, 2)]
+    assert found.train is not None
+    assert shades(found.train()) == [(160, 2), (80, 1)]
+    assert list(found.prompts())[2] == ["a photo of a hot air balloon.", "a hot air balloon"]
+
+
+def test_training_images_are_fetched_when_asked_for(shards: Path) -> None:
+    (shards / "train" / "0.tar").unlink()
+    found = classification_webdataset("pets", str(shards), "accuracy")
+    assert found.train is not None
+    with pytest.raises(UserError, match=r"train/0\.tar cannot be had"):
+        found.train()
+    assert classification_webdataset("pets", str(shards), "accuracy", train=None).train is None
+
+
+def test_the_80_prompts_are_those_of_the_paper(shared_data: Path) -> None:
+    ours = clip_templates()
+    assert len(ours) == len(set(ours)) == 80
+    copies = json.loads(
+        (shared_data / "prompts_classes/clip_benchmark/en_zeroshot_classification_templates.json").read_text()
+    )
+    assert {template.replace("{label}", "{c}") for template in ours} == set(copies["imagenet1k"])
+    papers = list((shared_data.parent / "seeds").glob("002_*.txt"))
+    if not papers:
+        pytest.skip("no text of DS-CLIP's supplement beside the shared data")
+    rows = re.findall(r"^\|.*\{label\}.*$", papers[0].read_text(), re.MULTILINE)
+    figure = [cell.strip() for row in rows for cell in row.strip("|").split("|")]
+    assert sorted(figure) == sorted(ours)
+
+
+@pytest.mark.parametrize("label", ["3", "-1", "two", "", "9" * 50])
+def test_a_class_that_is_not_there_is_said(shards: Path, label: str) -> None:
+    with wds.TarWriter(str(shards / "test" / "0.tar")) as sink:
+        sink.write({"__key__": "odd", "png": png(1), "cls": label.encode()})
+    with pytest.raises(UserError, match=r"sample odd has class .*, not 0 to 2"):
+        classification_webdataset("pets", str(shards), "accuracy")
+
+
+def test_other_layouts_are_said(shards: Path, folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="test is not there"):
+        image_folder("food", str(tmp_path / "nowhere"), "accuracy")
+    (folder / "train" / "pizza").mkdir()
+    found = image_folder("food", str(folder), "accuracy")
+    assert found.train is not None
+    with pytest.raises(UserError, match="pizza is no class of the test images"):
+        found.train()
+    with pytest.raises(UserError, match="templates=mine; give a list, own, or null"):
+        classification_webdataset("pets", str(shards), "accuracy", "mine")  # type: ignore[arg-type]
+    (shards / "classnames.txt").unlink()
+    with pytest.raises(UserError, match=r"classnames\.txt cannot be had"):
+        classification_webdataset("pets", str(shards), "accuracy")
+
+
+def test_sets_that_cannot_be_scored_are_refused(folder: Path) -> None:
+    whole = image_folder("food", str(folder), "accuracy")
+
+    def changed(**fields: Any) -> ClassificationSet:
+        return ClassificationSet(**vars(whole) | fields)
+
+    with pytest.raises(UserError, match=r"template 'a photo' has no \{label\}"):
+        changed(templates=["a {label}", "a photo"])
+    with pytest.raises(UserError, match="templates is empty"):
+        changed(templates=[])
+    with pytest.raises(UserError, match="score=recall; choose accuracy or mean_per_class"):
+        changed(score="recall")
+    with pytest.raises(UserError, match="has 1 classes"):
+        changed(classes=["apple"])
+    with pytest.raises(UserError, match="has no images"):
+        changed(test=[])
