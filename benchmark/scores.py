@@ -20,7 +20,7 @@ from benchmark.progress import progress
 from benchmark.score_parts import read_part
 from benchmark.scoring_work import ExtractShard, ScoreShard
 from benchmark.shard_reader import PoolBatches
-from benchmark.uids import UidArray, sort_uids
+from benchmark.uids import UidArray, find_uids, sort_uids
 from filters.base import Composite, Filter
 
 log = logging.getLogger(__name__)
@@ -65,8 +65,9 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine) -> ScoreTable:
     name = type(scorer).__name__.lower()
     if missing:
         log.info("score: %s on %d of %d shards of pool %s", name, len(missing), len(shards), pool.name)
-        fit_filter(pool, scorer, engine)
-        _run("score", ScoreShard(pool, scorer, parts), engine, missing)
+        # Fitting is part of what scores cost: each part that it was done for bears its share.
+        share = fit_filter(pool, scorer, engine) / len(missing)
+        _run("score", ScoreShard(pool, scorer, parts, share), engine, missing)
     else:
         log.info("score: reusing the scores of %s on all %d shards of pool %s", name, len(shards), pool.name)
     table = load_parts(parts.values())
@@ -74,13 +75,18 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine) -> ScoreTable:
     return table
 
 
-def fit_filter(pool: Pool, scorer: Filter, engine: Engine) -> None:
-    """Gather the corpus statistics that a filter wants, its features having been extracted first."""
+def fit_filter(pool: Pool, scorer: Filter, engine: Engine) -> float:
+    """Gather the corpus statistics that a filter wants, its features having been extracted first.
+
+    Returns the seconds that it took, without those of the features.
+    """
     if not scorer.corpus_dependent:
-        return
+        return 0.0
     if scorer.features:
         _run("extract", ExtractShard(pool, scorer), engine, pool.shards(scorer.sources))
+    started = time.monotonic()
     scorer.fit(PoolBatches(pool, scorer, torch.device("cpu")))
+    return time.monotonic() - started
 
 
 def _fingerprint(shards: Sequence[Shard]) -> str:
@@ -138,13 +144,3 @@ def _combine(scorer: Composite, tables: Sequence[ScoreTable]) -> ScoreTable:
     features = {key: seconds for table in tables for key, seconds in table.features.items()}
     own, reused = sum(t.own_seconds for t in tables), min(t.reused for t in tables)
     return ScoreTable(uids, scorer.combine(columns), drops, own, features, reused)
-
-
-def find_uids(haystack: UidArray, needles: UidArray) -> npt.NDArray[np.int64]:
-    """Return the positions in the sorted `haystack` of sorted `needles`, all of which are in it."""
-    joined = np.concatenate([haystack, needles])
-    order = sort_uids(joined)  # stable: a needle follows its twin in the haystack
-    rank = np.cumsum(order < len(haystack)) - 1
-    positions = np.empty(len(joined), np.int64)
-    positions[order] = rank
-    return positions[len(haystack) :]

@@ -16,12 +16,20 @@ from filters.base import Filter, Reader
 
 
 class ScoreShard:
-    """Scores shards with one filter. The part is written whole, so a killed run repeats one shard at most."""
+    """Scores shards with one filter. The part is written whole, so a killed run repeats one shard at most.
 
-    def __init__(self, pool: Pool, scorer: Filter, parts: dict[str, Path]) -> None:
+    Args:
+        pool: whose shards they are.
+        scorer: the filter, fitted.
+        parts: where the part of each shard is written, by the shard's name.
+        fit_seconds: what fitting took for each shard.
+    """
+
+    def __init__(self, pool: Pool, scorer: Filter, parts: dict[str, Path], fit_seconds: float) -> None:
         self.pool = pool
         self.scorer = scorer
         self.parts = parts
+        self.fit_seconds = fit_seconds
         # A filter that loads nothing scores faster from cached features than a worker process starts.
         loads = type(scorer).setup is not Reader.setup or "image" in scorer.needs or not scorer.features
         cached = all(
@@ -49,7 +57,7 @@ class ScoreShard:
         for batch in self._reader.batches(shard, self.scorer, drops):
             uids += batch.uids
             scores.append(self._checked(batch))
-        seconds = time.monotonic() - started
+        seconds = time.monotonic() - started + self.fit_seconds
         write_part(self.parts[shard.name], uids, np.concatenate(scores), drops, seconds, features)
         return len(uids)
 
@@ -62,21 +70,21 @@ class ScoreShard:
 
 
 class ExtractShard:
-    """Extracts the features of one filter, for a `fit` that reads the whole pool before any score is made."""
+    """Extracts the features under one reader, for what reads the whole pool at once: a `fit`, or weak labels."""
 
     light = False
 
-    def __init__(self, pool: Pool, scorer: Filter) -> None:
+    def __init__(self, pool: Pool, reader: Reader) -> None:
         self.pool = pool
-        self.scorer = scorer
-        self._reader: ShardReader | None = None
+        self.reader = reader
+        self._shards: ShardReader | None = None
 
     def setup(self, device: torch.device) -> None:
         """Models are loaded with the first shard that lacks its features."""
-        self._reader = ShardReader(self.pool, device)
+        self._shards = ShardReader(self.pool, device)
 
     def __call__(self, shard: Shard) -> int:
         """Fill the cache for one shard; return how many samples it has."""
-        assert self._reader is not None
-        self._reader.prepare(shard, self.scorer)
-        return max(len(self._reader.table(shard, features).uids) for features in self.scorer.features)
+        assert self._shards is not None
+        self._shards.prepare(shard, self.reader)
+        return max(len(self._shards.table(shard, features).uids) for features in self.reader.features)

@@ -2,6 +2,7 @@
 
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.batch import IMAGE_MISSING, Sample
+from benchmark.captions import OtherCaptions
 from benchmark.errors import UserError
 from benchmark.pool import Pool, Shard
 from benchmark.progress import progress
 from benchmark.tar_index import TarIndex
 from benchmark.tar_reader import read_image
-from benchmark.uids import UidArray, decode_uids, encode_uids, sort_uids
+from benchmark.uids import UidArray, decode_uids, encode_uids, find_uids, sort_uids
 
 log = logging.getLogger(__name__)
 IMAGE_NEEDS = frozenset({"image", "text"})
@@ -30,13 +32,25 @@ class Rows:
 
 
 class Subset:
-    """Random access to the selected samples of a local pool, in the order of their uids.
+    """Random access to the selected samples of a local pool, in the order of their uids, with their other captions.
 
     ``subset[i]`` returns a `Sample`, or raises `SampleError` when its image cannot be decoded. Picklable, for
-    loader workers. `missing` counts selected uids that no tar holds.
+    loader workers. `missing` counts selected uids that no tar holds; `epochs` holds the indices of each.
+
+    Args:
+        pool: where the samples are.
+        uids: of all of them.
+        epochs: the uids of each epoch where they are not all; each sorted, each uid once.
+        captions: other captions of them, if there are any.
     """
 
-    def __init__(self, pool: Pool, uids: UidArray) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        uids: UidArray,
+        epochs: Sequence[UidArray] = (),
+        captions: OtherCaptions | None = None,
+    ) -> None:
         if not pool.is_local:
             raise UserError(
                 f"training reads at random offsets, and pool {pool.name} is remote; run task=reshard first"
@@ -57,6 +71,12 @@ class Subset:
         self._places = np.asarray(places, np.int64).reshape(-1, 3)[order]
         self._texts = [texts[i] for i in order]
         self._uids = [names[i] for i in order]
+        self.epochs: tuple[npt.NDArray[np.int64], ...] = (np.arange(len(names)),)
+        if len(epochs) > 1:
+            held = encode_uids(self._uids)
+            found = [find_uids(held, drawn) for drawn in epochs]
+            self.epochs = tuple(indices[indices >= 0] for indices in found)
+        self.captions = captions or OtherCaptions()
         self.missing = Counter({IMAGE_MISSING: n}) if (n := len(uids) - len(names)) else Counter[str]()
         if not names:
             raise UserError(f"none of the {len(uids):,} selected uids is in the tars of pool {pool.name}")
@@ -69,7 +89,9 @@ class Subset:
     def __getitem__(self, item: int) -> Sample:
         shard, offset, size = self._places[item]
         with self._paths[shard].open("rb") as file:
-            return Sample(self._uids[item], self._texts[item], read_image(file, int(offset), int(size)))
+            image = read_image(file, int(offset), int(size))
+        uid = self._uids[item]
+        return Sample(uid, self._texts[item], image, self.captions.by_uid.get(uid, ()))
 
 
 def selected_rows(pool: Pool, uids: UidArray) -> list[Rows]:

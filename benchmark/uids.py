@@ -86,6 +86,19 @@ def sort_uids(array: UidArray) -> npt.NDArray[np.int64]:
     return order
 
 
+def find_uids(haystack: UidArray, needles: UidArray) -> npt.NDArray[np.int64]:
+    """Return the positions in the sorted `haystack` of the sorted `needles`, -1 for one that is not there."""
+    joined = np.concatenate([haystack, needles])
+    order = sort_uids(joined)  # stable: a needle follows its twin in the haystack
+    rank = np.cumsum(order < len(haystack)) - 1
+    positions = np.empty(len(joined), np.int64)
+    positions[order] = rank
+    found = positions[len(haystack) :]
+    there = found >= 0
+    there[there] = haystack[found[there]] == needles[there]
+    return np.where(there, found, -1)
+
+
 def write_subset(path: Path, array: UidArray) -> None:
     """Write a DataComp subset file: sorted ``u8,u8``; a uid that stands twice is drawn twice."""
     with atomic_write(path) as temporary:

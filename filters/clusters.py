@@ -14,7 +14,7 @@ class ImageClusters:
 
     Args:
         clusters: how many; fewer when there are fewer embeddings.
-        components: of the PCA, left out where embeddings have no more dimensions than that.
+        components: of the PCA, left out if None, and where embeddings have no more dimensions than that.
         seed: of the k-means.
         iterations: of one k-means (the paper's 300).
         restarts: of which the best is kept (the paper's 10).
@@ -23,7 +23,7 @@ class ImageClusters:
     def __init__(
         self,
         clusters: int,
-        components: int = 256,
+        components: int | None = 256,
         seed: int = 0,
         iterations: int = 300,
         restarts: int = 10,
@@ -34,7 +34,7 @@ class ImageClusters:
         self.iterations = iterations
         self.restarts = restarts
         self._projection: Any = None
-        self._means: Any = None
+        self._means: npt.NDArray[np.float32] | None = None
 
     def fit(self, embeddings: npt.NDArray[np.floating[Any]]) -> "ImageClusters":
         """Find the clusters of embeddings of shape (n, d), n at least 1, from a sample of `PER_CLUSTER` for each."""
@@ -47,10 +47,10 @@ class ImageClusters:
             )
             embeddings = embeddings[np.sort(rows)]
         sample = embeddings.astype(np.float32)
-        if sample.shape[1] > self.components and len(sample) > self.components:
+        if self.components and min(sample.shape[1], len(sample)) > self.components:
             self._projection = IncrementalPCA(self.components, batch_size=CHUNK).fit(sample)
         sample = self._project(sample)
-        self._means = faiss.Kmeans(
+        means = faiss.Kmeans(
             sample.shape[1],
             min(self.clusters, len(sample)),
             niter=self.iterations,
@@ -59,14 +59,18 @@ class ImageClusters:
             min_points_per_centroid=1,  # faiss would only print a warning
             max_points_per_centroid=PER_CLUSTER,
         )
-        self._means.train(sample)
+        means.train(sample)
+        self._means = means.centroids  # an array: clusters travel to worker processes
         return self
 
     def assign(self, embeddings: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.int64]:
         """Return the cluster of each embedding, (n,), of shape (n, d)."""
+        import faiss
+
+        assert self._means is not None, "fit comes before assign"
         parts = [np.empty(0, np.int64)]
         for start in range(0, len(embeddings), CHUNK):
-            _, nearest = self._means.index.search(self._project(embeddings[start : start + CHUNK]), 1)
+            _, nearest = faiss.knn(self._project(embeddings[start : start + CHUNK]), self._means, 1)
             parts.append(nearest[:, 0])
         return np.concatenate(parts)
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from benchmark.batch import Batch
 from benchmark.errors import UserError
 from benchmark.uids import UidArray, encode_uids, sort_uids
+from filters.base import Filter
 
 Floats = npt.NDArray[np.floating[Any]]
 CHUNK = 65536  # rows that are turned into float32 at a time
@@ -59,6 +60,21 @@ class ByUid:
         if not found.all():
             raise KeyError(wanted[int(np.argmin(found))])
         return self.values[places]
+
+
+class Targeted(Filter):
+    """A filter with a target, a ``.npy`` of image embeddings; without one the pool is its own."""
+
+    target: str | None
+
+    @property
+    def corpus_dependent(self) -> bool:
+        """Whether the pool is its own target."""
+        return self.target is None
+
+    def identity(self) -> dict[str, Any]:
+        """Name the target by its content."""
+        return super().identity() | {"target": self.target and target_digest(self.target)}
 
 
 def target_digest(path: str) -> str:

@@ -8,5 +8,6 @@ from benchmark.tasks.output import say
 
 
 def select(cfg: DictConfig) -> None:
-    """Select; print the path of the subset file (its manifest lies beside it)."""
-    say(str(choose(cfg, make_pool(cfg)).path))
+    """Select; print the path of the subset file, or of each epoch's (their manifest lies beside them)."""
+    for path in choose(cfg, make_pool(cfg)).paths:
+        say(str(path))

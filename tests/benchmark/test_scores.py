@@ -1,3 +1,4 @@
+import time
 from collections import Counter
 
 import numpy as np
@@ -7,8 +8,8 @@ import torch
 from benchmark.engine.local import LocalEngine
 from benchmark.errors import UserError
 from benchmark.pool import Pool
-from benchmark.scores import find_uids, score_pool
-from benchmark.uids import decode_uids, encode_uids, sort_uids
+from benchmark.scores import score_pool
+from benchmark.uids import decode_uids, encode_uids, find_uids, sort_uids
 from filters.base import Features, Filter
 from filters.column import Column
 from filters.composite import Cascade, Intersect, RankSum, Threshold, Union
@@ -38,6 +39,16 @@ class Brightness(Features):
     def extract(self, batch):
         Brightness.extracted += len(batch)
         return {"mean": np.array([[np.asarray(i).mean()] for i in batch.images], np.float32)}
+
+
+class Slow(Length):
+    """Takes its time to look at the whole pool."""
+
+    light = True
+
+    def fit(self, batches) -> None:
+        assert sum(len(batch) for batch in batches) > 0
+        time.sleep(0.2)
 
 
 class Bright(Filter):
@@ -161,12 +172,21 @@ def test_combinations_by_hand(composite, expected) -> None:
     assert composite.combine(scores) == pytest.approx(np.array(expected, np.float32), nan_ok=True)
 
 
+def test_fitting_is_part_of_what_scores_cost(tmp_path) -> None:
+    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(3), rows(2, 3), rows(2, 5)])))
+    first, again = (score_pool(pool, Slow(), LocalEngine("cpu", 1)) for _ in range(2))
+    assert 0.2 <= first.own_seconds < 1
+    assert again.own_seconds == first.own_seconds
+
+
 def test_find_uids_equals_a_dictionary() -> None:
     names = [r.uid for r in rows(60)]
     haystack = encode_uids(names)
     haystack = haystack[sort_uids(haystack)]
     needles = haystack[[3, 10, 11, 59]]
     assert find_uids(haystack, needles).tolist() == [3, 10, 11, 59]
+    assert find_uids(np.delete(haystack, [0, 10]), haystack[[0, 1, 10, 59]]).tolist() == [-1, 0, -1, 57]
+    assert find_uids(haystack[:0], needles).tolist() == [-1] * 4
 
 
 def test_random_is_uniform_and_depends_on_uid_and_seed_only() -> None:

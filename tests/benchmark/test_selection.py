@@ -6,7 +6,7 @@ import pytest
 
 from benchmark.errors import UserError
 from benchmark.scores import ScoreTable
-from benchmark.selection import Manifest, select, write_selection
+from benchmark.selection import Manifest, Selection, select_best, write_selection
 from benchmark.uids import decode_uids, encode_uids, make_uid, read_subset
 
 
@@ -28,7 +28,7 @@ def test_exactly_k_as_a_sort_would_choose_ties_and_nan_included(k: int, levels: 
     scores = rng.integers(0, levels, 120).astype(np.float32)
     scores[rng.permutation(120)[:21]] = np.nan
     scored = table(scores)
-    chosen = select(scored, k)
+    chosen = select_best(scored, k)
     assert decode_uids(chosen.uids) == naive(scored, k)
     assert chosen.scored == 99
     assert chosen.drops == {"no_score": 21}
@@ -38,18 +38,48 @@ def test_exactly_k_as_a_sort_would_choose_ties_and_nan_included(k: int, levels: 
 
 
 def test_infinities_are_scores() -> None:
-    assert select(table([np.inf, -np.inf, 1.0, np.nan]), 3).threshold == -np.inf
+    assert select_best(table([np.inf, -np.inf, 1.0, np.nan]), 3).threshold == -np.inf
 
 
 @pytest.mark.parametrize("k", [0, -1, 4, 10])
 def test_a_size_that_cannot_be_had_says_what_was_dropped(k: int) -> None:
     with pytest.raises(UserError, match=r"3 have a score \(1 no_score\)"):
-        select(table([1, 2, 3, np.nan]), k)
+        select_best(table([1, 2, 3, np.nan]), k)
+
+
+def manifest_of(chosen: Selection) -> Manifest:
+    return Manifest(
+        pool="p",
+        filter="f",
+        config={"a": 1},
+        k=4,
+        threshold=chosen.threshold,
+        scored=chosen.scored,
+        drops=chosen.drops,
+        sha256=chosen.sha256,
+        distinct=len(chosen.uids),
+        files=[],
+        selector="best",
+        selector_config={},
+    )
+
+
+def test_epochs_of_their_own(tmp_path) -> None:
+    scored = table(range(10))
+    chosen = Selection.of_rows(scored, [np.array([5, 3]), np.array([3, 9])], 10, {})
+    assert decode_uids(chosen.uids) == decode_uids(scored.uids[[3, 5, 9]])
+    assert chosen.threshold == 3
+    assert chosen.sha256 != Selection.of_rows(scored, [np.array([3, 9]), np.array([5, 3])], 10, {}).sha256
+    write_selection(tmp_path / "s.npy", chosen, manifest_of(chosen))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "s-epoch000.npy", "s-epoch001.npy", "s.json",
+    ]  # fmt: skip
+    assert decode_uids(read_subset(tmp_path / "s-epoch001.npy")) == decode_uids(scored.uids[[3, 9]])
 
 
 def test_files(tmp_path) -> None:
-    chosen = select(table(range(10)), 4)
-    manifest = Manifest("p", "f", {"a": 1}, 4, chosen.threshold, chosen.scored, chosen.drops, chosen.sha256)
+    chosen = select_best(table(range(10)), 4)
+    manifest = manifest_of(chosen)
     write_selection(tmp_path / "s.npy", chosen, manifest)
     assert (read_subset(tmp_path / "s.npy") == chosen.uids).all()
     assert json.loads((tmp_path / "s.json").read_text())["sha256"] == chosen.sha256

@@ -37,6 +37,16 @@ def test_a_uid_that_stands_twice_is_drawn_twice(pool: Pool) -> None:
     assert len(Subset(pool, selected([4, 4, 5]))) == 3
 
 
+def test_epochs_are_indices_of_their_samples_without_those_that_are_lost(pool: Pool) -> None:
+    lost = encode_uids(["f" * 32])
+    epochs = [selected([12, 3]), np.sort(np.concatenate([selected([3, 8]), lost]))]
+    subset = Subset(pool, np.sort(np.concatenate([selected([12, 3, 8]), lost])), epochs)
+    drawn = [[subset[int(i)].uid for i in indices] for indices in subset.epochs]
+    assert drawn == [sorted(rows(13)[n].uid for n in numbers) for numbers in ((3, 12), (3, 8))]
+    (whole,) = Subset(pool, selected([12, 3])).epochs
+    assert whole.tolist() == [0, 1]
+
+
 def test_selected_samples_that_no_tar_holds_are_counted(pool: Pool) -> None:
     lost = np.sort(np.concatenate([selected([1, 2]), encode_uids(["f" * 32])]))
     assert Subset(pool, lost).missing == {"image_missing": 1}

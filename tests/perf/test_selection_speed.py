@@ -8,7 +8,7 @@ import pytest
 
 from benchmark.score_parts import write_part
 from benchmark.scores import load_parts
-from benchmark.selection import select
+from benchmark.selection import select_best
 from benchmark.uids import UID_DTYPE, decode_uids
 
 pytestmark = pytest.mark.perf
@@ -48,7 +48,7 @@ def test_selecting_30_percent(parts) -> None:
     assert datacomps_recipe(parts, k) > k
     plain = time.monotonic() - start
     start = time.monotonic()
-    chosen = select(load_parts(parts), k)
+    chosen = select_best(load_parts(parts), k)
     ours = time.monotonic() - start
     assert len(chosen.uids) == k
     rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

@@ -1,0 +1,52 @@
+"""``task=embed task.evalset=coco task.output=coco.npy``: image embeddings of an evaluation set, a filter's target."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import hydra
+import numpy as np
+from omegaconf import DictConfig
+
+from benchmark.clip_models import load_clip
+from benchmark.config import make_pool
+from benchmark.devices import resolve_device
+from benchmark.errors import UserError, did_you_mean
+from benchmark.paths import atomic_write
+from benchmark.progress import progress
+from benchmark.tasks.output import say
+from downstream.classification_sets import ClassificationSet, LabelledImage
+from downstream.evaluation_sets import EvaluationSet, Item
+
+BATCH = 256  # decoded images that are held at a time
+
+
+def embed(cfg: DictConfig) -> None:
+    """Write unit vectors of shape (m, d) in half precision, a row an image, by `models.clip`; print the path."""
+    name, path = str(cfg.task.evalset), Path(cfg.task.output).expanduser()
+    if name not in cfg.evalset:
+        raise UserError(f"task.evalset={name} is unknown; {did_you_mean(name, map(str, cfg.evalset))}")
+    if path.suffix != ".npy":
+        raise UserError(f"task.output={path} has to end in .npy")
+    make_pool(cfg)  # the demo's evaluation sets are drawn with its pool
+    images = target_images(hydra.utils.instantiate(cfg.evalset[name], _convert_="all"))
+    clip = load_clip(cfg.models.clip.model, cfg.models.clip.pretrained, resolve_device(cfg.device))
+    parts = []
+    with progress("embed", len(images), "images") as advance:
+        for start in range(0, len(images), BATCH):
+            started = time.monotonic()
+            batch = [item.load() for item in images[start : start + BATCH]]
+            parts.append(clip.embed_images(batch).astype(np.float16))
+            advance(len(batch), f"{len(batch) / (time.monotonic() - started):,.0f} images/s")
+    embeddings = np.concatenate(parts)
+    with atomic_write(path) as temporary:
+        np.save(temporary, embeddings)
+    say(f"embedded {len(embeddings):,} images as {embeddings.shape[1]} numbers each")
+    say(str(path))
+
+
+def target_images(evaluation_set: EvaluationSet | ClassificationSet) -> Sequence[Item | LabelledImage]:
+    """Return the images to select by: those to train on where a classification set has some, not its test's."""
+    if isinstance(evaluation_set, EvaluationSet):
+        return evaluation_set.items
+    return evaluation_set.train() if evaluation_set.train else evaluation_set.test

@@ -1,0 +1,93 @@
+"""Image features of any timm model: what DS-CLIP clusters (DINO, Caron et al. 2021)."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from benchmark.batch import Batch
+from benchmark.checkpoints import revision
+from benchmark.errors import UserError, did_you_mean
+from filters.base import Features
+
+LOCAL = "local-dir:"
+
+
+class TimmFeatures(Features):
+    """L2-normalised pooled outputs of a timm model without its classifier.
+
+    Args:
+        model: timm's name of a model and its weights (``vit_small_patch8_224.dino``), or ``local-dir:FOLDER`` with
+            a ``config.json`` and ``model.safetensors``.
+    """
+
+    needs = frozenset({"image"})
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+        self._network: Any = None
+        self._transform: Any = None
+        self._device = torch.device("cpu")
+
+    def identity(self) -> dict[str, Any]:
+        """Add the revision of local weights."""
+        folder = _local_folder(self.model)
+        return super().identity() | ({"revision": revision(folder)} if folder else {})
+
+    def setup(self, device: torch.device) -> None:
+        """Load the model; `UserError` if its weights cannot be had."""
+        self._network, self._transform = load_timm(self.model)
+        self._network.to(device, memory_format=torch.channels_last)
+        self._device = device
+
+    @torch.inference_mode()
+    def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
+        """Return ``image``, of shape (n, d)."""
+        size = 256 if self._device.type == "cuda" else 32  # few activations stay in a CPU's caches
+        parts = [self._embed(batch.images[start : start + size]) for start in range(0, len(batch), size)]
+        return {"image": torch.cat(parts).cpu().numpy()}
+
+    def _embed(self, images: Sequence[Any]) -> torch.Tensor:
+        pixels = torch.stack([self._transform(image) for image in images])
+        pixels = pixels.to(self._device, memory_format=torch.channels_last)
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
+            pooled = self._network(pixels)
+        return torch.nn.functional.normalize(pooled.float(), dim=-1)
+
+
+def load_timm(model: str) -> tuple[Any, Any]:
+    """Return a timm model without its classifier, in evaluation mode, and its own preprocessing of an image.
+
+    Raises `UserError` for an unknown name, one without weights, or weights that cannot be had.
+    """
+    import timm
+    from timm.data.config import resolve_model_data_config
+    from timm.data.transforms_factory import create_transform
+
+    if not _local_folder(model) and not timm.models.is_model_pretrained(model):
+        known = timm.list_models(pretrained=True)
+        raise UserError(f"timm has no weights for {model!r}; {did_you_mean(model, known)}")
+    try:
+        network = timm.create_model(model, pretrained=True, num_classes=0).eval()
+    except (RuntimeError, OSError, ValueError, KeyError) as error:
+        reason = str(error).split("\n")[0][:120]
+        raise UserError(
+            f"timm model {model} cannot be loaded ({reason}); load it once where there is a network, or give"
+            " local-dir:FOLDER"
+        ) from None
+    config = resolve_model_data_config(network)
+    return network, create_transform(**config, is_training=False)
+
+
+def _local_folder(model: str) -> Path | None:
+    """Return the folder of a ``local-dir:`` model. Raises `UserError` when a file of it is not there."""
+    if not model.startswith(LOCAL):
+        return None
+    folder = Path(model.removeprefix(LOCAL)).expanduser()
+    for name in ("config.json", "model.safetensors"):
+        if not (folder / name).is_file():
+            raise UserError(f"timm model {folder} is not there: no {name} in it")
+    return folder

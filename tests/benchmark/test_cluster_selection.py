@@ -1,0 +1,187 @@
+"""Per-epoch draws over clusters: DS-CLIP's three ways, exactly k of them."""
+
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.cluster_selection import ClusterSelector, apportion, draw, quotas
+from benchmark.engine.local import LocalEngine
+from benchmark.errors import UserError
+from benchmark.pool import Pool
+from benchmark.scores import ScoreTable
+from benchmark.selection import Selection
+from benchmark.uids import encode_uids
+from filters.clip import ClipFeatures
+from filters.cluster_labels import ClusterLabels
+from tests.filters.checkpoints import open_clip_model
+from tests.pools import rows, write_pool
+
+ENGINE = LocalEngine("cpu", 1)
+
+
+class KnownLabels(ClusterLabels):
+    """Clusters that are given, by uid: the harness asks for them as for any other."""
+
+    needs = frozenset({"text"})
+
+    def __init__(self, labels: dict[str, int]) -> None:
+        self.labels = labels
+        self.features = ()
+
+    def fit(self, batches) -> None:
+        """Nothing to find."""
+
+    def score(self, batch):
+        return np.array([self.labels[uid] for uid in batch.uids], np.float32)
+
+
+class SlowLabels(KnownLabels):
+    """Clusters that take their time."""
+
+    def fit(self, batches) -> None:
+        time.sleep(0.2)
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Pool:
+    return Pool("p", str(write_pool(tmp_path / "pool", [rows(12), rows(8, 12)])))
+
+
+UIDS = sorted(row.uid for row in rows(20))
+SIZES = (12, 6, 2)
+LABELS = {uid: int(label) for uid, label in zip(UIDS, np.repeat(range(3), SIZES), strict=True)}
+
+
+def table(scores=None) -> ScoreTable:
+    found = np.arange(20, dtype=np.float32) if scores is None else np.asarray(scores, np.float32)
+    return ScoreTable(encode_uids(UIDS), found, Counter())
+
+
+def select(
+    pool: Pool, k: int, epochs: int, weight: str = "size", order: str = "random", **given
+) -> Selection:
+    selector = ClusterSelector(KnownLabels(LABELS), weight, order, seed=0)
+    return selector.select(given.get("table", table()), k, epochs, pool, ENGINE)
+
+
+def places(uids) -> list[int]:
+    known = encode_uids(UIDS).tolist()
+    return [known.index(uid) for uid in uids.tolist()]
+
+
+def test_each_epoch_has_its_share_of_every_cluster_and_goes_on_where_the_last_one_ended(pool: Pool) -> None:
+    chosen = select(pool, 10, 4)
+    clusters = [Counter(LABELS[UIDS[i]] for i in places(uids)) for uids in chosen.epochs]
+    assert clusters == [Counter({0: 6, 1: 3, 2: 1})] * 4
+    first, second, third, fourth = (set(places(uids)) for uids in chosen.epochs)
+    assert first | second == third | fourth == set(range(20))
+    assert not first & second
+    assert first not in (third, fourth)
+
+
+def test_a_cluster_too_small_for_every_epoch_has_its_turn(pool: Pool) -> None:
+    """Of k = 4 of 20 the smallest cluster's share is 0.4: twice in five epochs, each of its pairs once."""
+    chosen = select(pool, 4, 5)
+    drawn = Counter(place for uids in chosen.epochs for place in places(uids))
+    assert drawn == Counter(range(20))
+    assert {len(uids) for uids in chosen.epochs} == {4}
+
+
+def test_weighted_goes_by_the_square_root_of_the_size(pool: Pool) -> None:
+    chosen = select(pool, 8, 1000 // 8, weight="square_root")
+    drawn = Counter(LABELS[UIDS[i]] for uids in chosen.epochs for i in places(uids))
+    roots = np.sqrt(SIZES)
+    expected = 1000 * roots / roots.sum()
+    assert [drawn[label] for label in range(3)] == pytest.approx(expected, abs=1)
+
+
+def test_sorted_takes_each_clusters_best_in_every_epoch(pool: Pool) -> None:
+    (epoch,) = select(pool, 10, 4, order="score").epochs
+    assert places(epoch) == [6, 7, 8, 9, 10, 11, 15, 16, 17, 19]
+
+
+def test_ties_go_to_the_smaller_uid(pool: Pool) -> None:
+    (epoch,) = select(pool, 10, 1, order="score", table=table([1.0] * 20)).epochs
+    assert places(epoch) == [0, 1, 2, 3, 4, 5, 12, 13, 14, 18]
+
+
+@pytest.mark.parametrize("order", ["random", "score"])
+def test_what_has_no_score_is_never_drawn(pool: Pool, order: str) -> None:
+    scores = np.arange(20, dtype=np.float32)
+    scores[::2] = np.nan
+    chosen = select(pool, 5, 6, order=order, table=table(scores))
+    assert all(place % 2 for uids in chosen.epochs for place in places(uids))
+    assert (chosen.scored, chosen.drops) == (10, {"no_score": 10})
+    with pytest.raises(UserError, match="10 have a score"):
+        select(pool, 11, 1, order=order, table=table(scores))
+
+
+def test_what_has_no_cluster_is_counted(pool: Pool) -> None:
+    uids = [*UIDS, "f" * 32]
+    scored = ScoreTable(encode_uids(uids), np.ones(21, np.float32), Counter({"image_missing": 2}))
+    chosen = select(pool, 20, 2, table=scored)
+    assert chosen.drops == {"image_missing": 2, "no_cluster": 1}
+    assert [places(uids) for uids in chosen.epochs] == [list(range(20))] * 2
+
+
+def test_clusters_are_part_of_what_the_scores_cost(pool: Pool) -> None:
+    scored = replace(table(), own_seconds=5.0, features={"clip": 2.0})
+    chosen = ClusterSelector(SlowLabels(LABELS), "size", "random", 0).select(scored, 5, 3, pool, ENGINE)
+    assert 7.2 <= chosen.seconds < 8
+
+
+def test_seeds(pool: Pool) -> None:
+    labels = KnownLabels(LABELS)
+    chosen = [
+        ClusterSelector(labels, "size", "random", s).select(table(), 5, 3, pool, ENGINE) for s in (0, 0, 1)
+    ]
+    assert chosen[0].sha256 == chosen[1].sha256 != chosen[2].sha256
+
+
+def test_clusters_of_a_pools_own_images(pool: Pool, tmp_path: Path) -> None:
+    labels = ClusterLabels(ClipFeatures(open_clip_model(tmp_path / "clip")), "image", 4, seed=0)
+    chosen = ClusterSelector(labels, "size", "random", 0).select(table(), 5, 4, pool, ENGINE)
+    assert sorted(place for uids in chosen.epochs for place in places(uids)) == list(range(20))
+
+
+def test_quotas_by_hand() -> None:
+    sizes = np.array([100, 10, 1])
+    assert quotas(sizes.astype(float), sizes, 111) == pytest.approx([100, 10, 1])
+    # Roots 10, 3.16, 1 of 60: 42.4, 13.4, 4.2. The small ones are full at 10 and 1, the rest goes to the first.
+    assert quotas(np.sqrt(sizes), sizes, 60) == pytest.approx([49, 10, 1])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_apportioned_numbers_sum_to_k_and_are_near_their_parts(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 40, 30)
+    k = int(rng.integers(1, sizes.sum()))
+    parts = quotas(np.sqrt(sizes), sizes, k)
+    counts = apportion(parts, k, sizes)
+    assert counts.sum() == k
+    assert (counts >= 0).all()
+    assert (counts <= sizes).all()
+    assert (np.abs(counts - parts) < 1).all()
+
+
+@pytest.mark.parametrize("k", [1, 7, 50, 99, 100])
+def test_no_pair_twice_in_an_epoch_and_all_as_often_over_many(k: int) -> None:
+    rng = np.random.default_rng(k)
+    sizes = np.array([1, 2, 3, 14, 30, 50])
+    clusters = np.split(rng.permutation(100), np.cumsum(sizes)[:-1])
+    drawn = draw(clusters, quotas(sizes.astype(float), sizes, k), k, 200, seed=0)
+    assert all(len(set(epoch.tolist())) == k for epoch in drawn)
+    counts = np.bincount(np.concatenate(drawn), minlength=100)
+    assert counts.max() - counts.min() <= 2
+
+
+@pytest.mark.parametrize(
+    ("weight", "order", "message"), [("sizes", "random", "size"), ("size", "scor", "score")]
+)
+def test_unknown_ways(weight: str, order: str, message: str) -> None:
+    with pytest.raises(UserError, match=f"did you mean '{message}'"):
+        ClusterSelector(KnownLabels(LABELS), weight, order, 0)

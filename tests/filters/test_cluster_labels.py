@@ -1,0 +1,55 @@
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.batch import Batch
+from benchmark.engine.local import LocalEngine
+from benchmark.errors import UserError
+from benchmark.pool import Pool
+from benchmark.scores import score_pool
+from filters.clip import ClipFeatures
+from filters.cluster_labels import ClusterLabels
+from filters.timm_features import TimmFeatures
+from tests.filters.checkpoints import open_clip_model
+from tests.pools import rows, write_pool
+
+
+def batch(vectors: np.ndarray) -> Batch:
+    uids = [f"{i:032x}" for i in range(len(vectors))]
+    return Batch(uids, [], features={"image": vectors, "text": -vectors})
+
+
+def test_planted_clusters_are_found_and_travel_to_workers() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 300)
+    vectors = (np.eye(3, 16)[truth] + 0.02 * rng.normal(size=(300, 16))).astype(np.float32)
+    labels = ClusterLabels(ClipFeatures("m"), "image", 3, seed=0)
+    labels.fit([batch(vectors)])
+    found = pickle.loads(pickle.dumps(labels)).score(batch(vectors))
+    assert found.dtype == np.float32
+    assert len({(a, b) for a, b in zip(truth.tolist(), found.tolist(), strict=True)}) == 3
+    assert set(found.tolist()) == {0, 1, 2}
+
+
+def test_labels_of_a_pool_are_cached_like_scores(tmp_path: Path) -> None:
+    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(6), rows(6, 6)])))
+    labels = ClusterLabels(ClipFeatures(open_clip_model(tmp_path / "clip")), "text", 4, seed=0)
+    first, again = (score_pool(pool, labels, LocalEngine("cpu", 1)) for _ in range(2))
+    assert (first.reused, again.reused) == (0, 1)
+    assert np.array_equal(first.scores, again.scores)
+
+
+def test_an_embedding_without_captions() -> None:
+    images = Batch(["0" * 32], [], features={"image": np.eye(1, 4, dtype=np.float32)})
+    with pytest.raises(UserError, match="has image only; embedding=clip"):
+        ClusterLabels(TimmFeatures("m"), "text", 3, seed=0).fit([images])
+
+
+@pytest.mark.parametrize(
+    ("of", "clusters", "message"), [("caption", 3, "image or text"), ("image", 0, "from 1 to")]
+)
+def test_mistakes(of: str, clusters: int, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        ClusterLabels(ClipFeatures("m"), of, clusters, 0)
