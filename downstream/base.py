@@ -19,7 +19,7 @@ from benchmark.paths import atomic_folder
 from benchmark.tracker import Tracker
 from downstream.checkpointing import TrainReport, finished, mark_finished
 from downstream.trainer import TrainConfig, make_accelerator
-from downstream.training_data import Samples
+from downstream.training_data import EpochSamples
 
 T = TypeVar("T")
 CPU = torch.device("cpu")
@@ -33,7 +33,12 @@ class Downstream(ABC):
     device: torch.device
 
     def train(
-        self, subset: Samples[Sample], run_dir: Path, device: torch.device, tracker: Tracker, fingerprint: str
+        self,
+        subset: EpochSamples[Sample],
+        run_dir: Path,
+        device: torch.device,
+        tracker: Tracker,
+        fingerprint: str,
     ) -> TrainReport:
         """Train on `subset`, and leave the model in ``run_dir/model``.
 
@@ -62,7 +67,9 @@ class Downstream(ABC):
         """Make the untrained model of its parts."""
 
     @abstractmethod
-    def fit(self, subset: Samples[Sample], folder: Path, tracker: Tracker, fingerprint: str) -> TrainReport:
+    def fit(
+        self, subset: EpochSamples[Sample], folder: Path, tracker: Tracker, fingerprint: str
+    ) -> TrainReport:
         """Train the built model."""
 
     @abstractmethod

@@ -3,9 +3,9 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, replace
 from functools import lru_cache
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,25 @@ IndexArray = npt.NDArray[np.int64]
 Inputs = dict[str, torch.Tensor]
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
+# They set draws that follow from the seed and a position apart from each other, and from those of the order.
+_CAPTION_DRAWS, _IMAGE_DRAWS = 0xCA9710, 0x1A6E50
+
+
+class Captioned(Protocol):
+    """A sample, as a dataclass, with its caption and the other captions of its image."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def text(self) -> str:
+        """The caption."""
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The other captions."""
+
+
+Pair = TypeVar("Pair", bound=Captioned)
 
 
 class Samples(Protocol[T_co]):
@@ -28,6 +47,14 @@ class Samples(Protocol[T_co]):
 
     def __getitem__(self, index: int, /) -> T_co:
         """Return sample `index`."""
+
+
+class EpochSamples(Samples[T_co], Protocol[T_co]):
+    """A subset that says what is drawn in each epoch."""
+
+    @property
+    def epochs(self) -> tuple[IndexArray, ...]:
+        """The indices of one epoch, or of several that take turns."""
 
 
 @lru_cache(maxsize=2)
@@ -89,6 +116,18 @@ def read_samples(source: Samples[T], indices: Sequence[int] | IndexArray) -> tup
     return samples, reasons
 
 
+def draw_caption(sample: Pair, seed: int, position: int) -> Pair:
+    """Return `sample` with one of its captions, each as likely as any other (DS-CLIP, appendix A).
+
+    The draw follows from (seed, position in the budget) alone: whoever resumes or shares a training draws the same.
+    """
+    if not sample.others:
+        return sample
+    captions = (sample.text, *sample.others)
+    drawn = np.random.default_rng([seed, position, _CAPTION_DRAWS]).integers(len(captions))
+    return replace(sample, text=captions[drawn])
+
+
 class TrainingBatch(NamedTuple):
     """This process's part of one step. `inputs` is empty when none of its samples could be read."""
 
@@ -98,19 +137,33 @@ class TrainingBatch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TrainingData(Generic[T]):
-    """Where the samples come from, in which order, and how a list of them becomes tensors."""
+class TrainingData(Generic[Pair]):
+    """Where the samples come from, in which order, and how a list of them becomes tensors.
 
-    source: Samples[T]
+    `augment` changes a sample at random each time it is seen.
+    """
+
+    source: Samples[Pair]
     order: SampleOrder
-    collate: Callable[[list[T]], Inputs]
+    collate: Callable[[list[Pair]], Inputs]
+    augment: Callable[[Pair, np.random.Generator], Pair] | None = None
 
     def batch(self, positions: range, rank: int, ranks: int) -> TrainingBatch:
         """Read rank's share of the samples at `positions`."""
         indices = self.order.indices(positions.start, positions.stop)[rank::ranks]
         samples, reasons = read_samples(self.source, indices)
+        mine = zip(positions[rank::ranks], reasons, strict=True)
+        read = zip(samples, (position for position, reason in mine if reason is None), strict=True)
+        samples = [self._view(sample, position) for sample, position in read]
         skipped = Counter(reason for reason in reasons if reason is not None)
         return TrainingBatch(self.collate(samples) if samples else {}, len(samples), dict(skipped))
+
+    def _view(self, sample: Pair, position: int) -> Pair:
+        """Return what is seen of a sample at a position: one of its captions, and its image changed."""
+        sample = draw_caption(sample, self.order.seed, position)
+        if self.augment is None:
+            return sample
+        return self.augment(sample, np.random.default_rng([self.order.seed, position, _IMAGE_DRAWS]))
 
 
 @dataclass(frozen=True)

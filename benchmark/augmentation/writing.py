@@ -1,0 +1,86 @@
+"""The captions of a subset as parquet files of a thousand samples each; a killed run goes on after the last one."""
+
+import json
+import logging
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+
+from benchmark.augmentation.base import Augmenter
+from benchmark.batch import CAPTION_EMPTY, Sample
+from benchmark.captions import CAPTION, UID
+from benchmark.errors import UserError
+from benchmark.paths import atomic_write, write_text
+from benchmark.progress import progress
+from downstream.training_data import Samples, read_samples
+
+PART = 1000  # samples
+_MANIFEST = "augmentation.json"
+_DROPS = b"drops"
+log = logging.getLogger(__name__)
+
+
+def write_captions(
+    subset: Samples[Sample], sha256: str, augmenter: Augmenter, folder: Path, device: torch.device
+) -> Counter[str]:
+    """Write a caption of each sample of `subset`, whose uids have the hash `sha256`, to parquet files in `folder`.
+
+    Returns how many samples were left out, by reason. Raises `UserError` when `folder` holds captions of another
+    selection or by another augmenter.
+    """
+    _claim(folder, {"selection": sha256, "augmenter": augmenter.identity(), "part": PART})
+    paths = [folder / f"part-{start // PART:05d}.parquet" for start in range(0, len(subset), PART)]
+    missing = [number for number, path in enumerate(paths) if not path.is_file()]
+    if missing:
+        log.info("augment: %d of %d parts, on %s", len(missing), len(paths), device)
+        augmenter.setup(device)
+        done, started = 0, time.monotonic()
+        with progress("augment", sum(len(_part(subset, n)) for n in missing), "samples") as advance:
+            for number in missing:
+                part = _part(subset, number)
+                _write_part(paths[number], subset, part, augmenter)
+                done += len(part)
+                advance(len(part), f"{done / (time.monotonic() - started):.1f}/s")
+    return sum((_drops(path) for path in paths), Counter[str]())
+
+
+def _part(subset: Samples[Sample], number: int) -> range:
+    return range(number * PART, min((number + 1) * PART, len(subset)))
+
+
+def _claim(folder: Path, content: dict[str, Any]) -> None:
+    """Note what `folder` is for, or check that it is for the same."""
+    manifest = folder / _MANIFEST
+    text = json.dumps(content, indent=2, sort_keys=True, default=str) + "\n"
+    if not manifest.is_file():
+        if any(folder.glob("*.parquet")):
+            raise UserError(f"{folder} holds parquet files that are not task=augment's; give an empty folder")
+        write_text(manifest, text)
+    elif manifest.read_text(encoding="utf-8") != text:
+        raise UserError(
+            f"{folder} holds captions of another selection or augmentation; give task.output=ANOTHER_FOLDER"
+        )
+
+
+def _write_part(path: Path, subset: Samples[Sample], part: Sequence[int], augmenter: Augmenter) -> None:
+    samples, reasons = read_samples(subset, part)
+    drops = Counter(reason for reason in reasons if reason is not None)
+    captions = augmenter.captions(samples) if samples else []
+    rows = [(sample.uid, text) for sample, text in zip(samples, captions, strict=True) if text]
+    if len(rows) < len(samples):
+        drops[CAPTION_EMPTY] += len(samples) - len(rows)
+    schema = pa.schema([(UID, pa.string()), (CAPTION, pa.string())], {_DROPS: json.dumps(drops)})
+    columns = [[uid for uid, _ in rows], [text for _, text in rows]]
+    with atomic_write(path) as temporary:
+        pq.write_table(pa.table(columns, schema=schema), temporary)
+
+
+def _drops(path: Path) -> Counter[str]:
+    """Return what a part left out: it is kept in the file, for the runs that find it done."""
+    return Counter(json.loads((pq.read_schema(path).metadata or {}).get(_DROPS, b"{}")))

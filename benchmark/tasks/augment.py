@@ -1,0 +1,38 @@
+"""``task=augment``: one more caption for each of the selected pairs, which training can draw from."""
+
+import logging
+from pathlib import Path
+
+import hydra
+from omegaconf import DictConfig
+
+from benchmark.augmentation.base import Augmenter
+from benchmark.augmentation.writing import write_captions
+from benchmark.config import make_pool
+from benchmark.devices import resolve_device
+from benchmark.paths import cache_dir
+from benchmark.pipeline import choose, open_subset
+from benchmark.tasks.output import say
+
+log = logging.getLogger(__name__)
+
+
+def augment(cfg: DictConfig) -> None:
+    """Select, then write captions; print the folder that ``captions.files`` takes, the last line on stdout."""
+    device = resolve_device(cfg.device)
+    augmenter: Augmenter = hydra.utils.instantiate(cfg.augmentation, _convert_="all")
+    name = augmenter.key()  # locates the checkpoint, before anything is scored
+    pool = make_pool(cfg)
+    selection = choose(cfg, pool).selection
+    cached = cache_dir() / "augmented" / f"{name}-{selection.sha256[:16]}"
+    folder = cached if cfg.task.output is None else Path(cfg.task.output).expanduser()
+    subset = open_subset(pool, selection)
+    drops = write_captions(subset, selection.sha256, augmenter, folder, device)
+    lost = ", ".join(f"{count:,} {reason}" for reason, count in sorted((drops + subset.missing).items()))
+    log.info(
+        "augment: captions of %s of %s samples (left out: %s)",
+        f"{len(subset) - drops.total():,}",
+        f"{len(selection.uids):,}",
+        lost or "none",
+    )
+    say(str(folder))

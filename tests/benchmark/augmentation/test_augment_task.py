@@ -1,0 +1,157 @@
+"""task=augment: files that a killed run goes on with, and that training takes."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from hydra.core.global_hydra import GlobalHydra
+
+from benchmark.__main__ import main
+from benchmark.augmentation import writing
+from benchmark.augmentation.base import Augmenter
+from benchmark.augmentation.writing import write_captions
+from benchmark.batch import Sample
+from benchmark.config import demo_model
+from benchmark.errors import UserError
+from benchmark.pool import Pool
+from benchmark.subset import Subset
+from benchmark.uids import encode_uids
+from tests.pools import Row, jpeg, rows, write_pool
+
+CPU = torch.device("cpu")
+Call = Callable[..., tuple[int, str, str]]
+
+
+class Shout(Augmenter):
+    """Writes the caption in capitals, nothing for number 3; dies after so many calls."""
+
+    def __init__(self, calls: int = 1000) -> None:
+        self._calls = calls
+        self._uids: list[str] = []
+
+    def setup(self, device: torch.device) -> None:
+        """Load nothing."""
+
+    def captions(self, samples: Sequence[Sample]) -> list[str]:
+        if not self._calls:
+            raise KeyboardInterrupt
+        self._calls -= 1
+        self._uids += [sample.uid for sample in samples]
+        return ["" if sample.text.endswith(" 3") else sample.text.upper() for sample in samples]
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "PART", 4)
+
+
+@pytest.fixture
+def subset(tmp_path: Path) -> Subset:
+    broken = Row("bad", "u", "a broken one", jpeg(0)[:200])
+    pool = Pool("p", str(write_pool(tmp_path / "pool", [[*rows(10), broken]])))
+    return Subset(pool, encode_uids([row.uid for row in [*rows(10), broken]]))
+
+
+def read(folder: Path) -> dict[str, str]:
+    found = [row for file in sorted(folder.glob("*.parquet")) for row in pq.read_table(file).to_pylist()]
+    assert len({row["uid"] for row in found}) == len(found)
+    return {row["uid"]: row["caption"] for row in found}
+
+
+def test_a_killed_run_goes_on_and_counts_all_that_was_left_out(subset: Subset, tmp_path: Path) -> None:
+    killed, resumed = Shout(calls=2), Shout()
+    with pytest.raises(KeyboardInterrupt):
+        write_captions(subset, "sha", killed, tmp_path / "out", CPU)
+    assert len(list((tmp_path / "out").glob("*.parquet"))) == 2
+    assert write_captions(subset, "sha", resumed, tmp_path / "out", CPU) == {
+        "caption_empty": 1,
+        "image_unreadable": 1,
+    }
+    assert not set(killed._uids) & set(resumed._uids)
+    assert len(killed._uids) + len(resumed._uids) == 10
+    assert read(tmp_path / "out") == {row.uid: row.text.upper() for row in rows(10) if row.key != "00003"}
+    assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".parquet", ".json"}
+
+
+def test_a_folder_of_something_else_is_left_alone(subset: Subset, tmp_path: Path) -> None:
+    write_captions(subset, "sha", Shout(), tmp_path / "out", CPU)
+    with pytest.raises(UserError, match="another selection or augmentation"):
+        write_captions(subset, "other", Shout(), tmp_path / "out", CPU)
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
+    with pytest.raises(UserError, match="not task=augment's"):
+        write_captions(subset, "sha", Shout(), tmp_path, CPU)
+
+
+@pytest.fixture
+def call(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
+    for name in ("COCO_ROOT", "NOCAPS_ROOT", "FLICKR30K_ROOT"):
+        monkeypatch.setenv(name, "/not/read")
+    folder = write_pool(tmp_path / "small", [rows(12)])
+    common = [
+        "pool=img2dataset", f"pool.url={folder}", "filter=random", "models=demo", "device=cpu",
+        "downstream=dual_encoder",
+        "downstream.dual_encoder.training.samples_seen=8", "downstream.dual_encoder.training.batch_size=4",
+        f"models.describer={demo_model('blip')}",
+        f"models.rewriter={demo_model('llama')}",
+    ]  # fmt: skip
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["benchmark", *common, *arguments])
+        GlobalHydra.instance().clear()
+        code = 0
+        try:
+            main()
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        out, err = capfd.readouterr()
+        return code, (out.splitlines() or [""])[-1], err
+
+    return run
+
+
+def test_described_captions_train_another_model(call: Call) -> None:
+    code, folder, stderr = call("task=augment", "size.samples=6")
+    assert code == 0, stderr
+    assert len(read(Path(folder))) == 6
+    assert call("task=augment", "size.samples=6")[1] == folder
+    code, plain, stderr = call("task=train", "size.samples=6")
+    assert code == 0, stderr
+    code, other, stderr = call("task=train", "size.samples=6", f"captions.files=[{folder}]")
+    assert code == 0, stderr
+    assert other != plain
+
+
+def test_rewrites_have_a_folder_that_the_user_names(call: Call, tmp_path: Path) -> None:
+    arguments = ("task=augment", "augmentation=rewrite", "size.samples=3", f"task.output={tmp_path / 'mine'}")
+    code, folder, stderr = call(*arguments, "augmentation.max_new_tokens=4")
+    assert (code, folder) == (0, str(tmp_path / "mine")), stderr
+    assert (tmp_path / "mine" / "part-00000.parquet").is_file()
+    code, _, stderr = call(*arguments, "augmentation.max_new_tokens=5")
+    assert (code, stderr.count("error: "), "Traceback" in stderr) == (2, 1, False)
+    assert "task.output=ANOTHER_FOLDER" in stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["task=augment", "augmentation=describ"], "did you mean 'describe'?"),
+        (
+            ["task=augment", "augmentation=rewrite", f"models.rewriter={demo_model('vit')}"],
+            "does not load as AutoTokenizer",
+        ),
+        (["task=augment", "models.describer=/nowhere/llava"], "checkpoint /nowhere/llava is not there"),
+        (["task=augment", "augmentation=rewrite", "augmentation.examples=[]"], "holds 0 pairs"),
+        (["captions.files=[/nowhere]"], "no parquet file at /nowhere; give what task=augment printed"),
+        (["captions.files=/nowhere"], "write captions.files=[/nowhere]"),
+        (["captions.columns=[txet]"], "no column 'txet' in its metadata; did you mean 'text'?"),
+    ],
+)
+def test_mistakes_are_one_line(call: Call, arguments: list[str], message: str) -> None:
+    code, out, stderr = call("task=train", "size.samples=6", *arguments)
+    errors = [line for line in stderr.splitlines() if line.startswith("error: ")]
+    assert (code, out, len(errors), "Traceback" in stderr) == (2, "", 1, False)
+    assert message in errors[0]

@@ -1,0 +1,86 @@
+"""Models whose every word is known: each token names the next one; and a tiny LLaVA with random weights."""
+
+from pathlib import Path
+
+import torch
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+SPECIAL = ["<unk>", "<s>", "</s>", "<image>"]
+WIDTH = 16
+
+
+def line_tokenizer(words: list[str]) -> PreTrainedTokenizerFast:
+    """Words and line ends are tokens; other white space is not."""
+    vocabulary = {word: number for number, word in enumerate([*SPECIAL, "\n", *words])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"\n|[^\s]+"), "removed", invert=True)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, unk_token="<unk>", bos_token="<s>", eos_token="</s>",
+        extra_special_tokens={"image_token": "<image>"},
+    )  # fmt: skip
+
+
+def llama_config(size: int, positions: int) -> LlamaConfig:
+    return LlamaConfig(
+        vocab_size=size, hidden_size=WIDTH, intermediate_size=WIDTH, num_hidden_layers=1, num_attention_heads=1,
+        max_position_embeddings=positions, bos_token_id=1, eos_token_id=2, pad_token_id=None,
+        tie_word_embeddings=False,
+    )  # fmt: skip
+
+
+def repeating_model(folder: Path, following: dict[str, str], positions: int = 1024) -> Path:
+    """A Llama that writes after each token the one that `following` names."""
+    words = sorted({word for pair in following.items() for word in pair} - {"\n", "</s>"})
+    tokenizer = line_tokenizer(words)
+    tokenizer.save_pretrained(folder)
+    model = LlamaForCausalLM(llama_config(len(tokenizer), positions))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+        model.model.norm.weight.fill_(1)
+        model.model.embed_tokens.weight.copy_(torch.eye(len(tokenizer), WIDTH))
+        for word, after in following.items():
+            here, there = tokenizer.convert_tokens_to_ids([word, after])
+            model.lm_head.weight[there, here] = 1
+    model.save_pretrained(folder)
+    return folder
+
+
+def llava_model(folder: Path) -> Path:
+    """A LLaVA that looks at 16 x 16 pixels, with random weights and the chat template of LLaVA 1.5 in short."""
+    from transformers import (
+        CLIPImageProcessor,
+        CLIPVisionConfig,
+        LlavaConfig,
+        LlavaForConditionalGeneration,
+        LlavaProcessor,
+    )
+
+    tokenizer = line_tokenizer(
+        ["USER:", "ASSISTANT:", "Tell", "me", "in", "detail", "what", "is", "main", "a", "cat"]
+    )
+    tokenizer.pad_token = "<unk>"
+    vision = CLIPVisionConfig(
+        hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2, image_size=16, patch_size=8,
+        projection_dim=16,
+    )  # fmt: skip
+    with torch.random.fork_rng([]):
+        torch.manual_seed(3)
+        text = llama_config(len(tokenizer), 256)
+        text.initializer_range = 1.0  # or every image would get the same answer
+        model = LlavaForConditionalGeneration(
+            LlavaConfig(vision_config=vision, text_config=text, image_token_index=3, vision_feature_layer=-1)
+        )
+    model.save_pretrained(folder)
+    sizes = {"shortest_edge": 16}
+    images = CLIPImageProcessor(size=sizes, crop_size={"height": 16, "width": 16})
+    template = (
+        "{% for m in messages %}USER: {% for c in m['content'] %}{% if c['type'] == 'image' %}<image>\n"
+        "{% else %}{{ c['text'] }} {% endif %}{% endfor %}{% endfor %}ASSISTANT:"
+    )
+    LlavaProcessor(
+        image_processor=images, tokenizer=tokenizer, patch_size=8, vision_feature_select_strategy="default",
+        chat_template=template, num_additional_image_tokens=1,
+    ).save_pretrained(folder)  # fmt: skip
+    return folder

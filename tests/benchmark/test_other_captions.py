@@ -1,0 +1,148 @@
+"""Captions besides a sample's own: where they are read from, and what depends on them."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig, open_dict
+
+from benchmark.captions import CaptionSources, OtherCaptions
+from benchmark.checkpoints import locate_checkpoint, revision
+from benchmark.config import CONF, register_resolvers, resolved
+from benchmark.errors import UserError
+from benchmark.pipeline import PARTS, _training_fingerprint
+from benchmark.pool import Pool
+from benchmark.subset import Subset
+from benchmark.tasks import run
+from benchmark.tasks.run import make_run_id
+from benchmark.uids import encode_uids
+from tests.pools import rows, write_metadata, write_tar
+
+UIDS = [row.uid for row in rows(6)]
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Pool:
+    write_tar(tmp_path / "pool" / "shards" / "0.tar", rows(6))
+    write_metadata(
+        tmp_path / "pool" / "metadata" / "0.parquet", rows(6),
+        rewrite=["r0", None, "", "r3", "x" * 1_000_001, "r5"], alt=["a0", "a1", None, None, None, "  "],
+        secret=["s"] * 6,
+    )  # fmt: skip
+    return Pool("p", str(tmp_path / "pool"), hidden=["secret"])
+
+
+def write(path: Path, pairs: list[tuple[str | None, str | None]]) -> str:
+    uids, captions = [uid for uid, _ in pairs], [caption for _, caption in pairs]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"uid": uids, "caption": pa.array(captions, pa.string())}), path)
+    return str(path)
+
+
+def test_columns_then_files_in_their_order(pool: Pool, tmp_path: Path) -> None:
+    write(tmp_path / "made" / "b.parquet", [(UIDS[0], "second"), (UIDS[0].upper(), "third")])
+    write(tmp_path / "made" / "a.parquet", [(UIDS[0], "first"), ("f" * 32, "nobody's"), (UIDS[3], None)])
+    last = write(tmp_path / "last.parquet", [("no uid", "lost"), (None, "lost"), (UIDS[1], "of one")])
+    sources = CaptionSources(pool, ["alt", "rewrite"], [str(tmp_path / "made"), last])
+    found = sources.of(encode_uids(UIDS[:5]))
+    assert found.by_uid == {
+        UIDS[0]: ("a0", "r0", "first", "second", "third"),
+        UIDS[1]: ("a1", "of one"),
+        UIDS[3]: ("r3",),
+    }
+    assert found.counts() == {
+        "samples": 3, "captions": 8,
+        "caption_empty": 1, "caption_missing": 5, "caption_too_long": 1, "metadata_invalid": 2,
+    }  # fmt: skip
+
+
+def test_samples_carry_them(pool: Pool) -> None:
+    uids = encode_uids(UIDS)
+    subset = Subset(pool, uids, captions=CaptionSources(pool, ["alt"]).of(uids))
+    assert {sample.uid: sample.others for sample in subset} == {
+        uid: {UIDS[0]: ("a0",), UIDS[1]: ("a1",)}.get(uid, ()) for uid in UIDS
+    }
+    assert all(sample.others == () for sample in Subset(pool, uids))
+
+
+def test_a_caption_that_is_no_utf8_is_one_caption_lost(pool: Pool, tmp_path: Path) -> None:
+    offsets = pa.py_buffer((0).to_bytes(4, "little") + (2).to_bytes(4, "little") + (4).to_bytes(4, "little"))
+    captions = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"\xff\xfeok")])
+    pq.write_table(pa.table({"uid": UIDS[:2], "caption": captions}), tmp_path / "a.parquet")
+    found = CaptionSources(pool, files=[str(tmp_path / "a.parquet")]).of(encode_uids(UIDS))
+    assert (found.by_uid, found.drops) == ({UIDS[1]: ("ok",)}, {"caption_invalid_utf8": 1})
+
+
+def test_what_cannot_be_read_is_said_before_anything_is_scored(pool: Pool, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 and no more")
+    pq.write_table(pa.table({"uid": ["a"], "text": ["b"]}), tmp_path / "text.parquet")
+    pq.write_table(pa.table({"uid": ["a"], "caption": [1]}), tmp_path / "numbers.parquet")
+    for files, message in {
+        "empty": "no parquet file at",
+        "bad.parquet": "is no parquet file",
+        "text.parquet": "has no column 'caption'; known: text, uid",
+        "numbers.parquet": "holds no strings",
+    }.items():
+        with pytest.raises(UserError, match=message):
+            CaptionSources(pool, files=[str(tmp_path / files)])
+    for columns, message in {"atl": "did you mean 'alt'", "secret": "'secret', which pool p hides"}.items():
+        with pytest.raises(UserError, match=message):
+            CaptionSources(pool, columns=[columns])
+    nobodys = CaptionSources(pool, files=[write(tmp_path / "n.parquet", [("f" * 32, "nobody's")])])
+    with pytest.raises(UserError, match="none of the 6 selected pairs has one"):
+        nobodys.of(encode_uids(UIDS))
+
+
+def test_nothing_to_read_is_nothing(pool: Pool) -> None:
+    sources = CaptionSources(pool)
+    assert not sources
+    assert sources.of(encode_uids(UIDS)).sha256 is None
+
+
+@pytest.fixture
+def cfg(monkeypatch: pytest.MonkeyPatch) -> DictConfig:
+    register_resolvers()
+    monkeypatch.setattr(
+        run, "choice", lambda cfg, group: "random"
+    )  # Hydra knows choices only within its main
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose("config", ["filter=random"])
+
+
+def test_a_training_without_them_keeps_its_fingerprint(cfg: DictConfig) -> None:
+    recipe = resolved(cfg.downstream.dual_encoder)
+    recipe |= {part: revision(locate_checkpoint(recipe[part])) for part in PARTS if part in recipe}
+    before = hashlib.sha256(json.dumps(["sha", recipe, "cpu"], sort_keys=True).encode()).hexdigest()[:16]
+    assert _training_fingerprint(cfg, "dual_encoder", "sha", "cpu", OtherCaptions().sha256) == before
+
+
+def test_where_the_cache_lies_does_not_change_a_run_id(
+    cfg: DictConfig, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    here, place = make_run_id(cfg, None), str(resolved(cfg.evalset))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+    assert str(resolved(cfg.evalset)) != place
+    assert make_run_id(cfg, None) == here
+
+
+def test_both_depend_on_what_the_captions_say_and_not_on_paths(cfg: DictConfig) -> None:
+    one = OtherCaptions({"a": ("x", "y"), "b": ("z",)}).sha256
+    same = OtherCaptions({"b": ("z",), "a": ("x", "y")}).sha256
+    others = [
+        OtherCaptions(c).sha256 for c in ({"a": ("y", "x"), "b": ("z",)}, {"a": ("x",), "b": ("y", "z")})
+    ]
+    assert one == same
+    assert len({one, *others, None}) == 4
+    prints = {_training_fingerprint(cfg, "captioner", "sha", "cpu", c) for c in (one, *others, None)}
+    assert len(prints) == 4
+    with open_dict(cfg):
+        cfg.captions.files = ["/some/where"]
+    assert make_run_id(cfg, one) != make_run_id(cfg, None)
+    ids = make_run_id(cfg, one)
+    cfg.captions.files = ["/else/where"]
+    assert make_run_id(cfg, one) == ids
