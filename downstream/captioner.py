@@ -26,8 +26,9 @@ from downstream.base import (
     to_pixels,
 )
 from downstream.checkpointing import TrainReport
+from downstream.timm_encoder import as_positions, is_timm, load_encoder, timm_processor
 from downstream.trainer import TrainConfig, Trainer
-from downstream.training_data import Inputs, SampleOrder, Samples, TrainingData
+from downstream.training_data import EpochSamples, Inputs, SampleOrder, TrainingData
 
 IGNORED = -100  # label of a position without loss
 CROSS_ATTENTION = ("crossattention", "ln_cross_attn")  # what a language model does not bring along
@@ -103,7 +104,7 @@ class Captioner(Downstream):
     """Swin + GPT-2 as one `VisionEncoderDecoderModel`.
 
     Args:
-        encoder: hub name or folder of a vision model with its image processor.
+        encoder: hub name or folder of a vision model with its image processor, or of any timm model.
         decoder: hub name or folder of a causal language model with its tokenizer.
         training: budget and recipe.
         max_tokens: captions are cut there in training, and at the decoder's own limit.
@@ -138,7 +139,6 @@ class Captioner(Downstream):
         from transformers import (
             AutoConfig,
             AutoImageProcessor,
-            AutoModel,
             AutoModelForCausalLM,
             AutoTokenizer,
             VisionEncoderDecoderModel,
@@ -151,7 +151,7 @@ class Captioner(Downstream):
         config.is_decoder = True
         config.add_cross_attention = True
         with seeded(self.training.seed):
-            encoder = load_model(AutoModel, self.encoder)
+            encoder = load_encoder(self.encoder)
             decoder = load_model(AutoModelForCausalLM, self.decoder, CROSS_ATTENTION, config=config)
             self.model = VisionEncoderDecoderModel(encoder=encoder, decoder=decoder)
         self._set_tokens()
@@ -170,11 +170,13 @@ class Captioner(Downstream):
         self.model.generation_config.max_new_tokens = min(self.max_new_tokens, positions - 1)
         self.model.generation_config.do_sample = False
 
-    def fit(self, subset: Samples[Sample], folder: Path, tracker: Tracker, fingerprint: str) -> TrainReport:
+    def fit(
+        self, subset: EpochSamples[Sample], folder: Path, tracker: Tracker, fingerprint: str
+    ) -> TrainReport:
         """Train on `subset` for the budget."""
         limit = min(self.max_tokens, self.model.config.decoder.max_position_embeddings)
         collate = CaptionCollate(self.processor, self.tokenizer, limit)
-        data = TrainingData(subset, SampleOrder.over(len(subset), self.training.seed), collate)
+        data = TrainingData(subset, SampleOrder(subset.epochs, self.training.seed), collate)
         trainer = Trainer(self.name, self.training, self.device, tracker)
         return trainer.fit(CaptionLoss(self.model), data, folder / "checkpoints", fingerprint)
 
@@ -195,7 +197,10 @@ class Captioner(Downstream):
         return captions
 
     def save(self, path: Path) -> None:
-        """Write model, image processor and tokenizer to `path`: transformers alone loads and runs it."""
+        """Write model, image processor and tokenizer to `path`: transformers alone loads and runs it.
+
+        Not so with an encoder of timm: its processor is part of the model's config, and only `load` finds it there.
+        """
         for part in (self.model, self.processor, self.tokenizer):
             part.save_pretrained(path)
 
@@ -204,9 +209,14 @@ class Captioner(Downstream):
         from transformers import AutoImageProcessor, AutoTokenizer, VisionEncoderDecoderModel
 
         name = str(model_folder(path))
-        self.processor = load_pretrained(AutoImageProcessor, name)
         self.tokenizer = load_pretrained(AutoTokenizer, name)
         self.model = load_model(VisionEncoderDecoderModel, name)
+        encoder = self.model.config.encoder
+        if is_timm(encoder):
+            as_positions(self.model.encoder)
+            self.processor = timm_processor(encoder.pretrained_cfg, encoder.architecture)
+        else:
+            self.processor = load_pretrained(AutoImageProcessor, name)
         self._set_tokens()
         self.model.to(device)
         self.device = device

@@ -64,21 +64,22 @@ def info_nce(images: torch.Tensor, texts: torch.Tensor, scale: torch.Tensor) -> 
 
 
 class TwoTowers(nn.Module):
-    """An image tower and a text tower that embed into one space, as wide as the image tower.
+    """An image tower and a text tower that embed into one space.
 
     Locked, the image tower's own embedding is the shared space and only the text tower has a linear head: the
-    default of the reference implementation of LiT (``img_head=False``). Not locked, both have one, as in CLIP.
-    New weights come from the global generator: seed it.
+    default of the reference implementation of LiT (``img_head=False``). Not locked, both have one, as in CLIP, into
+    a space of `projection` dimensions. New weights come from the global generator: seed it.
     """
 
-    def __init__(self, image_tower: Any, text_tower: Any, locked: bool) -> None:
+    def __init__(self, image_tower: Any, text_tower: Any, locked: bool, projection: int) -> None:
         super().__init__()
         self.image_tower = image_tower
         self.text_tower = text_tower
         self.locked = locked
-        dim: int = image_tower.config.hidden_size
-        self.image_head = nn.Identity() if locked else nn.Linear(dim, dim, bias=False)
-        self.text_head = nn.Linear(text_tower.config.hidden_size, dim, bias=False)
+        width: int = image_tower.config.hidden_size
+        shared = width if locked else projection
+        self.image_head = nn.Identity() if locked else nn.Linear(width, shared, bias=False)
+        self.text_head = nn.Linear(text_tower.config.hidden_size, shared, bias=False)
         self.log_scale = nn.Parameter(torch.tensor(math.log(INITIAL_SCALE)))
         if locked:
             image_tower.requires_grad_(False)

@@ -1,4 +1,7 @@
-"""The dual encoder: ViT + BERT under InfoNCE, the ViT locked as in LiT (ICC paper, section 4; Zhai et al. 2022)."""
+"""The dual encoder: ViT + BERT under InfoNCE.
+
+The ViT is locked as in LiT (ICC paper, section 4; Zhai et al. 2022), or trained too (DS-CLIP, supplement, section B).
+"""
 
 import hashlib
 import json
@@ -32,8 +35,9 @@ from downstream.base import (
 from downstream.checkpointing import TrainReport
 from downstream.contrastive import TwoTowers
 from downstream.embeddings import EmbeddedSample, embed_subset
+from downstream.image_augmentation import ImageAugmentation
 from downstream.trainer import TrainConfig, Trainer, make_accelerator
-from downstream.training_data import Inputs, SampleOrder, Samples, TrainingData
+from downstream.training_data import EpochSamples, Inputs, SampleOrder, Samples, TrainingData
 
 Vectors = npt.NDArray[np.float32]
 
@@ -63,6 +67,21 @@ class PairCollate:
         return {name: encoded[name] for name in ("input_ids", "attention_mask")}
 
 
+@dataclass(frozen=True)
+class Unlocked:
+    """How both towers are trained, where the image tower is not locked (DS-CLIP, supplement, section B).
+
+    Args:
+        projection: width of the shared space, into which each tower has a linear head.
+        pretrained: the image tower starts from its checkpoint; False takes its architecture alone.
+        augment: training images are changed at random, see `augment_image`.
+    """
+
+    projection: int
+    pretrained: bool
+    augment: bool
+
+
 class DualEncoder(Downstream):
     """ViT + BERT that embed images and texts into one space.
 
@@ -74,6 +93,7 @@ class DualEncoder(Downstream):
         cache_images: with a locked tower, embed each image once instead of once an epoch; same losses.
         max_tokens: texts are cut there, and at the text tower's own limit.
         eval_batch_size: images or texts embedded at once.
+        unlocked: what holds where the image tower is not locked.
     """
 
     name = "dual_encoder"
@@ -87,6 +107,7 @@ class DualEncoder(Downstream):
         cache_images: bool,
         max_tokens: int,
         eval_batch_size: int,
+        unlocked: Unlocked,
     ) -> None:
         self.image_encoder = image_encoder
         self.text_encoder = text_encoder
@@ -95,37 +116,49 @@ class DualEncoder(Downstream):
         self.cache_images = cache_images
         self.max_tokens = max_tokens
         self.eval_batch_size = eval_batch_size
+        self.unlocked = unlocked
 
     def build(self, device: torch.device) -> None:
-        """Load both towers; the heads start from the seed."""
-        self._assemble(self.image_encoder, self.text_encoder, device)
+        """Load both towers; the heads, and an image tower that is not pretrained, start from the seed."""
+        pretrained = self.locked or self.unlocked.pretrained
+        self._assemble(self.image_encoder, self.text_encoder, pretrained, self.unlocked.projection, device)
 
-    def _assemble(self, image_encoder: str, text_encoder: str, device: torch.device) -> None:
-        from transformers import AutoImageProcessor, AutoModel, AutoTokenizer
+    def _assemble(
+        self, image_encoder: str, text_encoder: str, pretrained: bool, projection: int, device: torch.device
+    ) -> None:
+        from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoTokenizer
 
         processor = load_pretrained(AutoImageProcessor, image_encoder)
         tokenizer = load_pretrained(AutoTokenizer, text_encoder)
         # Both towers give their class token's state: a pooler would be a layer that nobody trained.
         with seeded(self.training.seed):
-            image_tower = load_model(AutoModel, image_encoder, add_pooling_layer=False)
+            if pretrained:
+                image_tower = load_model(AutoModel, image_encoder, add_pooling_layer=False)
+            else:
+                config = load_pretrained(AutoConfig, image_encoder)
+                image_tower = AutoModel.from_config(config, add_pooling_layer=False)
             text_tower = load_model(AutoModel, text_encoder, add_pooling_layer=False)
-            self.model = TwoTowers(image_tower, text_tower, self.locked).to(device)
+            self.model = TwoTowers(image_tower, text_tower, self.locked, projection).to(device)
         limit = min(self.max_tokens, text_tower.config.max_position_embeddings)
         self.collate = PairCollate(processor, tokenizer, limit)
         self.device = device
 
-    def fit(self, subset: Samples[Sample], folder: Path, tracker: Tracker, fingerprint: str) -> TrainReport:
+    def fit(
+        self, subset: EpochSamples[Sample], folder: Path, tracker: Tracker, fingerprint: str
+    ) -> TrainReport:
         """Train on `subset` for the budget."""
-        order = SampleOrder.over(len(subset), self.training.seed)
+        order = SampleOrder(subset.epochs, self.training.seed)
         source: Samples[Any] = subset
         if self.locked and self.cache_images and len(subset):
             source = self._embed_once(subset, order, folder, fingerprint)
-        data = TrainingData(source, order, self.collate)
+        augmented = not self.locked and self.unlocked.augment
+        augment = ImageAugmentation(self.model.image_tower.config.image_size) if augmented else None
+        data = TrainingData(source, order, self.collate, augment)
         trainer = Trainer(self.name, self.training, self.device, tracker)
         return trainer.fit(self.model, data, folder / "checkpoints", fingerprint)
 
     def _embed_once(
-        self, subset: Samples[Sample], order: SampleOrder, folder: Path, fingerprint: str
+        self, subset: EpochSamples[Sample], order: SampleOrder, folder: Path, fingerprint: str
     ) -> Samples[EmbeddedSample]:
         self.device = make_accelerator(self.device).device
         self.model.to(self.device).eval()
@@ -135,14 +168,15 @@ class DualEncoder(Downstream):
             subset,
             drawn,
             folder / "embeddings" / key,
-            self._image_features,
+            self.image_features,
             partial(to_pixels, self.collate.processor),
             self.eval_batch_size,
             self.training.workers,
         )
 
     @torch.inference_mode()
-    def _image_features(self, pixels: torch.Tensor) -> torch.Tensor:
+    def image_features(self, pixels: torch.Tensor) -> torch.Tensor:
+        """Return the image tower's features of `pixels`, (n, width), as they are before any head."""
         with half_precision(self.device):
             return self.model.image_features(pixels.to(self.device))
 
@@ -152,7 +186,7 @@ class DualEncoder(Downstream):
         self.model.eval()
         vectors = []
         for chunk in chunks(images, self.eval_batch_size):
-            features = self._image_features(to_pixels(self.collate.processor, chunk))
+            features = self.image_features(to_pixels(self.collate.processor, chunk))
             with half_precision(self.device):
                 vectors.append(self.model.embed_images(features))
         return self._stack(vectors)
@@ -189,9 +223,11 @@ class DualEncoder(Downstream):
         if not (path / "heads.safetensors").exists():
             raise UserError(f"{path} is no dual encoder: no heads.safetensors there")
         self.locked = json.loads((path / "config.json").read_text(encoding="utf-8"))["locked"]
-        self._assemble(str(path / "image"), str(path / "text"), device)
+        saved = load_file(path / "heads.safetensors")
+        projection = len(saved["text_head.weight"])
+        self._assemble(str(path / "image"), str(path / "text"), True, projection, device)
         heads = self._heads()
-        for name, tensor in load_file(path / "heads.safetensors").items():
+        for name, tensor in saved.items():
             heads[name].copy_(tensor)
 
     def _heads(self) -> dict[str, torch.Tensor]:

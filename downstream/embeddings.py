@@ -21,11 +21,13 @@ from downstream.training_data import IndexArray, Samples, loader, read_samples
 Embed = Callable[[torch.Tensor], torch.Tensor]
 
 
-class EmbeddedSample(NamedTuple):
-    """A pair whose image is its embedding, shape (d,)."""
+@dataclass(frozen=True, eq=False)
+class EmbeddedSample:
+    """A pair whose image is its embedding, shape (d,), with the other captions of the image."""
 
     text: str
     features: npt.NDArray[np.float32]
+    others: tuple[str, ...] = ()
 
 
 class EmbeddedSubset:
@@ -40,6 +42,9 @@ class EmbeddedSubset:
         notes = [json.loads(part.read_text(encoding="utf-8")) for part in parts]
         self.texts: list[str | None] = [text for note in notes for text in note["texts"]]
         self.reasons: list[str | None] = [reason for note in notes for reason in note["reasons"]]
+        # A training that was killed before samples could have others left none.
+        given = [note.get("others", [()] * len(note["texts"])) for note in notes]
+        self.others = [tuple(captions) for note in given for captions in note]
         self.features = [np.load(part.with_suffix(".npy"), mmap_mode="r") for part in parts]
         self.starts = np.cumsum([0] + [len(features) for features in self.features[:-1]]).tolist()
         # Sorted: only the samples that the budget draws were embedded.
@@ -54,12 +59,14 @@ class EmbeddedSubset:
         if reason is not None or text is None:
             raise SampleError(reason or IMAGE_UNREADABLE)
         part = bisect_right(self.starts, row) - 1
-        return EmbeddedSample(text, np.array(self.features[part][row - self.starts[part]]))
+        features = np.array(self.features[part][row - self.starts[part]])
+        return EmbeddedSample(text, features, self.others[row])
 
 
 class _Chunk(NamedTuple):
     pixels: torch.Tensor
     texts: list[str]
+    others: list[tuple[str, ...]]
     reasons: list[str | None]
 
 
@@ -76,16 +83,17 @@ class _Chunks(Dataset[_Chunk]):
         indices = self.indices[chunk * self.size : (chunk + 1) * self.size]
         samples, reasons = read_samples(self.subset, indices)
         pixels = self.preprocess([s.image for s in samples]) if samples else torch.empty(0)
-        return _Chunk(pixels, [sample.text for sample in samples], reasons)
+        return _Chunk(pixels, [s.text for s in samples], [s.others for s in samples], reasons)
 
 
 def _embed_part(chunks: _Chunks, embed: Embed, path: Path, workers: int) -> None:
-    """Write ``path.npy``, float32 (n, d), a row for each index of `chunks`, and ``path.json`` with the texts.
+    """Write ``path.npy``, float32 (n, d), a row for each index of `chunks`, and ``path.json`` with the captions.
 
     The row of a sample that cannot be read stays zero, its text None, its reason is noted.
     """
     total = len(chunks.indices)
     texts: list[str | None] = []
+    others: list[tuple[str, ...]] = []
     reasons: list[str | None] = []
     features: npt.NDArray[np.float32] = np.zeros((total, 0), np.float32)
     with progress("embed images", total, "images") as advance:
@@ -97,15 +105,16 @@ def _embed_part(chunks: _Chunks, embed: Embed, path: Path, workers: int) -> None
                     shape = (total, vectors.shape[1])
                     features = np.lib.format.open_memmap(path.with_suffix(".npy"), "w+", np.float32, shape)
                 features[len(reasons) + np.flatnonzero(readable)] = vectors
-            found = iter(chunk.texts)
+            found, more = iter(chunk.texts), iter(chunk.others)
             texts += [next(found) if ok else None for ok in readable]
+            others += [next(more) if ok else () for ok in readable]
             reasons += chunk.reasons
             advance(len(chunk.reasons), "")
     if isinstance(features, np.memmap):
         features.flush()
     else:
         np.save(path.with_suffix(".npy"), features)
-    note = {"indices": chunks.indices.tolist(), "texts": texts, "reasons": reasons}
+    note = {"indices": chunks.indices.tolist(), "texts": texts, "others": others, "reasons": reasons}
     write_text(path.with_suffix(".json"), json.dumps(note))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tiny_models import CAPTIONS, Checkpoints, MemorySubset
+from tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset
 
 from downstream.captioner import Captioner
 from downstream.dual_encoder import DualEncoder
@@ -42,8 +42,8 @@ def main(model: str, checkpoints: str, run_dir: str, samples: str, kill_at: str 
     training = TrainConfig(int(samples), batch_size=6, lr=3e-3, checkpoint_every=12, log_every=1)
     build = {
         "captioner": lambda: Captioner(tiny.swin, tiny.gpt2, training, 16, 3, 12, 5),
-        "locked": lambda: DualEncoder(tiny.vit, tiny.bert, training, True, True, 16, 5),
-        "unlocked": lambda: DualEncoder(tiny.vit, tiny.bert, training, False, False, 16, 5),
+        "locked": lambda: DualEncoder(tiny.vit, tiny.bert, training, True, True, 16, 5, UNLOCKED),
+        "unlocked": lambda: DualEncoder(tiny.vit, tiny.bert, training, False, False, 16, 5, UNLOCKED),
     }
     tracker = Log(int(kill_at) if kill_at else None)
     report = build[model]().train(subset, Path(run_dir), torch.device("cpu"), tracker, "f")

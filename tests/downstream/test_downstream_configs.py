@@ -60,14 +60,26 @@ def test_the_budget_shrinks_with_the_pool() -> None:
         ("demo", {"coco": (True, True), "nocaps": (True, False), "flickr30k": (False, True)}),
         ("paper", {"coco": (True, True), "nocaps": (True, False), "flickr30k": (False, True)}),
         ("hub", {"coco": (True, True), "flickr30k": (False, True)}),
+        ("ds_clip", {"coco": (True, True), "flickr30k": (False, True)}),
     ],
 )
 def test_evaluation_sets_are_used_as_in_the_paper(evalset: str, uses: dict[str, tuple[bool, bool]]) -> None:
     cfg = composed(f"evalset={evalset}")
-    assert {name: (node.captioning, node.retrieval) for name, node in cfg.evalset.items()} == uses
+    described = {name: node for name, node in cfg.evalset.items() if "captioning" in node}
+    assert {name: (node.captioning, node.retrieval) for name, node in described.items()} == uses
     for name, node in cfg.evalset.items():
         assert node.name == name
         assert callable(hydra.utils.get_method(node._target_))
+
+
+def test_classification_is_scored_as_in_ds_clip() -> None:
+    sets = {name: node for name, node in composed("evalset=ds_clip").evalset.items() if "score" in node}
+    assert len(sets) == 8
+    assert {name for name, node in sets.items() if node.score == "mean_per_class"} == {"caltech101", "pets"}
+    assert {name for name, node in sets.items() if "templates" in node} == {"pets", "food101"}
+    assert {name: node.probe_epochs for name, node in sets.items() if "probe_epochs" in node} == {
+        "imagenet": 10
+    }
 
 
 def save_image_tower(folder: Path, model: Any) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tiny_models import CAPTIONS, Checkpoints, MemorySubset, Recorder, draw
+from tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, Recorder, draw
 
 from downstream.captioner import Captioner
 from downstream.dual_encoder import DualEncoder
@@ -27,7 +27,8 @@ def test_captioner(checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path
 
 
 def test_dual_encoder(checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path) -> None:
-    encoder, tracker = DualEncoder(checkpoints.vit, checkpoints.bert, TRAINING, True, True, 16, 5), Recorder()
+    encoder = DualEncoder(checkpoints.vit, checkpoints.bert, TRAINING, True, True, 16, 5, UNLOCKED)
+    tracker = Recorder()
     encoder.train(eight_pairs, tmp_path, torch.device("cuda"), tracker, "f")
     assert tracker.losses()[-1] < 0.5 * tracker.losses()[0]
     on_gpu = encoder.embed_images(IMAGES)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from tiny_models import CAPTIONS, Checkpoints, MemorySubset, Recorder, draw
+from tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, Recorder, draw
 
 from benchmark.batch import Sample
 from benchmark.errors import UserError
 from downstream.contrastive import info_nce
-from downstream.dual_encoder import DualEncoder
+from downstream.dual_encoder import DualEncoder, Unlocked
 from downstream.trainer import TrainConfig
 
 CPU = torch.device("cpu")
@@ -21,10 +21,15 @@ IMAGES = [draw(caption) for caption in CAPTIONS]
 
 
 def make(
-    checkpoints: Checkpoints, locked: bool = True, cache_images: bool = True, **changes: Any
+    checkpoints: Checkpoints,
+    locked: bool = True,
+    cache_images: bool = True,
+    unlocked: Unlocked = UNLOCKED,
+    **changes: Any,
 ) -> DualEncoder:
     given = {"samples_seen": 48, "batch_size": 8, "lr": 3e-3, "log_every": 1, "seed": 0} | changes
-    return DualEncoder(checkpoints.vit, checkpoints.bert, TrainConfig(**given), locked, cache_images, 16, 5)
+    training = TrainConfig(**given)
+    return DualEncoder(checkpoints.vit, checkpoints.bert, training, locked, cache_images, 16, 5, unlocked)
 
 
 @pytest.fixture
@@ -80,6 +85,21 @@ def test_unlocked_overfits_eight_pairs(
     report = encoder.train(eight_pairs, tmp_path, CPU, Recorder(), "f")
     assert report.final_loss < 0.2
     assert ranks_first(encoder) == 8
+
+
+def test_an_unlocked_tower_may_start_from_nothing(checkpoints: Checkpoints) -> None:
+    started = [
+        make(checkpoints, locked=False, unlocked=Unlocked(24, pretrained, False))
+        for pretrained in (True, False, False)
+    ]
+    for encoder in started:
+        encoder.build(CPU)
+    pretrained, one, again = map(weights, started)
+    assert equal(one, again)
+    changed = [name for name in one if not torch.equal(one[name], pretrained[name])]
+    assert any(name.startswith("image_tower.encoder") or ".layer" in name for name in changed)
+    assert not [name for name in changed if name.startswith("text_tower")]
+    assert started[1].embed_images(IMAGES).shape == started[1].embed_texts(CAPTIONS).shape == (8, 24)
 
 
 def test_a_locked_tower_is_frozen_and_an_unlocked_one_is_not(

@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from benchmark.batch import Sample, SampleError
+from downstream.dual_encoder import Unlocked
 
 COLOURS = {
     "red": (220, 30, 30),
@@ -22,6 +23,7 @@ COLOURS = {
 }
 CAPTIONS = [f"a {colour} square on the {('left', 'right')[i % 2]}" for i, colour in enumerate(COLOURS)]
 SIZE = 32
+UNLOCKED = Unlocked(projection=24, pretrained=True, augment=False)
 
 
 def draw(caption: str) -> Image.Image:
@@ -41,6 +43,10 @@ class MemorySubset:
 
     def __len__(self) -> int:
         return len(self.captions)
+
+    @property
+    def epochs(self) -> tuple[np.ndarray, ...]:
+        return (np.arange(len(self)),)
 
     def __getitem__(self, index: int, /) -> Sample:
         if index in self.broken:
