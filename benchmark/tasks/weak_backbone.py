@@ -1,0 +1,72 @@
+"""``task=weak_backbone``: a vision backbone that learns the topics of captions (Ghosal et al. 2019, section 4.4)."""
+
+import hashlib
+import json
+import logging
+from dataclasses import replace
+
+import hydra
+from omegaconf import DictConfig
+
+from benchmark.config import make_engine, make_pool, make_tracker, resolved
+from benchmark.devices import resolve_device
+from benchmark.errors import UserError
+from benchmark.paths import cache_dir
+from benchmark.pipeline import choose, open_subset
+from benchmark.selection import Selection
+from benchmark.tasks.output import say
+from benchmark.tasks.run import make_run_id
+from benchmark.tasks.weak_labels import label_config
+from benchmark.uids import find_uids
+from benchmark.weak_labels.labels import label_pool, read_labels
+from downstream.weak_backbone import TopicLabels, check_architecture
+
+log = logging.getLogger(__name__)
+
+
+def weak_backbone(cfg: DictConfig) -> None:
+    """Label the pool, select, train on the images with a label; print the folder for ``models.captioner.encoder``."""
+    check_architecture(str(cfg.weak_backbone.architecture))
+    config, device = label_config(cfg), resolve_device(cfg.device)
+    pool = make_pool(cfg)
+    folder = label_pool(pool, config, make_engine(cfg))
+    chosen = choose(cfg, pool).selection
+    labels = read_labels(folder, chosen.uids)
+    selection = labelled(chosen, labels)
+    subset = open_subset(pool, selection)
+    recipe = resolved(cfg.weak_backbone)
+    text = json.dumps([selection.sha256, folder.name, recipe, device.type], sort_keys=True)
+    fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]
+    run_dir = cache_dir() / "trained" / f"weak_backbone-{fingerprint}"
+    model = hydra.utils.instantiate(cfg.weak_backbone, _convert_="all", _partial_=True)(labels=labels)
+    tracker = make_tracker(cfg, f"weak_backbone-{make_run_id(cfg, None)}")
+    report = model.train(subset, run_dir, device, tracker, fingerprint)
+    least, constant = labels.references()
+    log.info(
+        "weak backbone: loss %.3f of the last batch after %s samples, %.0f/s (a constant has %.3f, the labels %.3f)",
+        report.final_loss,
+        f"{report.samples_seen:,}",
+        report.samples_per_second,
+        constant,
+        least,
+    )
+    say(str(run_dir / "model"))
+
+
+def labelled(selection: Selection, labels: TopicLabels) -> Selection:
+    """Return the selected samples that have a label. Raises `UserError` when there is none."""
+    kept = replace(
+        selection, epochs=tuple(uids[find_uids(labels.uids, uids) >= 0] for uids in selection.epochs)
+    )
+    unlabelled = len(selection.uids) - len(kept.uids)
+    if not len(kept.uids):
+        raise UserError(
+            f"none of the {unlabelled:,} selected captions has a label; choose another filter or a larger size"
+        )
+    if unlabelled:
+        log.info(
+            "weak backbone: %s of %s selected captions have no label",
+            f"{unlabelled:,}",
+            f"{len(selection.uids):,}",
+        )
+    return kept

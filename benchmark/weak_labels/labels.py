@@ -1,0 +1,186 @@
+"""The labels of a pool: from its captions to a folder, which is whole or absent."""
+
+import hashlib
+import json
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+
+from benchmark.engine.base import Engine
+from benchmark.errors import UserError
+from benchmark.paths import atomic_folder, cache_dir, write_text
+from benchmark.pool import Pool, Shard
+from benchmark.progress import progress
+from benchmark.results import library_versions
+from benchmark.scoring_work import ExtractShard
+from benchmark.shard_reader import PoolBatches, ShardReader, features_path
+from benchmark.uids import UidArray, encode_uid_column, encode_uids
+from benchmark.weak_labels.topics import TopicModel
+from benchmark.weak_labels.vocabulary import CaptionNgrams, Vocabulary, choose_vocabulary, documents
+from downstream.weak_backbone import TopicLabels
+
+log = logging.getLogger(__name__)
+NO_NGRAM = "no_ngram"  # why a caption has no label: none of its n-grams is in the vocabulary
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class LabelConfig:
+    """What labels depend on, beside the pool (Ghosal et al. 2019, section 4.3).
+
+    Args:
+        parser: the name of an installed spaCy pipeline for English, or the folder of one.
+        ngrams: M, the size of the vocabulary.
+        max_share: n-grams of at least this share of the captions are left out.
+        topics: K.
+        passes: over the captions, to find the topics.
+        batch_size: captions of one update of the topics.
+        seed: of the topics that the first update starts from.
+    """
+
+    parser: str
+    ngrams: int
+    max_share: float
+    topics: int
+    passes: int
+    batch_size: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        for name, least in (("ngrams", 1), ("topics", 2), ("passes", 1), ("batch_size", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < least:
+                raise UserError(f"weak_labels.{name}={value} is no whole number from {least} on")
+        if not isinstance(self.max_share, int | float) or not 0 < self.max_share <= 1:
+            raise UserError(f"weak_labels.max_share={self.max_share}: give a share, 0 < share <= 1")
+
+
+def label_pool(pool: Pool, config: LabelConfig, engine: Engine) -> Path:
+    """Label the captions of `pool`, or find what an earlier run made of them; return the folder.
+
+    It holds ``labels/<shard>.parquet`` (``uid``, ``topics``: K probabilities), ``topics.json`` and ``manifest.json``.
+    Raises `UserError` when no n-gram is left to make topics of.
+    """
+    reader = CaptionNgrams(config.parser)
+    shards = pool.shards(reader.sources)
+    (features,) = reader.features
+    inputs = asdict(config) | {"parser": features.key(), "shards": [[s.name, s.fingerprint] for s in shards]}
+    key = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
+    folder = cache_dir() / "weak_labels" / pool.key / key
+    if (folder / "manifest.json").is_file():
+        log.info("weak labels: reusing those of pool %s in %s", pool.name, folder)
+        return folder
+    started = time.monotonic()
+    missing = [shard for shard in shards if not features_path(pool, shard, features).is_file()]
+    with progress("extract", len(missing), "shards") as advance:
+        for captions in engine.run(ExtractShard(pool, reader), missing) if missing else ():
+            advance(1, f"{captions:,} captions")
+    vocabulary = choose_vocabulary(
+        (ngrams for batch in PoolBatches(pool, reader, CPU) for ngrams in documents(batch)),
+        config.ngrams,
+        config.max_share,
+    )
+    _check(vocabulary, pool, config)
+    model = _fit(pool, reader, vocabulary, config)
+    with atomic_folder(folder) as temporary:
+        facts = _write_labels(pool, reader, shards, model, temporary)
+        facts |= _facts(vocabulary) | {"seconds": round(time.monotonic() - started, 1)}
+        manifest = {"pool": pool.name, "config": asdict(config), **facts, "versions": library_versions()}
+        write_text(temporary / "manifest.json", json.dumps(manifest, indent=2) + "\n")
+    return folder
+
+
+def _check(vocabulary: Vocabulary, pool: Pool, config: LabelConfig) -> None:
+    if not vocabulary.captions:
+        raise UserError(f"pool {pool.name} has no captions that can be read, so there is nothing to label")
+    if not vocabulary.ngrams:
+        raise UserError(
+            f"no n-gram occurs in fewer than {config.max_share:.0%} of the {vocabulary.captions:,} captions of pool"
+            f" {pool.name} ({vocabulary.distinct:,} occur in more); raise weak_labels.max_share or take a larger pool"
+        )
+
+
+def _fit(pool: Pool, reader: CaptionNgrams, vocabulary: Vocabulary, config: LabelConfig) -> TopicModel:
+    model = TopicModel(vocabulary.ngrams, config.topics, config.batch_size, config.seed)
+    started = time.monotonic()
+    fitted = 0
+    with progress("topics", config.passes * vocabulary.captions, "captions") as advance:
+
+        def done(captions: int) -> None:
+            nonlocal fitted
+            fitted += captions
+            advance(captions, f"{fitted / (time.monotonic() - started):,.0f}/s")
+
+        batches = PoolBatches(pool, reader, CPU)
+        model.fit(lambda: (documents(batch) for batch in batches), config.passes, vocabulary.captions, done)
+    return model
+
+
+def _facts(vocabulary: Vocabulary) -> dict[str, Any]:
+    return {
+        "captions": vocabulary.captions,
+        "ngrams": len(vocabulary.ngrams),
+        "distinct_ngrams": vocabulary.distinct,
+        "too_common": vocabulary.too_common,
+        "undercount": vocabulary.undercount,
+    }
+
+
+def _write_labels(
+    pool: Pool, reader: CaptionNgrams, shards: Iterable[Shard], model: TopicModel, folder: Path
+) -> dict[str, Any]:
+    """Write a part for each shard, and ``topics.json``; return how many captions got a label, or why not."""
+    shard_reader, drops = ShardReader(pool, CPU), Counter[str]()
+    likeliest = np.zeros(model.topics, np.int64)
+    (folder / "labels").mkdir()
+    for shard in shards:
+        uids: list[str] = []
+        parts = [np.empty((0, model.topics), np.float32)]
+        for batch in shard_reader.batches(shard, reader, drops):
+            known, topics = model.label(documents(batch))
+            uids += [uid for uid, labelled in zip(batch.uids, known, strict=True) if labelled]
+            drops[NO_NGRAM] += int(len(known) - known.sum())
+            likeliest += np.bincount(topics.argmax(1), minlength=len(likeliest))
+            parts.append(topics)
+        write_part(folder / "labels" / f"{shard.name}.parquet", uids, np.concatenate(parts))
+    rows = [
+        {"topic": number, "captions": int(captions), "ngrams": ngrams}
+        for number, (captions, ngrams) in enumerate(zip(likeliest, model.likeliest(), strict=True))
+    ]
+    write_text(folder / "topics.json", json.dumps(rows, indent=2) + "\n")
+    return {"labelled": int(likeliest.sum()), "drops": dict(sorted(drops.items()))}
+
+
+def write_part(path: Path, uids: list[str], topics: npt.NDArray[np.float32]) -> None:
+    """Write the topics (n, K) of n captions as ``uid`` and ``topics``."""
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(topics.ravel()), topics.shape[1])
+    pq.write_table(pa.table({"uid": pa.array(uids, pa.string()), "topics": lists}), path)
+
+
+def read_labels(folder: Path, wanted: UidArray) -> TopicLabels:
+    """Read the labels of those of the uids `wanted` that have one."""
+    uids, topics = [encode_uids([])], []
+    for part in _parts(folder):
+        found = encode_uid_column(part["uid"])
+        rows = np.flatnonzero(np.isin(found, wanted))
+        lists = part["topics"].combine_chunks()
+        width = lists.type.list_size
+        uids.append(found[rows])
+        topics.append(lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)[rows])
+    distinct, first = np.unique(np.concatenate(uids), return_index=True)
+    return TopicLabels(distinct, np.concatenate(topics)[first])
+
+
+def _parts(folder: Path) -> Iterator[pa.Table]:
+    for path in sorted((folder / "labels").glob("*.parquet")):
+        yield pq.read_table(path)

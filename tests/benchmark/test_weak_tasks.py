@@ -1,0 +1,101 @@
+"""The command line of weak labels and the weak backbone: mistakes in one line; the chain on a small demo."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import timm
+from hydra.core.global_hydra import GlobalHydra
+
+from benchmark.__main__ import main
+from benchmark.errors import UserError
+from benchmark.selection import Selection
+from benchmark.tasks.weak_backbone import labelled
+from benchmark.tasks.weak_labels import topic_table
+from benchmark.uids import encode_uids
+from downstream.weak_backbone import TopicLabels
+from tests.pools import Row, jpeg, write_pool
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["benchmark", *arguments])
+    GlobalHydra.instance().clear()
+    try:
+        main()
+    except SystemExit as stopped:
+        return int(stopped.code or 0)
+    return 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["task=weak_labels", "weak_labels.topics=1"], "weak_labels.topics=1 is no whole number from 2 on"),
+        (
+            ["task=weak_labels", "weak_labels.ngrams=many"],
+            "weak_labels.ngrams=many is no whole number from 1 on",
+        ),
+        (["task=weak_labels", "weak_labels.max_share=10"], "weak_labels.max_share=10: give a share"),
+        (
+            ["task=weak_backbone", "weak_backbone.architecture=resnet10"],
+            "resnet10 is none that timm knows; did you mean 'resnet10t'",
+        ),
+        (["task=weak_backbone", "device=cuda:9"], "device=cuda:9 asked for"),
+        (["task=weak_labels", "pool=img2dataset", "pool.url={pool}", "models.parser=/nowhere"], "/nowhere"),
+    ],
+)
+def test_mistakes_are_one_line(
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    pool = write_pool(tmp_path / "pool", [[Row("0", "http://x/0", "a dog", jpeg(0))]])
+    assert call(monkeypatch, *(a.format(pool=pool) for a in arguments)) == 2
+    out, err = capfd.readouterr()
+    errors = [line for line in err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1
+    assert message in errors[0]
+    assert "Traceback" not in err
+    assert out == ""
+
+
+def test_only_labelled_samples_are_trained_on() -> None:
+    uids = encode_uids([f"{n:032x}" for n in range(4)])
+    chosen = Selection((uids[:2], uids[1:]), 0.5, 4, {})
+    labels = TopicLabels(uids[[1, 3]], np.full((2, 2), 0.5, np.float32))
+    kept = labelled(chosen, labels)
+    assert kept.uids.tolist() == uids[[1, 3]].tolist()
+    assert [epoch.tolist() for epoch in kept.epochs] == [uids[[1]].tolist(), uids[[1, 3]].tolist()]
+    with pytest.raises(UserError, match="none of the 4 selected captions has a label"):
+        labelled(chosen, TopicLabels(uids[:0], np.empty((0, 2), np.float32)))
+
+
+@pytest.mark.slow
+def test_the_chain_on_a_small_demo(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    demo = ["pool.demo.pairs=1200", "pool.demo.shard_size=400", "engine.workers=1"]
+    demo += ["pool.demo.evaluation={coco: 24, nocaps: 6, flickr30k: 12}"]
+    small = [*demo, "weak_labels.topics=5"]
+    assert call(monkeypatch, "task=weak_labels", *small) == 0
+    lines = capfd.readouterr().out.splitlines()
+    table = topic_table(Path(lines[-1]))
+    assert len(table.rows) == 5
+    assert table.rows[0][0] in " ".join(" ".join(lines).split())
+    chosen = ["filter=oracle", "size.samples=10000"]
+    steps = ["weak_backbone.training.samples_seen=640", "weak_backbone.training.workers=0"]
+    assert call(monkeypatch, "task=weak_backbone", *small, *chosen, *steps) == 0
+    folder = capfd.readouterr().out.splitlines()[-1]
+    assert timm.create_model(f"local-dir:{folder}", pretrained=True).num_classes == 5
+    captioner = [
+        "downstream=captioner",
+        "downstream.captioner.training.samples_seen=200",
+        *small[:3],
+        *chosen,
+    ]
+    captioner += [f"models.captioner.encoder={folder}", "task=train"]
+    assert call(monkeypatch, *captioner) == 0
+    assert (Path(capfd.readouterr().out.splitlines()[-1]) / "model" / "model.safetensors").is_file()

@@ -1,0 +1,163 @@
+"""Weak labels: the vocabulary by hand, planted topics, what a pool's folder holds, how it is read again."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from benchmark.config import demo_model
+from benchmark.engine.local import LocalEngine
+from benchmark.errors import UserError
+from benchmark.pool import Pool
+from benchmark.uids import decode_uids, encode_uids, sort_uids
+from benchmark.weak_labels import vocabulary
+from benchmark.weak_labels.labels import LabelConfig, label_pool, read_labels
+from benchmark.weak_labels.topics import TopicModel
+from benchmark.weak_labels.vocabulary import choose_vocabulary
+from tests.pools import Row, jpeg, write_pool
+
+# A planted world of two topics, in English that the demo's tagger knows; the last caption has no noun at all.
+PETS = ["a dog and a cat", "the cat sees a dog", "a dog on the grass", "a cat on the grass"]
+ROADS = ["a car and a bus", "the bus passes a car", "a car on the road", "a bus on the road"]
+
+
+def config(**changes: object) -> LabelConfig:
+    given = {"ngrams": 50, "max_share": 0.5, "topics": 2, "passes": 20, "batch_size": 16, "seed": 0} | changes
+    return LabelConfig(parser=demo_model("parser"), **given)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Pool:
+    captions = [*(PETS + ROADS) * 4, "and of the"]
+    made = [Row(f"{i:05d}", f"http://x/{i}", text, jpeg(i)) for i, text in enumerate(captions)]
+    return Pool("pets", str(write_pool(tmp_path / "pool", [made[:20], made[20:]])))
+
+
+def test_the_vocabulary_by_hand() -> None:
+    # Ten captions: "shot" is in nine, "tree" in one (twice), "sky" and "sea" in two, "red sky" in one.
+    captions = [["shot"] for _ in range(7)] + [
+        ["shot", "sky", "tree", "tree"],
+        ["shot", "sea"],
+        ["sea", "sky", "red sky"],
+    ]
+    found = choose_vocabulary(captions, 25_000, 0.2)
+    assert found.ngrams == ["red sky", "tree"]  # a tenth; two of ten is no less than 0.2
+    assert found.too_common == ["shot", "sea", "sky"]
+    assert (found.captions, found.distinct, found.undercount) == (10, 5, 0)
+    assert choose_vocabulary(captions, 3, 0.9).ngrams == ["sea", "sky", "red sky"]
+    assert choose_vocabulary(captions, 9, 1.0).ngrams == ["shot", "sea", "sky", "red sky", "tree"]
+
+
+def test_counting_is_bounded_and_says_by_how_much_it_may_be_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vocabulary, "HELD", 10)
+    captions = [["often", "twice"], ["often", "twice"], *(["often", f"once {i}"] for i in range(30))]
+    found = choose_vocabulary(captions, 2, 1.01)
+    assert found.ngrams[0] == "often"
+    assert found.distinct <= 10
+    assert found.undercount > 0
+
+
+def test_two_planted_topics_are_recovered() -> None:
+    rng = np.random.default_rng(0)
+    words = [[f"{topic} {i}" for i in range(10)] for topic in ("sea", "city")]
+    planted = rng.integers(0, 2, 400)
+    captions = [rng.choice(words[topic], 5).tolist() for topic in planted]
+    model = TopicModel(words[0] + words[1], topics=2, batch_size=50, seed=0)
+    seen: list[int] = []
+    model.fit(lambda: (captions[start : start + 100] for start in range(0, 400, 100)), 5, 400, seen.append)
+    assert sum(seen) == 5 * 400
+    first, second = model.likeliest()
+    assert {frozenset(first), frozenset(second)} == {frozenset(words[0]), frozenset(words[1])}
+    known, topics = model.label(captions)
+    assert known.all()
+    assert topics.dtype == np.float32
+    assert np.abs(topics.sum(1) - 1).max() < 1e-5
+    is_city = planted == 1
+    city = 0 if "city 0" in first else 1
+    assert (topics.argmax(1) == city).tolist() == is_city.tolist()
+    # Five n-grams of one topic, prior 1/2: (5 + 1/2) / (5 + 1).
+    assert topics.max(1) == pytest.approx(5.5 / 6, abs=0.01)
+
+
+def test_a_caption_without_the_vocabulary_has_no_label() -> None:
+    model = TopicModel(["a", "b"], topics=2, batch_size=8, seed=0)
+    model.fit(lambda: [[["a"], ["c"]], [[]], [["b"]]], 1, 4, lambda _: None)
+    known, topics = model.label([["c"], ["a", "c"], []])
+    assert known.tolist() == [False, True, False]
+    assert topics.shape == (1, 2)
+    assert model.label([["c"]])[1].shape == (0, 2)
+    assert model.count([["b", "a", "b"], ["c"]]).toarray().tolist() == [[1, 2], [0, 0]]
+
+
+def test_the_folder_of_a_pool(pool: Pool, caplog: pytest.LogCaptureFixture) -> None:
+    folder = label_pool(pool, config(), LocalEngine("cpu", 1))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["captions"] == 33
+    assert manifest["labelled"] == 32
+    assert manifest["drops"] == {"no_ngram": 1}
+    assert {"dog", "cat", "car", "bus"} <= {g for t in topics_of(folder) for g in t["ngrams"]}
+    assert sum(t["captions"] for t in topics_of(folder)) == 32
+    parts = [pq.read_table(path) for path in sorted((folder / "labels").iterdir())]
+    assert [part.num_rows for part in parts] == [20, 12]
+    rows = np.array([row for part in parts for row in part["topics"].to_pylist()])
+    assert rows.shape == (32, 2)
+    assert rows.sum(1) == pytest.approx(np.ones(32), abs=1e-5)
+    pets = rows.argmax(1).reshape(4, 8)  # eight captions four times: pets are one topic, roads the other
+    assert (pets[:, :4] == pets[0, 0]).all()
+    assert (pets[:, 4:] == 1 - pets[0, 0]).all()
+    caplog.set_level("INFO")
+    assert label_pool(pool, config(), LocalEngine("cpu", 1)) == folder
+    assert "reusing" in caplog.text
+    other = label_pool(pool, config(seed=1), LocalEngine("cpu", 1))
+    assert other != folder
+
+
+def topics_of(folder: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((folder / "topics.json").read_text())
+    return found
+
+
+def test_the_same_seed_gives_the_same_labels(
+    pool: Pool, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labels = []
+    for name in ("one", "two"):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(cache / name))
+        folder = label_pool(pool, config(), LocalEngine("cpu", 1))
+        labels.append(pq.read_table(folder / "labels")["topics"].to_pylist())
+    assert labels[0] == labels[1]
+
+
+def test_a_killed_labelling_leaves_nothing_that_counts(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchmark.weak_labels import labels
+
+    def stop(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    whole = labels.write_part
+    monkeypatch.setattr(labels, "write_part", stop)
+    with pytest.raises(KeyboardInterrupt):
+        label_pool(pool, config(), LocalEngine("cpu", 1))
+    monkeypatch.setattr(labels, "write_part", whole)
+    folder = label_pool(pool, config(), LocalEngine("cpu", 1))
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+    assert len(pq.read_table(folder / "labels")) == 32
+
+
+def test_labels_are_read_by_uid(pool: Pool) -> None:
+    folder = label_pool(pool, config(), LocalEngine("cpu", 1))
+    table = pq.read_table(folder / "labels")
+    by_uid = dict(zip(table["uid"].to_pylist(), table["topics"].to_pylist(), strict=True))
+    wanted = [*list(by_uid)[::3], "f" * 32]
+    encoded = encode_uids(wanted)
+    labels = read_labels(folder, encoded[sort_uids(encoded)])
+    assert sorted(decode_uids(labels.uids)) == sorted(wanted[:-1])
+    assert labels.of(wanted[:-1]).tolist() == [by_uid[uid] for uid in wanted[:-1]]
+
+
+def test_a_pool_without_a_vocabulary_is_said(pool: Pool) -> None:
+    with pytest.raises(UserError, match=r"no n-gram occurs in fewer than 1% of the 33 captions of pool pets"):
+        label_pool(pool, config(max_share=0.01), LocalEngine("cpu", 1))
