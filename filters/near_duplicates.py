@@ -9,7 +9,9 @@ from benchmark.batch import Batch
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures, cosines
 from filters.clusters import ImageClusters
+from filters.composite import Cascade, Threshold
 from filters.pool_embeddings import CHUNK, ByUid, gather
+from filters.random import Random
 
 BLOCK = 4096  # rows of a cluster that are compared at a time
 ALONE = 2.0  # the greatest cosine distance there is
@@ -77,3 +79,19 @@ def nearest_before(embeddings: npt.NDArray[np.float32]) -> npt.NDArray[np.float3
                 alike[np.triu_indices(len(block))] = 1 - ALONE
             likest[start : start + BLOCK] = np.maximum(likest[start : start + BLOCK], alike.max(axis=1))
     return np.maximum(1 - likest, 0)
+
+
+def distinct(
+    model: str, pretrained: str | None, clusters: int, duplicate_similarity: float, seed: int = 0
+) -> Cascade:
+    """Return SemDeDup as a filter: of each group of near-duplicates one; of more than k that pass, a random k.
+
+    Args:
+        model: an open_clip model, see `load_clip`.
+        pretrained: its weights.
+        clusters: of images; only images of one cluster are compared.
+        duplicate_similarity: cosine from which two images are near-duplicates.
+        seed: of the clusters and of the random k.
+    """
+    distances = NearDuplicates(model, pretrained, clusters, seed)
+    return Cascade({"distinct": Threshold(distances, 1 - duplicate_similarity), "random": Random(seed)})

@@ -25,7 +25,7 @@ class NegClipLoss(Filter):
     sums over the batch, the pair itself included; the mean over `partitions` random partitions of the pool. The
     formula and its constants are the released code's, which draws its batches from one shard and leaves a short one
     at the end; here they are drawn from the whole pool and are of equal size, so that none has an easier loss.
-    Embeddings of the whole pool are held in half precision. Computed on a GPU where there is one.
+    Embeddings of the whole pool are held in half precision.
 
     Args:
         model: an open_clip model, see `load_clip`.
@@ -34,6 +34,7 @@ class NegClipLoss(Filter):
         partitions: of the pool into batches.
         temperature: the teacher's own; 0.01 for OpenAI's models.
         seed: of the partitions.
+        device: where the sums are computed, see `resolve_device`.
     """
 
     needs = frozenset()
@@ -46,6 +47,7 @@ class NegClipLoss(Filter):
         partitions: int,
         temperature: float,
         seed: int = 0,
+        device: str = "auto",
     ) -> None:
         if min(loss_batch, partitions) < 1:
             raise UserError("filter.loss_batch and filter.partitions of negcliploss have to be at least 1")
@@ -58,13 +60,14 @@ class NegClipLoss(Filter):
         self.temperature = temperature
         self.seed = seed
         self.features = (ClipFeatures(model, pretrained),)
+        self._device = device  # private: the scores are the same on all of them
         self._normalisers: ByUid | None = None
 
     def fit(self, batches: Iterable[Batch]) -> None:
         """Compute the normalisation term of every pair of the pool."""
         uids, features = gather(batches, ("image", "text"))
         images, texts = (torch.from_numpy(features[name]) for name in ("image", "text"))
-        device = resolve_device("auto")
+        device = resolve_device(self._device)
         total = np.zeros(len(uids))
         rng = np.random.default_rng(self.seed)
         for _ in range(self.partitions):

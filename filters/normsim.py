@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,23 +9,23 @@ import torch
 
 from benchmark.batch import Batch
 from benchmark.errors import UserError
-from filters.base import Filter, Scores
+from filters.base import Scores
 from filters.clip import ClipFeatures
 from filters.pool_embeddings import (
     ByUid,
     Floats,
+    Targeted,
     check_width,
     gather,
     outer_sum,
     quadratic,
     read_target,
-    target_digest,
 )
 
 TARGETS = 65536  # that a batch is compared with at a time
 
 
-class NormSim(Filter):
+class NormSim(Targeted):
     """The p-norm of T x, for the image embedding x and a target's image embeddings T.
 
     Of p = 2 the square is m times `Vas`. Of p = infinity it is the greatest cosine: the signs stay, so that the
@@ -63,15 +62,6 @@ class NormSim(Filter):
         self._target: torch.Tensor | None = None
         self._moment: npt.NDArray[np.float64] | None = None
         self._shares: ByUid | None = None
-
-    @property
-    def corpus_dependent(self) -> bool:
-        """Whether the pool is its own target."""
-        return self.target is None
-
-    def identity(self) -> dict[str, Any]:
-        """Name the target by its content."""
-        return super().identity() | {"target": self.target and target_digest(self.target)}
 
     def setup(self, device: torch.device) -> None:
         """Read the target; `UserError` if it cannot be used."""

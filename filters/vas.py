@@ -1,19 +1,18 @@
 """Variance Alignment Score (Wang et al. 2024): how much an image varies along with the images of a target."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from benchmark.batch import Batch
-from filters.base import Filter, Scores
+from filters.base import Scores
 from filters.clip import ClipFeatures
-from filters.pool_embeddings import check_width, outer_sum, quadratic, read_target, target_digest
+from filters.pool_embeddings import Targeted, check_width, outer_sum, quadratic, read_target
 
 
-class Vas(Filter):
+class Vas(Targeted):
     """x^T S x of the image embedding x, where S is the second moment of a target's image embeddings.
 
     Args:
@@ -28,15 +27,6 @@ class Vas(Filter):
         self.target = target
         self.features = (ClipFeatures(model, pretrained),)
         self._moment: npt.NDArray[np.float64] | None = None
-
-    @property
-    def corpus_dependent(self) -> bool:
-        """Whether the pool is its own target."""
-        return self.target is None
-
-    def identity(self) -> dict[str, Any]:
-        """Name the target by its content."""
-        return super().identity() | {"target": self.target and target_digest(self.target)}
 
     def setup(self, device: torch.device) -> None:
         """Read the target; `UserError` if it cannot be used."""

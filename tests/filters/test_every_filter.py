@@ -18,6 +18,7 @@ from filters.base import Composite, Filter
 from filters.no_filter import NoFilter
 from tests.filters.checkpoints import open_clip_model, roberta_scorer
 from tests.filters.generators import chat_model, diffusion_model
+from tests.filters.wordnet_files import PHOTO, write_synsets, write_wordnet
 from tests.pools import rows, write_metadata, write_pool
 
 CPU = torch.device("cpu")
@@ -64,9 +65,14 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
             f"filter.model={clip}", "filter.pretrained=null", f"filter.head={folder / 'head.safetensors'}",
         ],
         "image_based": [f"filter.target={folder / 'target.npy'}"],
+        "image_based_clip": [f"filter.filters.image_based.target={folder / 'target.npy'}"],
         "sba": distilled,
         "vba": distilled,
         "lexicon": [f"filter.ratings={folder / 'ratings.txt'}"],
+        "text_based": [
+            f"filter.synsets={write_synsets(folder / 'ids.txt', PHOTO)}",
+            f"filter.wordnet={write_wordnet(folder / 'wordnet')}",
+        ],
         "score_file": [f"filter.path={folder / 'scores.csv'}"],
         "uid_list": [f"filter.path={folder / 'uids.txt'}"],
         "llm_rating": [f"filter.model={chat_model(folder / 'chat')}"],

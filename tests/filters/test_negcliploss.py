@@ -132,3 +132,21 @@ def test_a_caption_that_fits_everything_is_worth_less_than_clip_score_says() -> 
     made.fit([batch])
     assert made.score(batch) == pytest.approx(np.array(naive(images, texts, 0.1)), abs=1e-5)
     assert made.score(batch)[:3].min() > made.score(batch)[3]
+
+
+def test_it_computes_where_it_is_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = pairs(4)
+    with pytest.raises(UserError, match="device=cuda:99"):
+        NegClipLoss("unused", None, 4, 1, 0.01, device="cuda:99").fit([batch])
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)  # a GPU that is not to be touched
+    used: list[torch.device] = []
+
+    def record(images: torch.Tensor, texts: torch.Tensor, temperature: float) -> np.ndarray:
+        used.extend((images.device, texts.device))
+        return np.zeros(len(images))
+
+    monkeypatch.setattr("filters.negcliploss.normalisers", record)
+    told, untold = (NegClipLoss("unused", None, 4, 1, 0.01, device=device) for device in ("cpu", "auto"))
+    told.fit([batch])
+    assert used == [torch.device("cpu")] * 2
+    assert told.key() == untold.key()

@@ -1,0 +1,39 @@
+"""English captions (DataComp, Gadre et al. 2023, section 5.1), alone."""
+
+import importlib.metadata
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmark.batch import Batch
+from filters.base import Filter, Scores
+from filters.language import LIBRARY, english_detector
+
+
+class English(Filter):
+    """1 for a caption whose likeliest language is English; all others get NaN."""
+
+    needs = frozenset({"text"})
+    batch_size = 4096
+
+    def __init__(self) -> None:
+        self._is_english: Callable[[str], bool] | None = None
+
+    def identity(self) -> dict[str, Any]:
+        """Name the version of the library that knows languages."""
+        return super().identity() | {"language": f"{LIBRARY}-{importlib.metadata.version(LIBRARY)}"}
+
+    def setup(self, device: torch.device) -> None:
+        """Load the model of languages, on the CPU."""
+        self._is_english = english_detector()
+
+    def score(self, batch: Batch) -> Scores:
+        """Return scores of shape (n,), 1 or NaN."""
+        assert self._is_english is not None, "setup comes before score"
+        return np.where([self._keeps(text) for text in batch.texts], np.float32(1), np.float32(np.nan))
+
+    def _keeps(self, text: str) -> bool:
+        assert self._is_english is not None, "setup comes before score"
+        return self._is_english(text)

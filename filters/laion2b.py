@@ -1,0 +1,20 @@
+"""LAION-2B's rule on another pool (DataComp, Gadre et al. 2023, section 5.1), as a cascade."""
+
+from filters.clip import Clip
+from filters.column import Column
+from filters.composite import Cascade, Threshold
+from filters.english import English
+from filters.random import Random
+
+
+def laion2b(clip: dict[str, str | None], column: str | None, minimum_clip: float, seed: int = 0) -> Cascade:
+    """Return the rule: English captions, CLIP score; of more than k that pass, a random k.
+
+    Args:
+        clip: `model` and `pretrained` of the CLIP score; not loaded where a column is given.
+        column: of the pool's metadata, with the CLIP score.
+        minimum_clip: cosine, 0.28 in DataComp with ViT-B/32.
+        seed: of the random k.
+    """
+    score = Clip(**clip) if column is None else Column(column)  # type: ignore[arg-type]
+    return Cascade({"english": English(), "clip": Threshold(score, minimum_clip), "random": Random(seed)})

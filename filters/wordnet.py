@@ -1,0 +1,89 @@
+"""WordNet's nouns, from its own files: the first synset of a word, as `nltk` and DataComp's baselines find it."""
+
+import hashlib
+import os
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmark.errors import UserError
+
+INDEX, EXCEPTIONS = "index.noun", "noun.exc"
+DEBIAN = Path("/usr/share/wordnet")
+REMEDY = "python -m nltk.downloader wordnet, or apt install wordnet-base, or filter.wordnet=FOLDER"
+# Endings of plurals and what they become, as nltk tries them (morphy(7WN), "Rules of Detachment").
+ENDINGS = (
+    ("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"),
+    ("men", "man"), ("ies", "y"),
+)  # fmt: skip
+
+Files = Path | zipfile.Path
+
+
+class Nouns:
+    """What `index.noun` and `noun.exc` say (wndb(5WN)); nltk would read all of WordNet, in folders of its own only.
+
+    `offsets` are those of all noun synsets.
+    """
+
+    def __init__(self, files: Files) -> None:
+        self._first: dict[str, int] = {}
+        self.offsets: set[int] = set()
+        for fields in _lines(files / INDEX):
+            try:
+                senses = [int(offset) for offset in fields[-int(fields[2]) :]]
+            except (ValueError, IndexError):
+                raise UserError(f"{files / INDEX} is no WordNet index; {REMEDY}") from None
+            self._first[fields[0]] = senses[0]
+            self.offsets.update(senses)
+        self._exceptions = {fields[0]: fields[1:] for fields in _lines(files / EXCEPTIONS)}
+
+    def first_synset(self, word: str) -> int | None:
+        """Return the offset of the most frequent sense of a noun, or of the noun that it is the plural of."""
+        form = word.lower()
+        bases = self._exceptions.get(form) or [
+            form.removesuffix(ending) + base for ending, base in ENDINGS if form.endswith(ending)
+        ]
+        return next((self._first[found] for found in (form, *bases) if found in self._first), None)
+
+
+def find_wordnet(folder: str | None) -> Files:
+    """Return where WordNet's files lie: in `folder`, or else in nltk's data, or where Debian puts them.
+
+    Raises `UserError` where they are not.
+    """
+    places: list[Files] = [Path(folder).expanduser()] if folder else [*_nltk_places(), DEBIAN]
+    for files in places:
+        if (files / INDEX).is_file() and (files / EXCEPTIONS).is_file():
+            return files
+    where = f"filter.wordnet={folder} holds no {INDEX}" if folder else "WordNet is not installed"
+    raise UserError(f"{where}; get it by {REMEDY}")
+
+
+def wordnet_digest(files: Files) -> str:
+    """Return what identifies the nouns, wherever they lie."""
+    content = (files / INDEX).read_bytes() + (files / EXCEPTIONS).read_bytes()
+    return hashlib.sha256(content).hexdigest()
+
+
+def _nltk_places() -> Iterator[Files]:
+    """Yield where nltk keeps a corpus: a folder or an archive in each of its data folders, in nltk's order."""
+    named = [Path(folder) for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
+    own = [Path(sys.prefix, part, "nltk_data") for part in ("", "share", "lib")]
+    shared = [
+        Path(part, "nltk_data") for part in ("/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib")
+    ]
+    for data in [*named, Path.home() / "nltk_data", *own, *shared]:
+        yield data / "corpora" / "wordnet"
+        archive = data / "corpora" / "wordnet.zip"
+        if zipfile.is_zipfile(archive):
+            yield zipfile.Path(archive, "wordnet/")
+
+
+def _lines(file: Files) -> Iterator[list[str]]:
+    """Yield the fields of each line; the licence above them is indented."""
+    with file.open("r", encoding="utf-8") as lines:
+        for line in lines:
+            if line.strip() and not line.startswith(" "):
+                yield line.split()

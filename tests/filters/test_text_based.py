@@ -1,0 +1,174 @@
+import io
+import warnings
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from benchmark.batch import Batch
+from benchmark.errors import UserError
+from filters.text_based import TextBased, read_synsets
+from filters.wordnet import DEBIAN, ENDINGS, Nouns, find_wordnet
+from tests.filters.wordnet_files import CHURCH, DOG, GOOSE, HOT_DOG, PHOTO, write_synsets, write_wordnet
+
+CPU = torch.device("cpu")
+installed = pytest.mark.skipif(
+    not (DEBIAN / "index.noun").is_file(), reason="no WordNet in /usr/share/wordnet; apt install wordnet-base"
+)
+
+
+def kept(made: TextBased, *texts: str) -> list[bool]:
+    made.setup(CPU)
+    scores = made.score(Batch([f"{n:032x}" for n in range(len(texts))], list(texts)))
+    assert set(scores[~np.isnan(scores)]) <= {1.0}
+    return [bool(score == 1) for score in scores]
+
+
+def small(folder: Path, *wnids: str) -> TextBased:
+    return TextBased(str(write_synsets(folder / "ids.txt", *wnids)), str(write_wordnet(folder / "wordnet")))
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("a dog is lying on the sofa", True),
+        ("two DOGS on the green grass", True),
+        ("the geese are flying over the lake", True),  # an exception
+        ("we went to see the old churches", True),  # ches -> ch
+        ("this is my very good dog, as always", False),  # "dog," is no word of WordNet
+        ("a hot dog with mustard on the plate", True),  # by its "dog": words are looked up one by one
+        ("there is a box with a photo in it", False),  # not listed
+        ("it is three inches long and very thin", False),
+        ("perro dog que corre por la playa de España", False),  # not English
+        ("", False),
+        ("dog" * 100 + " and nothing else in here", False),
+    ],
+)
+def test_what_passes(tmp_path: Path, caption: str, expected: bool) -> None:
+    assert kept(small(tmp_path, DOG, GOOSE, CHURCH), caption) == [expected]
+
+
+def test_the_first_sense_alone_decides(tmp_path: Path) -> None:
+    sausage = "n07676602"  # the fifth sense of dog, the third of hot dog
+    assert kept(small(tmp_path, sausage, HOT_DOG), "a dog is lying on the sofa") == [False]
+
+
+def test_identity_is_of_contents_not_of_places(tmp_path: Path) -> None:
+    first, second = small(tmp_path, DOG, GOOSE), small(tmp_path / "wordnet" / "..", DOG, GOOSE)
+    assert first.key() == second.key()
+    before = first.key()
+    write_synsets(tmp_path / "ids.txt", DOG)
+    assert first.key() != before
+    other = first.key()
+    with (tmp_path / "wordnet" / "noun.exc").open("a") as file:
+        file.write("kine cow\n")
+    assert first.key() not in {before, other}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("02084071\n", "line 1 is no noun's id"),
+        ("n02084071\nv02084071\n", "line 2 is no noun's id"),
+        ("n2084071\n", "line 1"),
+        ("\n\n", "lists no ids"),
+    ],
+)
+def test_another_kind_of_list_says_so(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "ids.txt").write_text(content)
+    with pytest.raises(UserError, match=message):
+        read_synsets(str(tmp_path / "ids.txt"))
+
+
+def test_blank_lines_and_windows_ends_are_read(tmp_path: Path) -> None:
+    (tmp_path / "ids.txt").write_bytes(b"n02084071\r\n\r\n n01855672\r\n")
+    assert read_synsets(str(tmp_path / "ids.txt")) == {2084071, 1855672}
+
+
+def test_ids_of_another_wordnet_are_refused(tmp_path: Path) -> None:
+    made = small(tmp_path, DOG, "n02083346", "n01854415")  # WordNet 3.0's, and two that these files lack
+    with pytest.raises(UserError, match=r"knows 1 of the 3 ids.*WordNet 3\.0"):
+        made.setup(CPU)
+
+
+def test_what_is_not_there_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match="cannot be read"):
+        read_synsets(str(tmp_path / "absent.txt"))
+    with pytest.raises(UserError, match=r"holds no index.noun.*apt install wordnet-base"):
+        find_wordnet(str(tmp_path))
+    monkeypatch.setattr("filters.wordnet.DEBIAN", tmp_path / "absent")
+    monkeypatch.setattr("filters.wordnet._nltk_places", lambda: iter([]))
+    with pytest.raises(UserError, match=r"not installed.*nltk.downloader wordnet"):
+        find_wordnet(None)
+    (tmp_path / "index.noun").write_text("a table of something else\n")
+    with pytest.raises(UserError, match="no WordNet index"):
+        Nouns(tmp_path)
+
+
+def test_nltks_data_comes_before_debians_in_a_folder_or_an_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = write_wordnet(tmp_path / "files")
+    archive = tmp_path / "packed" / "corpora" / "wordnet.zip"
+    archive.parent.mkdir(parents=True)
+    with zipfile.ZipFile(archive, "w") as target:
+        for file in files.iterdir():
+            target.write(file, f"wordnet/{file.name}")
+    monkeypatch.setenv("NLTK_DATA", f"{tmp_path / 'absent'}:{tmp_path / 'packed'}")
+    packed = find_wordnet(None)
+    assert not isinstance(packed, Path)
+    assert Nouns(packed).first_synset("Geese") == int(GOOSE[1:])
+    folder = write_wordnet(tmp_path / "open" / "corpora" / "wordnet")
+    monkeypatch.setenv("NLTK_DATA", f"{tmp_path / 'open'}:{tmp_path / 'packed'}")
+    assert find_wordnet(None) == folder
+    ids = str(write_synsets(tmp_path / "ids.txt", PHOTO))
+    assert TextBased(ids).key() == TextBased(ids, str(files)).key()
+
+
+@installed
+def test_every_noun_synset_of_the_real_files_is_known() -> None:
+    nouns = Nouns(DEBIAN)
+    assert len(nouns.offsets) == 82_115  # wnstats(7WN)
+    known = {
+        "dog": 2084071,
+        "Women": 10787470,
+        "geese": 1855672,
+        "inches": 13649791,
+        "zzz": None,
+        "quickly": None,
+    }
+    assert {word: nouns.first_synset(word) for word in known} == known
+
+
+@installed
+@pytest.mark.slow
+def test_the_first_synset_is_nltks(monkeypatch: pytest.MonkeyPatch) -> None:
+    import nltk
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
+    class Reader(WordNetCorpusReader):  # Debian's package lacks two files that nltk wants
+        def open(self, file: str) -> object:
+            names = "".join(f"{n:02d} {n:02d} 0\n" for n in range(45))
+            return io.StringIO(names) if file == "lexnames" else super().open(file)
+
+        def map_wn(self, version: str = "wordnet") -> None:
+            pass
+
+    warnings.simplefilter("ignore")  # nltk misses the other languages
+    monkeypatch.setattr(nltk.data, "path", [*nltk.data.path, str(DEBIAN)])  # nltk opens no other folder
+    reader, nouns = Reader(str(DEBIAN), None), Nouns(DEBIAN)
+    with (DEBIAN / "index.noun").open() as lines:
+        lemmas = [line.split()[0] for line in lines if not line.startswith(" ")][::50]
+    with (DEBIAN / "noun.exc").open() as lines:
+        words = lemmas + [line.split()[0] for line in lines]
+    for lemma in lemmas:
+        words += [lemma.removesuffix(base) + ending for ending, base in ENDINGS if lemma.endswith(base)]
+    assert len(words) > 5000
+    wrong = [
+        word
+        for word in words
+        if next((found.offset() for found in reader.synsets(word, "n")), None) != nouns.first_synset(word)
+    ]
+    assert wrong == []
