@@ -1,15 +1,16 @@
 """The leaderboard: results as tables like the paper's Tables 1 and 2, sizes by filters."""
 
-import json
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from benchmark.batch import NO_SCORE
+from benchmark.report_entries import Entry, by_pool, group
 from benchmark.results import Result
 
-# The columns of the paper's tables, in its order, with its abbreviations; PAC-S after them.
-# Percentages but for `FRACTIONS`.
+# The columns of the ICC paper's tables, in its order, with its abbreviations; then what later papers report.
+# Percentages but for `UNITS`.
 CAPTION_COLUMNS = {
     "BLEU-4": "B@4",
     "METEOR": "M",
@@ -21,18 +22,34 @@ CAPTION_COLUMNS = {
     "PAC-S": "PAC",
     "RefPAC-S": "RefPAC",
 }
+DIVERSITY_COLUMNS = {
+    "SPICE-1": "S-1",
+    "Diversity": "Div",
+    "Unique-1": "U-1",
+    "Unique-2": "U-2",
+    "Unique-4": "U-4",
+}
 RETRIEVAL_COLUMNS = {
     "text_to_image_R@1": "T2I R@1",
     "text_to_image_R@5": "R@5",
     "text_to_image_R@10": "R@10",
     "image_to_text_R@1": "I2T R@1",
 }
-FRACTIONS = frozenset({"BERTScore", "Polos", "PAC-S", "RefPAC-S"})
-FILTER_ORDER = (
-    "no_filter", "random", "clip", "complexity_action", "tmars", "no_text", "cotr", "rsa", "rsc", "debiased",
-    "pacscore", "sba", "vba", "icc",
-)  # fmt: skip
+CLASSIFICATION_COLUMNS = {
+    "zero_shot": "zero-shot",
+    "zero_shot_acc@5": "acc@5",
+    "linear_probe": "probe",
+}
+# What the columns of a table are about, added to its title; AVA-Captions' metrics have a table of their own.
+COLUMNS = {
+    "": CAPTION_COLUMNS | RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS,
+    ", best reference and diversity": DIVERSITY_COLUMNS,
+}
+# Factor and decimals of what is no percentage.
+UNITS = dict.fromkeys(("BERTScore", "Polos", "PAC-S", "RefPAC-S"), (1.0, 3))
+UNITS |= dict.fromkeys(("Unique-1", "Unique-2", "Unique-4"), (1.0, 1))
 MISSING = "–"
+LEGEND = "Best of each size in bold; the oracle, which knows the noise, is meant as an upper bound."
 
 
 @dataclass(frozen=True)
@@ -45,50 +62,20 @@ class Table:
     notes: list[str]
 
 
-@dataclass(frozen=True)
-class Entry:
-    """The runs of one filter at one size, over seeds."""
-
-    label: str
-    size: int
-    runs: list[Result]
-
-
 def leaderboard(results: Iterable[Result]) -> list[Table]:
     """Return the tables of every pool: one for each downstream model and evaluation set, and what filters keep."""
-    pools: dict[str, list[Result]] = defaultdict(list)
-    for result in results:
-        pools[result.pool].append(result)
     tables: list[Table] = []
-    for pool, found in sorted(pools.items()):
+    for pool, found in by_pool(results):
         entries = group(found)
         tables += [
-            _metric_table(pool, model, evaluation, entries) for model, evaluation in _evaluations(found)
+            _metric_table(
+                f"{model} on {evaluation}, pool {pool}{about}", columns, (model, evaluation), entries
+            )
+            for model, evaluation in _evaluations(found)
+            for about, columns in COLUMNS.items()
         ]
         tables += _cost_tables(pool, entries)
     return [table for table in tables if table.rows]
-
-
-def group(results: Sequence[Result]) -> list[Entry]:
-    """Gather runs that differ in nothing but the seed; order them by size, then as the paper does, oracle last."""
-    groups: dict[tuple[int, str, str], list[Result]] = defaultdict(list)
-    for result in results:
-        settings = {k: v for k, v in result.selection["config"].items() if k != "seed"}
-        settings |= {"downstream": {n: d.training.get("samples_seen") for n, d in result.downstream.items()}}
-        groups[result.size, result.filter, json.dumps(settings, sort_keys=True)].append(result)
-    seen: dict[tuple[int, str], int] = defaultdict(int)
-    entries = []
-    for (size, name, _), runs in sorted(groups.items()):
-        seen[size, name] += 1
-        label = name if seen[size, name] == 1 else f"{name} #{seen[size, name]}"
-        entries.append(Entry(label, size, runs))
-    return sorted(entries, key=lambda e: (e.size, _place(e.runs[0].filter), e.label))
-
-
-def _place(name: str) -> int:
-    if name == "oracle":
-        return len(FILTER_ORDER) + 1
-    return FILTER_ORDER.index(name) if name in FILTER_ORDER else len(FILTER_ORDER)
 
 
 def _evaluations(results: Iterable[Result]) -> list[tuple[str, str]]:
@@ -103,7 +90,11 @@ def _evaluations(results: Iterable[Result]) -> list[tuple[str, str]]:
     )
 
 
-def _metric_table(pool: str, model: str, evaluation: str, entries: Sequence[Entry]) -> Table:
+def _metric_table(
+    title: str, wanted: Mapping[str, str], evaluated: tuple[str, str], entries: Sequence[Entry]
+) -> Table:
+    """Return the table of one downstream model on one evaluation set; without rows if it has none of the columns."""
+    model, evaluation = evaluated
     values: list[dict[str, list[float]]] = []
     reasons: dict[str, str] = {}
     shown = []
@@ -112,6 +103,8 @@ def _metric_table(pool: str, model: str, evaluation: str, entries: Sequence[Entr
         for run in entry.runs:
             trained = run.downstream.get(model)
             for metric in trained.evaluations.get(evaluation, []) if trained else []:
+                if metric["name"] not in wanted:
+                    continue
                 if metric["value"] is None:
                     reasons[metric["name"]] = metric["reason"]
                 else:
@@ -119,20 +112,16 @@ def _metric_table(pool: str, model: str, evaluation: str, entries: Sequence[Entr
         if found:
             shown.append(entry)
             values.append(found)
-    columns = _columns(values, reasons)
+    names = {name for found in values for name in found} | set(reasons)
+    columns = {name: short for name, short in wanted.items() if name in names}
     best = _best(shown, values, columns)
     rows = []
     for entry, found in zip(shown, values, strict=True):
         bounds = {} if entry.runs[0].filter == "oracle" else best
         cells = [_cell(name, found.get(name, []), bounds.get((entry.size, name))) for name in columns]
-        rows.append([entry.label, _thousands(entry.size), *cells])
-    notes = [f"{columns[name]} is missing: {reason}" for name, reason in reasons.items() if name in columns]
-    return Table(f"{model} on {evaluation}, pool {pool}", ["filter", "size", *columns.values()], rows, notes)
-
-
-def _columns(values: Sequence[Mapping[str, list[float]]], reasons: Mapping[str, str]) -> dict[str, str]:
-    names = {name for found in values for name in found} | set(reasons)
-    return {name: short for name, short in (CAPTION_COLUMNS | RETRIEVAL_COLUMNS).items() if name in names}
+        rows.append([entry.label, thousands(entry.size), *cells])
+    notes = [f"{columns[name]} is missing: {reason}" for name, reason in reasons.items()]
+    return Table(title, ["filter", "size", *columns.values()], rows, notes)
 
 
 def _best(
@@ -153,7 +142,7 @@ def _best(
 def _cell(name: str, values: Sequence[float], best: float | None) -> str:
     if not values:
         return MISSING
-    factor, digits = (1.0, 3) if name in FRACTIONS else (100.0, 1)
+    factor, digits = UNITS.get(name, (100.0, 1))
     mean = statistics.fmean(values)
     text = f"{mean * factor:.{digits}f}"
     if len(values) > 1:
@@ -167,17 +156,23 @@ def _cost_tables(pool: str, entries: Sequence[Entry]) -> list[Table]:
     costs, shares = [], []
     for entry in entries:
         run = entry.runs[0]
-        names = [entry.label, _thousands(entry.size)]
+        names = [entry.label, thousands(entry.size)]
         threshold = f"{run.selection['threshold']:.4g}"
         seconds = run.scoring.get("seconds", 0.0)
-        rate = f"{run.selection['scored'] / seconds:,.0f}" if seconds else MISSING
-        costs.append([*names, f"{run.k:,}", threshold, f"{seconds:.1f}", rate])
+        # What got no score was looked at too.
+        looked_at = run.selection["scored"] + run.selection.get("drops", {}).get(NO_SCORE, 0)
+        rate = f"{looked_at / seconds:,.0f}" if seconds else MISSING
+        distinct = f"{run.selection.get('distinct', run.k):,}"
+        costs.append([*names, f"{run.k:,}", distinct, threshold, f"{seconds:.1f}", rate])
         total = sum(run.kept.values())
         if total:
             shares.append(names + [f"{100 * run.kept.get(kind, 0) / total:.1f}" for kind in kinds])
     return [
         Table(
-            f"cost, pool {pool}", ["filter", "size", "kept", "threshold", "scoring s", "pairs/s"], costs, []
+            f"cost, pool {pool}",
+            ["filter", "size", "kept", "distinct", "threshold", "scoring s", "pairs/s"],
+            costs,
+            [],
         ),
         Table(
             f"kept by kind of noise (%), pool {pool}",
@@ -188,7 +183,8 @@ def _cost_tables(pool: str, entries: Sequence[Entry]) -> list[Table]:
     ]
 
 
-def _thousands(size: int) -> str:
+def thousands(size: int) -> str:
+    """Return a size as tables show it: 200k."""
     return f"{size // 1000}k" if size % 1000 == 0 else f"{size:,}"
 
 
@@ -205,11 +201,8 @@ def to_markdown(tables: Iterable[Table]) -> str:
         lines += [_row(row) for row in table.rows]
         lines += ["", *[f"{note}  " for note in table.notes]]
         blocks.append("\n".join(lines).rstrip())
-    return (
-        "# Leaderboard\n\nBest of each size in bold; oracle is an upper bound.\n\n"
-        + "\n\n".join(blocks)
-        + "\n"
-    )
+    body = "\n\n".join(blocks)
+    return f"# Leaderboard\n\n{LEGEND}\n\n{body}\n"
 
 
 def _row(cells: Iterable[str]) -> str:

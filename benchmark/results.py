@@ -32,6 +32,7 @@ LIBRARIES = (
     "rapidocr",
     "scikit-learn",
     "spacy",
+    "timm",
 )
 
 

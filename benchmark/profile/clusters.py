@@ -7,9 +7,8 @@ import numpy.typing as npt
 import torch
 
 from benchmark.pool import Pool
-from benchmark.scores import find_uids
 from benchmark.shard_reader import ShardReader
-from benchmark.uids import UidArray, encode_uids, sort_uids
+from benchmark.uids import UidArray, encode_uids, find_uids, sort_uids
 from filters.clip import ClipFeatures
 from filters.clusters import PER_CLUSTER, ImageClusters
 

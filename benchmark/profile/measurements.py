@@ -12,8 +12,8 @@ from benchmark.batch import NO_SCORE
 from benchmark.engine.base import Engine
 from benchmark.errors import UserError
 from benchmark.pool import Pool
-from benchmark.scores import ScoreTable, find_uids, score_pool
-from benchmark.uids import UidArray, sort_uids
+from benchmark.scores import ScoreTable, score_pool
+from benchmark.uids import UidArray, find_uids, sort_uids
 from filters.base import Filter
 from filters.clip import Clip
 from filters.cotr import Cotr

@@ -6,7 +6,6 @@ from typing import Any
 
 import hydra
 from omegaconf import DictConfig
-from rich.console import Console
 
 from benchmark.config import make_engine, make_pool, resolved
 from benchmark.errors import UserError
@@ -36,8 +35,7 @@ def profile(cfg: DictConfig) -> None:
     path = write_profile(Path(cfg.results_dir), done)
     page = path.with_suffix(".html")
     write_text(page, to_html(done))
-    target = Console()
-    show(profile_tables(done), target if target.is_terminal else Console(width=160))
+    show(profile_tables(done))
     say(str(page))
     say(str(path))
 

@@ -1,7 +1,8 @@
-"""``task=report``: the leaderboard of all results, on the terminal and as Markdown; explained captions as HTML."""
+"""``task=report``: the leaderboard of all results, on the terminal, as Markdown and as a page with charts."""
 
 import logging
 from pathlib import Path
+from typing import Literal
 
 from omegaconf import DictConfig
 from rich.box import SIMPLE_HEAD
@@ -9,7 +10,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from benchmark.concreteness.coloured import to_html
+from benchmark.concreteness.coloured import to_html as explained_page
 from benchmark.concreteness.evaluation import read_evaluations
 from benchmark.concreteness.explanation import read_explanations
 from benchmark.concreteness.tables import concreteness_tables
@@ -17,63 +18,72 @@ from benchmark.errors import UserError
 from benchmark.paths import write_text
 from benchmark.profile.profiling import read_profiles
 from benchmark.profile.tables import overall_tables
-from benchmark.progress import console
 from benchmark.report import Table, leaderboard, to_markdown
+from benchmark.report_page import to_html
 from benchmark.results import Result, read_results
 from benchmark.tasks.output import say
 from benchmark.text_spotting import evaluation as text_spotting
 from benchmark.text_spotting.tables import text_spotting_tables
 
 log = logging.getLogger(__name__)
+WIDTH = 160  # columns of a table that is written to a file
 
 
 def report(cfg: DictConfig) -> None:
-    """Write ``results/leaderboard.md``, show it, and print its path; explained captions go to a page of their own."""
+    """Write ``results/leaderboard.html`` and ``.md``, show the tables, print the paths; explained captions apart."""
     folder = Path(cfg.results_dir)
-    tables = leaderboard(read_results(folder)) + concreteness_tables(read_evaluations(folder))
+    results = read_results(folder)
+    tables = leaderboard(results) + concreteness_tables(read_evaluations(folder))
     tables += text_spotting_tables(text_spotting.read_evaluations(folder))
     tables += [overall_tables(profile)[0] for profile in read_profiles(folder)]
     explained = read_explanations(folder)
     if not tables and not explained:
         raise UserError(f"no results in {folder}; run `python -m benchmark filter=random,clip` first")
     if explained:
-        page = folder / "explained.html"
-        write_text(page, to_html(explained))
-        say(str(page))
+        _write_page(folder / "explained.html", explained_page(explained))
+    _write_page(folder / "leaderboard.html", to_html(results, tables))
     path = folder / "leaderboard.md"
     write_text(path, to_markdown(tables))
-    target = Console()
-    show(tables, target if target.is_terminal else Console(width=120))
+    show(tables)
+    say(str(path))
+
+
+def _write_page(path: Path, text: str) -> None:
+    write_text(path, text)
     say(str(path))
 
 
 def summary(result: Result) -> None:
     """Show one run's metrics on stderr."""
-    show(leaderboard([result]), console)
+    show(leaderboard([result]), stderr=True)
 
 
-def show(tables: list[Table], target: Console) -> None:
-    """Draw tables on a terminal."""
+def show(tables: list[Table], *, stderr: bool = False) -> None:
+    """Draw tables, as wide as the terminal, or wide enough where there is none; a note is told once."""
+    target = Console(stderr=stderr)
+    if not target.is_terminal:
+        target = Console(stderr=stderr, width=WIDTH)
+    told: set[str] = set()
     for table in tables:
         drawn = RichTable(
             title=Text(table.title),
             title_justify="left",
-            caption_justify="left",
             box=SIMPLE_HEAD,
             padding=(0, 1),
         )
-        drawn.caption = Text("\n".join(table.notes)) if table.notes else None
         for number, name in enumerate(table.header):
-            words = [*name.split(), *(row[number] for row in table.rows)]
-            widest = max(
-                len(word) for word in words
-            )  # a header may be folded between words, a number may not
-            drawn.add_column(
-                Text(name), justify="left" if number == 0 else "right", min_width=widest, overflow="fold"
-            )
+            cells = [row[number] for row in table.rows]
+            # Headers and names may be folded between words, numbers may not.
+            words = [*name.split(), *(" ".join(cells).split() if number == 0 else cells)]
+            justify: Literal["left", "right"] = "left" if number == 0 else "right"
+            drawn.add_column(Text(name), justify=justify, min_width=max(map(len, words)), overflow="fold")
         for row in table.rows:
             drawn.add_row(*(_styled(cell) for cell in row))
         target.print(drawn)
+        for note in table.notes:
+            if note not in told:
+                target.print(Text(note))
+        told.update(table.notes)
 
 
 def _styled(cell: str) -> Text:

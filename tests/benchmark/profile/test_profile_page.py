@@ -3,7 +3,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from benchmark.profile.charts import PLOT_HEIGHT, lines, stacked_bars, steps
+from benchmark.charts import WIDE, lines, stacked_bars, steps
 from benchmark.profile.examples import Example
 from benchmark.profile.intervals import Estimate
 from benchmark.profile.page import to_html
@@ -57,7 +57,7 @@ def test_bars_are_as_high_as_their_shares() -> None:
     chart = ET.fromstring(stacked_bars([[0.25, 0.75], [1, 0]], SERIES, ["<one>", "two"], "x < y"))
     bars = chart.findall(f"{SVG}g")
     heights = [
-        [float(box.get("height", "")) / PLOT_HEIGHT for box in bar.findall(f"{SVG}rect")] for bar in bars
+        [float(box.get("height", "")) / WIDE.plot_height for box in bar.findall(f"{SVG}rect")] for bar in bars
     ]
     assert heights == [pytest.approx([0.25, 0.75], abs=1e-3), pytest.approx([1, 0], abs=1e-3)]
     assert [bar.findtext(f"{SVG}title") for bar in bars] == ["<one>", "two"]
