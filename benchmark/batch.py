@@ -18,6 +18,7 @@ IMAGE_MISSING = "image_missing"
 IMAGE_UNREADABLE = "image_unreadable"
 IMAGE_TOO_LARGE = "image_too_large"
 METADATA_INVALID = "metadata_invalid"
+NO_CLUSTER = "no_cluster"
 NO_SCORE = "no_score"
 SHARD_CORRUPT = "shard_corrupt"
 SHARD_EMPTY = "shard_empty"
@@ -33,11 +34,15 @@ class SampleError(Exception):
 
 @dataclass(frozen=True)
 class Sample:
-    """One image-caption pair: uid (32 hex characters), caption, RGB image."""
+    """One image-caption pair: uid (32 hex characters), caption, RGB image.
+
+    `others` are further captions of the image: training draws one of all each time it sees the sample.
+    """
 
     uid: str
     text: str
     image: Image.Image
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +13,13 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from benchmark.errors import UserError, did_you_mean
-from downstream.evaluation_sets import EvaluationSet
 
 # Only for annotations: a misspelt command should be answered before torch is imported.
 if TYPE_CHECKING:
     from benchmark.engine.base import Engine
     from benchmark.pool import Pool
     from benchmark.tracker import Tracker
+    from downstream.classification_sets import ClassificationSet
     from downstream.evaluation_sets import EvaluationSet
     from filters.base import Filter
 
@@ -94,6 +95,13 @@ def resolved(cfg: Any) -> Any:
     return OmegaConf.to_container(cfg, resolve=True) if OmegaConf.is_config(cfg) else cfg
 
 
+def recorded(cfg: Any) -> Any:
+    """Return `resolved(cfg)` as JSON can hold it: infinities and NaN by their names (``filter.norm=inf``)."""
+    return json.loads(
+        json.dumps(resolved(cfg)), parse_constant=lambda name: name.removesuffix("inity").lower()
+    )
+
+
 def choice(cfg: DictConfig, group: str) -> str:
     """Return the name that was chosen for a group: ``icc`` for ``filter=icc``."""
     from hydra.core.hydra_config import HydraConfig
@@ -130,6 +138,6 @@ def explain(error: Exception) -> str:
     return text
 
 
-def load_evaluation_sets(cfg: DictConfig) -> list[EvaluationSet]:
+def load_evaluation_sets(cfg: DictConfig) -> list[EvaluationSet | ClassificationSet]:
     """Load the evaluation sets of the configuration."""
     return [hydra.utils.instantiate(node, _convert_="all") for node in cfg.evalset.values()]

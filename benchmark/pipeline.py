@@ -11,8 +11,9 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
+from benchmark.captions import CaptionSources
 from benchmark.checkpoints import locate_checkpoint, revision
-from benchmark.config import choice, make_engine, make_filter, resolved, subset_size
+from benchmark.config import choice, make_engine, make_filter, recorded, resolved, subset_size
 from benchmark.devices import resolve_device
 from benchmark.errors import UserError
 from benchmark.paths import cache_dir
@@ -20,10 +21,11 @@ from benchmark.pool import Pool
 from benchmark.reshard import reshard
 from benchmark.results import DownstreamResult, library_versions
 from benchmark.scores import ScoreTable, score_pool
-from benchmark.selection import Manifest, Selection, select, write_selection
+from benchmark.selection import Manifest, Selection, Selector, subset_files, write_selection
 from benchmark.subset import Subset
 from benchmark.tracker import Tracker
-from benchmark.uids import UidArray, encode_uids
+from benchmark.uids import encode_uids
+from downstream.classification_sets import ClassificationSet
 from downstream.evaluation import evaluate
 from downstream.evaluation_sets import EvaluationSet
 
@@ -34,11 +36,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Chosen:
-    """A selection with its manifest, the subset file, and what scoring cost."""
+    """A selection with its manifest, the subset file of each epoch, and what scoring cost."""
 
     selection: Selection
     manifest: Manifest
-    path: Path
+    paths: list[Path]
     table: ScoreTable
 
 
@@ -58,50 +60,77 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
             f"size asks for {k:,} pairs, but pool {pool.name} lists {listed:,}; choose a smaller size"
         )
     scorer = make_filter(cfg)
-    table = score_pool(pool, scorer, make_engine(cfg))
-    selection = select(table, k)
-    path = cache_dir() / "selections" / pool.key / f"{scorer.key()}-{k}.npy"
+    selector: Selector = hydra.utils.instantiate(cfg.selector, _convert_="all")
+    engine = make_engine(cfg)
+    table = score_pool(pool, scorer, engine)
+    epochs = _epochs(cfg, k)
+    selection = selector.select(table, k, epochs, pool, engine)
+    path = cache_dir() / "selections" / pool.key / f"{scorer.key()}{_selector_key(cfg, epochs)}-{k}.npy"
+    paths = subset_files(path, selection)
     manifest = Manifest(
         pool=pool.name,
         filter=choice(cfg, "filter"),
-        config=resolved(cfg.filter),
+        config=recorded(cfg.filter),
         k=k,
         threshold=selection.threshold,
         scored=selection.scored,
         drops=selection.drops,
         sha256=selection.sha256,
+        distinct=len(selection.uids),
+        files=[path.name for path in paths],
+        selector=choice(cfg, "selector"),
+        selector_config=recorded(cfg.selector),
         versions=library_versions(),
     )
     write_selection(path, selection, manifest)
     log.info("select: %s of %s, down to score %.4g", f"{k:,}", f"{selection.scored:,}", selection.threshold)
-    return Chosen(selection, manifest, path, table)
+    if len(paths) > 1:
+        distinct = f"{manifest.distinct:,}"
+        log.info("select: %d epochs of their own, %s different pairs in all", len(paths), distinct)
+    return Chosen(selection, manifest, paths, table)
 
 
-def open_subset(pool: Pool, selection: Selection) -> Subset:
+def _epochs(cfg: DictConfig, k: int) -> int:
+    """Return how many epochs of k the largest budget is, the last one begun."""
+    return max(-(-int(model.training.samples_seen) // k) for model in cfg.downstream.values())
+
+
+def _selector_key(cfg: DictConfig, epochs: int) -> str:
+    """Return what a selection's file name says of the selector: nothing of the one that draws nothing."""
+    name = choice(cfg, "selector")
+    if name == "best":
+        return ""
+    text = json.dumps([resolved(cfg.selector), epochs], sort_keys=True)
+    return f"-{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def open_subset(pool: Pool, selection: Selection, sources: CaptionSources | None = None) -> Subset:
     """Open the selected samples; those of a remote pool are first written to tars in the cache."""
     uids = selection.uids
+    captions = sources.of(uids) if sources else None
+    if captions is not None:
+        log.info("other captions: %s", ", ".join(f"{n:,} {name}" for name, n in captions.counts().items()))
     if pool.is_local:
-        return Subset(pool, uids)
+        return Subset(pool, uids, selection.epochs, captions)
     folder = cache_dir() / "subsets" / selection.sha256[:16]
     if not (folder / "sample_ids.npy").is_file():  # written last
         log.info("subset: fetching %s samples of pool %s to %s", f"{len(uids):,}", pool.name, folder)
         reshard(pool, uids, folder)
-    return Subset(Pool(pool.name, str(folder)), uids)
+    return Subset(Pool(pool.name, str(folder)), uids, selection.epochs, captions)
 
 
-def kept_by_noise(pool: Pool, uids: UidArray) -> dict[str, int]:
-    """Return how many selected samples carry each planted kind of noise; empty for a pool without that column."""
+def kept_by_noise(pool: Pool, selection: Selection) -> dict[str, int]:
+    """Return how many draws of the selection's epochs carry each planted kind of noise; empty for other pools."""
     if "noise" not in pool.hidden:
         return {}
-    chosen = set(uids.tolist())
+    draws = Counter(uid for uids in selection.epochs for uid in uids.tolist())
     kept = Counter[str]()
     needs = frozenset({"noise"})
     for shard in pool.shards(needs):
         for batch in pool.batches(shard, needs, 65536, Counter()):
             for uid, kind in zip(encode_uids(batch.uids).tolist(), batch.columns["noise"], strict=True):
-                if uid in chosen:
-                    kept[str(kind)] += 1
-    return dict(sorted(kept.items()))
+                kept[str(kind)] += draws[uid]
+    return {kind: count for kind, count in sorted(kept.items()) if count}
 
 
 @dataclass(frozen=True)
@@ -116,27 +145,32 @@ class Trained:
 def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Tracker) -> Trained:
     """Train one downstream model, or load it when the same training was finished before."""
     device = resolve_device(cfg.device)
-    fingerprint = _training_fingerprint(cfg, name, sha256, device.type)
+    fingerprint = _training_fingerprint(cfg, name, sha256, device.type, subset.captions.sha256)
     folder = cache_dir() / "trained" / f"{name}-{fingerprint}"
     model = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
     report = asdict(model.train(subset, folder, device, tracker, fingerprint))
     report["missing"] = dict(subset.missing)
+    if subset.captions.by_uid:
+        report["other_captions"] = subset.captions.counts()
     return Trained(model, report, folder)
 
 
-def _training_fingerprint(cfg: DictConfig, name: str, sha256: str, device: str) -> str:
-    """Hash what a training depends on: the subset, the recipe, the weights it starts from, the precision.
+def _training_fingerprint(
+    cfg: DictConfig, name: str, sha256: str, device: str, captions: str | None = None
+) -> str:
+    """Hash what a training depends on: the subset, the recipe, its weights at the start, precision, other captions.
 
     Weights count by their revision, not by where they lie: a moved checkout trains nothing again.
     """
     recipe = resolved(cfg.downstream[name])
     recipe |= {part: revision(locate_checkpoint(recipe[part])) for part in PARTS if part in recipe}
-    text = json.dumps([sha256, recipe, device], sort_keys=True)
+    parts = [sha256, recipe, device, *([captions] if captions else [])]
+    text = json.dumps(parts, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def evaluate_all(
-    cfg: DictConfig, trained: Trained, sets: list[EvaluationSet]
+    cfg: DictConfig, trained: Trained, sets: list[EvaluationSet | ClassificationSet]
 ) -> dict[str, list[dict[str, Any]]]:
     """Evaluate a trained model on every evaluation set that fits it; returns metrics by set."""
     device = resolve_device(cfg.device)

@@ -7,24 +7,20 @@ from rich.table import Table
 from rich.text import Text
 
 from benchmark.concreteness.explanation import Explanation, Word
+from benchmark.page import page
 from benchmark.report import MISSING
 
 CONCRETE, ABSTRACT = (46, 160, 67), (218, 54, 51)  # RGB: green adds to the score, red takes from it
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Explained captions</title>
-<style>body{{font:16px/1.7 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}}
-h2{{font-size:1em;font-weight:normal;color:#555;margin:1.5em 0 0}}span{{border-radius:.2em;padding:.1em .2em}}</style>
-</head><body><h1>Explained captions</h1>
-<p>What each word adds to its caption's score, by leaving it out: green raises the score, red lowers it, and the
-colour is the stronger the more it does, relative to the caption's strongest word.</p>
-{captions}
-</body></html>
-"""
+_STYLE = """body{font-size:16px;line-height:1.7}h2{font-size:1em;font-weight:normal;opacity:.7;margin:1.5em 0 0}
+span{border-radius:.2em;padding:.1em .2em}"""
+_INTRODUCTION = """<p>What each word adds to its caption's score, by leaving it out: green raises the score, red
+lowers it, and the colour is the stronger the more it does, relative to the caption's strongest word.</p>"""
 
 
 def to_html(explanations: Sequence[Explanation]) -> str:
     """Return a whole page; captions are escaped."""
-    return _PAGE.format(captions="\n".join(_caption(explanation) for explanation in explanations))
+    captions = [_caption(explanation) for explanation in explanations]
+    return page("Explained captions", [_INTRODUCTION, *captions], _STYLE)
 
 
 def _caption(explanation: Explanation) -> str:

@@ -52,7 +52,7 @@ def concreteness(cfg: DictConfig) -> None:
                 "concreteness: %d of %d texts got no score and are left out", done.unscored, done.count
             )
         paths.append(write_evaluation(folder, done))
-    show(concreteness_tables(read_evaluations(folder)), _console())
+    show(concreteness_tables(read_evaluations(folder)))
     for path in paths:
         say(str(path))
 

@@ -18,6 +18,7 @@ from benchmark.errors import UserError
 from benchmark.pac_clip import locate_pac_checkpoint
 from benchmark.paths import cache_dir
 from filters.parsing import pipeline_revision
+from filters.wordnet import find_wordnet
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ def doctor(cfg: DictConfig) -> None:
 
 
 def findings(cfg: DictConfig) -> list[Finding]:
-    """Look at GPU, memory and disk, Java, optional packages, W&B, and the checkpoints of ``models``."""
-    checks: list[Callable[[], Finding]] = [_gpu, _cores, _disk, _java, _wandb]
+    """Look at GPU, memory and disk, Java, WordNet, optional packages, W&B, and the checkpoints of ``models``."""
+    checks: list[Callable[[], Finding]] = [_gpu, _cores, _disk, _java, _wordnet, _wandb]
     found = [check() for check in checks]
     found += [_package(*extra) for extra in EXTRAS]
     return found + _checkpoints(cfg)
@@ -89,6 +90,10 @@ def _java() -> Finding:
         return Finding("Java (METEOR, SPICE)", False, str(error))
 
 
+def _wordnet() -> Finding:
+    return _located("WordNet (filter=text_based)", lambda folder: str(find_wordnet(folder)), None)
+
+
 def _wandb() -> Finding:
     from benchmark.wandb_tracker import has_key
 
@@ -111,6 +116,9 @@ def _checkpoints(cfg: DictConfig) -> list[Finding]:
     for role, node in cfg.models.items():
         if role == "parser":
             found.append(_located("models.parser", lambda name: str(pipeline_revision(name)), node))
+            continue
+        if isinstance(node, str):
+            found.append(_checkpoint(f"models.{role}", node, None))
             continue
         for key in sorted(ROLES & set(node)):
             name = f"models.{role}.{key}"

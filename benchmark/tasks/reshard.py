@@ -11,10 +11,12 @@ from benchmark.tasks.output import say
 
 
 def reshard(cfg: DictConfig) -> None:
-    """Select and reshard; print the folder."""
+    """Select and reshard; print the folder. Epochs of their own get each a folder in it."""
     folder = Path(cfg.task.output)
     pool = make_pool(cfg)
     chosen = choose(cfg, pool)
-    count = write_tars(pool, chosen.selection.uids, folder)
-    say(f"wrote {count:,} of {chosen.manifest.k:,} samples")
+    epochs = chosen.selection.epochs
+    for number, uids in enumerate(epochs):
+        count = write_tars(pool, uids, folder / f"epoch{number:03d}" if len(epochs) > 1 else folder)
+        say(f"wrote {count:,} of {chosen.manifest.k:,} samples")
     say(str(folder))

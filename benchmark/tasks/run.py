@@ -10,29 +10,32 @@ from typing import Any
 from omegaconf import DictConfig
 
 from benchmark import results
-from benchmark.config import CONF, choice, load_evaluation_sets, make_pool, make_tracker, resolved
+from benchmark.captions import CaptionSources
+from benchmark.config import CONF, choice, load_evaluation_sets, make_pool, make_tracker, recorded, resolved
 from benchmark.devices import is_main_process, resolve_device
+from benchmark.paths import cache_dir
 from benchmark.pipeline import choose, downstream_result, evaluate_all, kept_by_noise, open_subset, train
 from benchmark.tasks.output import say
 from benchmark.tasks.report import summary
 
 log = logging.getLogger(__name__)
 # What a run is compared by; the rest (where it ran, where it logged) does not change its metrics.
-IDENTITY = ("pool", "filter", "size", "downstream", "evalset", "metrics", "models", "seed")
+IDENTITY = ("pool", "filter", "selector", "size", "downstream", "evalset", "metrics", "models", "seed")
 
 
 def run(cfg: DictConfig) -> None:
     """Score, select, train, evaluate; print the path of the result, the last line on stdout."""
-    run_id = make_run_id(cfg)
     watch = results.Stopwatch(resolve_device(cfg.device).type)
     with watch.stage("pool"):
         pool = make_pool(cfg)
+        sources = CaptionSources(pool, **resolved(cfg.captions))
     sets = load_evaluation_sets(cfg)
     with watch.stage("select"):
         chosen = choose(cfg, pool)
     with watch.stage("subset"):
-        subset = open_subset(pool, chosen.selection)
-        kept = kept_by_noise(pool, chosen.selection.uids)
+        subset = open_subset(pool, chosen.selection, sources)
+        kept = kept_by_noise(pool, chosen.selection)
+    run_id = make_run_id(cfg, subset.captions.sha256)
     tracker = make_tracker(cfg, run_id)
     downstream: dict[str, results.DownstreamResult] = {}
     for name in cfg.downstream:
@@ -51,12 +54,12 @@ def run(cfg: DictConfig) -> None:
         k=chosen.manifest.k,
         pool=pool.name,
         seed=int(cfg.seed),
-        selection=asdict(chosen.manifest) | {"path": str(chosen.path)},
+        selection=asdict(chosen.manifest) | {"path": str(chosen.paths[0])},
         downstream=downstream,
         stages=watch.stages,
-        config=resolved(cfg),
+        config=recorded(cfg),
         kept=kept,
-        scoring={"seconds": round(chosen.table.seconds, 3), "reused": chosen.table.reused},
+        scoring={"seconds": round(chosen.selection.seconds, 3), "reused": chosen.table.reused},
         peak_rss_bytes=results.peak_rss_bytes(),
         **results.provenance(),
     )
@@ -66,11 +69,16 @@ def run(cfg: DictConfig) -> None:
     say(str(path))
 
 
-def make_run_id(cfg: DictConfig) -> str:
-    """Return a readable name and a hash of everything that the metrics depend on."""
+def make_run_id(cfg: DictConfig, captions: str | None) -> str:
+    """Return a readable name and a hash of what the metrics depend on; `captions` is a hash of the other captions."""
     identity: dict[str, Any] = {name: resolved(cfg[name]) for name in IDENTITY}
-    # Where this checkout lies does not matter: the demo's models are named by their place in it.
-    text = json.dumps(identity, sort_keys=True).replace(str(CONF.parent), "")
+    if captions is not None:
+        identity["captions"] = captions
+    # Where checkout and cache lie does not matter: the demo's models and evaluation sets are named by places in them.
+    text = json.dumps(identity, sort_keys=True).replace(str(CONF.parent), "").replace(str(cache_dir()), "")
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     size = f"{int(cfg.size.samples) // 1000}k" if cfg.size.samples % 1000 == 0 else str(cfg.size.samples)
-    return f"{cfg.pool.name}-{choice(cfg, 'filter')}-{size}-seed{cfg.seed}-{digest}"
+    names = [cfg.pool.name, choice(cfg, "filter")]
+    if choice(cfg, "selector") != "best":
+        names.append(choice(cfg, "selector"))
+    return f"{'-'.join(names)}-{size}-seed{cfg.seed}-{digest}"

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import hydra
 from omegaconf import DictConfig
-from rich.console import Console
 
 from benchmark.checkpoints import revision
 from benchmark.clip_models import LOCAL, clip_revision, load_clip
@@ -39,8 +38,7 @@ def text_spotting(cfg: DictConfig) -> None:
         log.warning("text spotting: of %s n-grams left out: %s", f"{done.drawn:,}", reasons)
     folder = Path(cfg.results_dir)
     path = write_evaluation(folder, done)
-    target = Console()
-    show(text_spotting_tables(read_evaluations(folder)), target if target.is_terminal else Console(width=200))
+    show(text_spotting_tables(read_evaluations(folder)))
     say(str(path))
 
 

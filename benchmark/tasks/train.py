@@ -2,7 +2,8 @@
 
 from omegaconf import DictConfig
 
-from benchmark.config import make_pool, make_tracker
+from benchmark.captions import CaptionSources
+from benchmark.config import make_pool, make_tracker, resolved
 from benchmark.pipeline import choose, open_subset
 from benchmark.pipeline import train as train_one
 from benchmark.tasks.output import say
@@ -12,8 +13,9 @@ from benchmark.tasks.run import make_run_id
 def train(cfg: DictConfig) -> None:
     """Train every downstream model on the subset; print the folder of each checkpoint."""
     pool = make_pool(cfg)
+    sources = CaptionSources(pool, **resolved(cfg.captions))
     chosen = choose(cfg, pool)
-    subset = open_subset(pool, chosen.selection)
-    tracker = make_tracker(cfg, make_run_id(cfg))
+    subset = open_subset(pool, chosen.selection, sources)
+    tracker = make_tracker(cfg, make_run_id(cfg, subset.captions.sha256))
     for name in cfg.downstream:
         say(str(train_one(cfg, name, subset, chosen.selection.sha256, tracker).folder))

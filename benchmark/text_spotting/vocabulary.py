@@ -62,7 +62,7 @@ def count_ngrams(texts: Iterable[str], source: str, n: int = 1, top: int = TOP) 
             occurrences += 1
             counts[ngram] += 1
         if len(counts) > SLACK * top:
-            undercount += _forget(counts, SLACK * top // 2)
+            undercount += forget(counts, SLACK * top // 2)
     kept = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:top]
     return Vocabulary(
         source,
@@ -76,7 +76,7 @@ def count_ngrams(texts: Iterable[str], source: str, n: int = 1, top: int = TOP) 
     )
 
 
-def _forget(counts: Counter[str], keep: int) -> int:
+def forget(counts: Counter[str], keep: int) -> int:
     """Leave at most `keep` n-grams in `counts`, the most frequent; return the largest count that was forgotten."""
     limit = sorted(counts.values(), reverse=True)[keep]
     for ngram in [ngram for ngram, count in counts.items() if count <= limit]:

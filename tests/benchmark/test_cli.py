@@ -7,10 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hydra.core.global_hydra import GlobalHydra
 
 from benchmark.__main__ import main
+from benchmark.uids import read_subset
+from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_metadata, write_pool
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -125,6 +128,40 @@ def test_select_prints_the_subset_file_and_reuses_scores(
     second = run(*POOL, f"pool.url={pool_folder}", "size.samples=5")
     assert "reusing the scores of random" in caplog.text
     assert Path(second.stdout.splitlines()[-1]) != path
+
+
+def test_infinity_in_a_config_is_written_by_its_name(run: Run, pool_folder: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "target.npy", np.eye(2, 16))
+    clip = [f"filter.model={open_clip_model(tmp_path / 'clip')}", "filter.pretrained=null"]
+    norm = ["filter=normsim", "filter.norm=inf", f"filter.target={tmp_path / 'target.npy'}"]
+    done = run("task=select", "pool=img2dataset", f"pool.url={pool_folder}", "size.samples=5", *clip, *norm)
+    assert done.returncode == 0, done.stderr
+    manifest = Path(done.stdout.split()[-1]).with_suffix(".json").read_text()
+    assert json.loads(manifest, parse_constant=pytest.fail)["config"]["norm"] == "inf"
+
+
+def test_a_selector_prints_the_subset_file_of_each_epoch(run: Run, pool_folder: Path, tmp_path: Path) -> None:
+    clip = [
+        "embedding=clip",
+        f"embedding.model={open_clip_model(tmp_path / 'clip')}",
+        "embedding.pretrained=null",
+    ]
+    budget = [
+        "downstream.captioner.training.samples_seen=35",
+        "downstream.dual_encoder.training.samples_seen=8",
+    ]
+    given = [*POOL, f"pool.url={pool_folder}", *clip, *budget, "selector.labels.clusters=3"]
+    done = run(*given, "selector=cluster_uniform")
+    assert done.returncode == 0, done.stderr
+    files = [Path(line) for line in done.stdout.split()]
+    assert len(files) == 4
+    drawn = [read_subset(file) for file in files]
+    assert [len(uids) for uids in drawn] == [10] * 4
+    assert len(set(np.concatenate(drawn[:3]).tolist())) == 30
+    (manifest,) = files[0].parent.glob("*cluster_uniform*.json")
+    assert json.loads(manifest.read_text())["files"] == [file.name for file in files]
+    assert len(run(*given, "selector=cluster_sorted").stdout.split()) == 1
+    assert_one_line(run(*given, "selector=cluster_unifrom"), "did you mean 'cluster_uniform'?")
 
 
 def test_commas_are_a_sweep_without_being_told(run: Run, pool_folder: Path) -> None:

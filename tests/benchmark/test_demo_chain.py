@@ -18,10 +18,12 @@ SMALL = [
     "downstream.captioner.training.samples_seen=200",
     "downstream.captioner.max_new_tokens=12",
     "downstream.dual_encoder.training.samples_seen=256",
-    "metrics.metrics=[BLEU, ROUGE_L, CIDEr, Polos]",
+    "evalset.classes.drawn.test=2",
+    "metrics.metrics=[BLEU, ROUGE_L, CIDEr, Diversity, Polos]",
     "engine.workers=1",
 ]
 METRICS = {"BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE_L", "CIDEr", "Polos"}
+METRICS |= {"Diversity", "Unique-1", "Unique-2", "Unique-4"}
 
 
 def run(
@@ -53,6 +55,7 @@ def test_two_runs_from_nothing_agree_and_the_third_reuses(
         )
     first, second = runs
     assert first["k"] == 200
+    assert first["run_id"] == second["run_id"]  # though their caches lie in different places
     assert first["selection"]["sha256"] == second["selection"]["sha256"]
     uids = [read_subset(Path(r["selection"]["path"])) for r in runs]
     assert (uids[0] == uids[1]).all()
@@ -63,7 +66,15 @@ def test_two_runs_from_nothing_agree_and_the_third_reuses(
     assert {name for name, m in coco.items() if m["value"] is None} == {"Polos"}
     domains = set(first["downstream"]["captioner"]["evaluations"])
     assert domains == {"coco", "nocaps", "nocaps/in-domain", "nocaps/near-domain", "nocaps/out-domain"}
-    assert set(first["downstream"]["dual_encoder"]["evaluations"]) == {"coco", "flickr30k"}
+    curves = json.loads(
+        (Path(first["downstream"]["captioner"]["checkpoint"]).parent / "diversity_coco.json").read_text()
+    )
+    assert sum(curves["Unique-2"]) / 25 == pytest.approx(coco["Unique-2"]["value"])
+    assert set(first["downstream"]["dual_encoder"]["evaluations"]) == {"coco", "flickr30k", "classes"}
+    classes = {m["name"]: m for m in first["downstream"]["dual_encoder"]["evaluations"]["classes"]}
+    assert 0 <= classes["zero_shot"]["value"] <= 1
+    assert classes["zero_shot"]["count"] == 2 * 39
+    assert "locked" in classes["linear_probe"]["reason"]
     assert set(first["stages"]) >= {"pool", "select", "train/captioner", "evaluate/dual_encoder"}
 
     caplog.clear()

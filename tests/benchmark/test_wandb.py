@@ -4,6 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+import wandb
 
 from benchmark.wandb_tracker import WandbTracker, has_key
 from tests.benchmark.test_report import result
@@ -22,6 +23,7 @@ def test_a_run_is_logged_offline(tmp_path: Path) -> None:
     tracker = WandbTracker("pairsift", "sweep-1", "run-1")
     tracker.log({"captioner/loss": 2.5}, step=100)
     tracker.finish(asdict(result("clip")))
+    wandb.teardown()  # its service may still be writing; at the end of a process W&B waits for it itself
     (folder,) = tmp_path.glob("wandb/offline-run-*")
     (log,) = folder.glob("*.wandb")
     written = log.read_bytes()

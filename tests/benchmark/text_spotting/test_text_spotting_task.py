@@ -71,11 +71,13 @@ def test_a_file_of_web_words_and_a_sweep_into_one_table(
 def test_a_trained_dual_encoder(run: Run, words: Path, tmp_path: Path) -> None:  # noqa: F811
     import torch
 
-    from downstream.dual_encoder import DualEncoder
+    from downstream.dual_encoder import DualEncoder, Unlocked
     from downstream.trainer import TrainConfig
 
     training = TrainConfig(samples_seen=8, batch_size=8, lr=1e-3)
-    encoder = DualEncoder(demo_model("vit"), demo_model("bert"), training, True, True, 16, 8)
+    encoder = DualEncoder(
+        demo_model("vit"), demo_model("bert"), training, True, True, 16, 8, Unlocked(16, True, False)
+    )
     encoder.build(torch.device("cpu"))
     folder = tmp_path / "trained" / "dual"
     (folder / "model").mkdir(parents=True)

@@ -1,0 +1,55 @@
+"""A walk over conf/experiment and conf/selector: every one composes, and its parts can be made."""
+
+from pathlib import Path
+
+import hydra
+import pytest
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig
+
+from benchmark.config import CONF, register_resolvers
+from benchmark.selection import Selector
+from downstream.dual_encoder import DualEncoder
+
+GIVEN = {"ds_clip": ["pool.url=/data/yfcc15m"]}
+
+
+def names(group: str) -> list[str]:
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
+
+
+def composed(monkeypatch: pytest.MonkeyPatch, *overrides: str) -> DictConfig:
+    monkeypatch.setenv("LAION400M_8M", "/data/laion")
+    register_resolvers()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose("config", list(overrides))
+
+
+@pytest.mark.parametrize("name", names("experiment"))
+def test_experiment(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cfg = composed(monkeypatch, f"experiment={name}", *GIVEN.get(name, []))
+    for node in (*cfg.downstream.values(), cfg.selector):
+        hydra.utils.instantiate(node, _convert_="all")
+    first = (CONF / "experiment" / f"{name}.yaml").read_text().splitlines()[1]
+    assert first.startswith("# "), "the header says paper and command"
+
+
+@pytest.mark.parametrize("name", names("selector"))
+def test_selector(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    selector = hydra.utils.instantiate(composed(monkeypatch, f"selector={name}").selector, _convert_="all")
+    assert isinstance(selector, Selector)
+    assert (CONF / "selector" / f"{name}.yaml").read_text().startswith("# ")
+
+
+def test_ds_clip_is_its_papers_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    cfg = composed(monkeypatch, "experiment=ds_clip", *GIVEN["ds_clip"])
+    encoder = hydra.utils.instantiate(cfg.downstream.dual_encoder, _convert_="all")
+    assert isinstance(encoder, DualEncoder)
+    assert list(cfg.downstream) == ["dual_encoder"]
+    assert (encoder.locked, encoder.unlocked.projection, encoder.unlocked.pretrained) == (False, 384, False)
+    training = encoder.training
+    assert training.samples_seen == 32 * cfg.size.samples
+    assert (training.batch_size, training.weight_decay, training.warmup_ratio) == (4096, 0.2, 5 / 32)
+    assert cfg.selector.labels.clusters == 10_000
+    assert "imagenet" in cfg.evalset
+    assert Path(cfg.pool.url) == Path("/data/yfcc15m")
