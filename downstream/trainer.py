@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from downstream.checkpointing import Progressed, TrainReport, load_checkpoint, s
 from downstream.training_data import StepBatches, TrainingBatch, TrainingData, loader
 
 log = logging.getLogger(__name__)
+OptimizerName = Literal["adamw", "lamb"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class TrainConfig:
     Args:
         samples_seen: the budget N, met exactly: the last batch is cut.
         batch_size: samples of one step, over all processes.
-        lr: peak learning rate (AdamW), after a linear warm-up of `warmup_ratio` of the steps; then a cosine to 0.
+        lr: peak learning rate, after a linear warm-up of `warmup_ratio` of the steps; then a cosine to 0.
+        optimizer: AdamW, or LAMB for batches of thousands (You et al. 2020).
         weight_decay: of matrices only, not of biases, norms and temperatures.
         max_grad_norm: gradients are clipped to this norm.
         seed: of the order of the samples, of dropout, and of new weights.
@@ -42,6 +44,7 @@ class TrainConfig:
     samples_seen: int
     batch_size: int
     lr: float
+    optimizer: OptimizerName = "adamw"
     warmup_ratio: float = 0.03
     weight_decay: float = 0.0
     max_grad_norm: float = 1.0
@@ -54,6 +57,9 @@ class TrainConfig:
         for name in ("samples_seen", "batch_size", "lr", "max_grad_norm", "checkpoint_every", "log_every"):
             if getattr(self, name) <= 0:
                 raise UserError(f"training.{name}={getattr(self, name)}: give a number above 0")
+        if self.optimizer not in get_args(OptimizerName):
+            known = " or ".join(get_args(OptimizerName))
+            raise UserError(f"training.optimizer={self.optimizer}: give {known}")
         if not 0 <= self.warmup_ratio < 1:
             raise UserError(f"training.warmup_ratio={self.warmup_ratio}: give a share, 0 <= share < 1")
 
@@ -74,14 +80,20 @@ class TrainConfig:
         return self.lr * 0.5 * (1 + math.cos(math.pi * (step - warmup) / (self.steps - warmup)))
 
 
-def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.AdamW:
-    """Return AdamW over the trainable parameters, with weight decay on matrices only."""
+def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
+    """Return the optimizer of the trainable parameters, with weight decay on matrices only."""
     trainable = [p for p in model.parameters() if p.requires_grad]
-    groups = [
-        {"params": [p for p in trainable if p.ndim >= 2], "weight_decay": config.weight_decay},
-        {"params": [p for p in trainable if p.ndim < 2], "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=config.lr, fused=True)
+    matrices = {"params": [p for p in trainable if p.ndim >= 2], "weight_decay": config.weight_decay}
+    others = {"params": [p for p in trainable if p.ndim < 2], "weight_decay": 0.0}
+    if config.optimizer == "adamw":
+        return torch.optim.AdamW([matrices, others], lr=config.lr, fused=True)
+    from timm.optim.lamb import Lamb
+
+    # The trainer clips; matrices have their trust ratio with and without weight decay, the others never.
+    lamb: torch.optim.Optimizer = Lamb(
+        [matrices | {"always_adapt": True}, others], lr=config.lr, max_grad_norm=None
+    )
+    return lamb
 
 
 def make_accelerator(device: torch.device) -> Any:

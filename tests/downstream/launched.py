@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +39,20 @@ def main(model: str, checkpoints: str, run_dir: str, samples: str, kill_at: str 
     torch.set_num_threads(1)
     tiny = Checkpoints(**json.loads(checkpoints))
     # Three samples cannot be read: ranks get batches of different sizes, the last one leaves a rank with none.
-    subset = MemorySubset(CAPTIONS, {1: "image_unreadable", 2: "image_unreadable", 5: "image_too_large"})
+    broken = {1: "image_unreadable", 2: "image_unreadable", 5: "image_too_large"}
+    subset = MemorySubset(CAPTIONS, broken)
     training = TrainConfig(int(samples), batch_size=6, lr=3e-3, checkpoint_every=12, log_every=1)
+    if model == "ds_clip":  # draws that take turns, one of two captions a view, augmented images, LAMB
+        subset = MemorySubset(
+            CAPTIONS, broken, others=("some square",), drawn=((0, 1, 2, 3, 4), (4, 5, 6, 7, 0))
+        )
+        training = replace(training, optimizer="lamb", weight_decay=0.2)
+    unlocked = replace(UNLOCKED, pretrained=False, augment=True)
     build = {
         "captioner": lambda: Captioner(tiny.swin, tiny.gpt2, training, 16, 3, 12, 5),
         "locked": lambda: DualEncoder(tiny.vit, tiny.bert, training, True, True, 16, 5, UNLOCKED),
         "unlocked": lambda: DualEncoder(tiny.vit, tiny.bert, training, False, False, 16, 5, UNLOCKED),
+        "ds_clip": lambda: DualEncoder(tiny.vit, tiny.bert, training, False, False, 16, 5, unlocked),
     }
     tracker = Log(int(kill_at) if kill_at else None)
     report = build[model]().train(subset, Path(run_dir), torch.device("cpu"), tracker, "f")

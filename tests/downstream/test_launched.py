@@ -60,7 +60,7 @@ def without_dropout(checkpoints: Checkpoints) -> Checkpoints:
     return replace(checkpoints, **quiet)
 
 
-@pytest.mark.parametrize("model", ["captioner", "locked"])
+@pytest.mark.parametrize("model", ["captioner", "locked", "ds_clip"])
 def test_killed_and_started_again_ends_with_the_same_bits(
     model: str, checkpoints: Checkpoints, tmp_path: Path
 ) -> None:
@@ -75,7 +75,7 @@ def test_killed_and_started_again_ends_with_the_same_bits(
     assert all(torch.equal(tensor, other[name]) for name, tensor in one.items())
 
 
-@pytest.mark.parametrize("model", ["captioner", "locked", "unlocked"])
+@pytest.mark.parametrize("model", ["captioner", "locked", "unlocked", "ds_clip"])
 def test_two_processes_train_as_one(model: str, without_dropout: Checkpoints, tmp_path: Path) -> None:
     alone, report = said(launch(model, without_dropout, tmp_path / "one", 61))
     spread, report_of_two = said(launch(model, without_dropout, tmp_path / "two", 61, processes=2))

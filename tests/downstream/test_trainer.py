@@ -12,7 +12,7 @@ from torch import nn
 from benchmark.errors import UserError
 from downstream import checkpointing
 from downstream.checkpointing import TrainReport
-from downstream.trainer import TrainConfig, Trainer
+from downstream.trainer import TrainConfig, Trainer, make_optimizer
 from downstream.training_data import SampleOrder, TrainingData
 
 CPU = torch.device("cpu")
@@ -95,6 +95,25 @@ def test_the_schedule_is_what_the_optimizer_gets(tmp_path: Path) -> None:
     tracker = Recorder()
     fit(Guess(), tmp_path, tracker)
     assert [row["toy/lr"] for _, row in tracker.rows] == [config().lr_at(step) for step in range(21)]
+
+
+def test_lamb_moves_a_matrix_by_the_share_of_its_norm_that_the_rate_says() -> None:
+    layer = Guess().layers[0]
+    optimizer = make_optimizer(layer, config(optimizer="lamb"))
+    before = [p.detach().clone() for p in (layer.weight, layer.bias)]
+    layer(torch.ones(2, 12)).square().sum().backward()
+    optimizer.step()
+    moved = (layer.weight - before[0]).norm() / before[0].norm()
+    assert moved.item() == pytest.approx(
+        0.03, rel=1e-4
+    )  # trust ratio |w| / |update| (You et al. 2020, Algorithm 2)
+    # Adam's first step is the rate itself, whatever the gradient: vectors have no trust ratio.
+    assert (layer.bias - before[1]).abs().detach().numpy() == pytest.approx(0.03, rel=1e-4)
+
+
+def test_an_unknown_optimizer_is_a_mistake_that_says_what_there_is() -> None:
+    with pytest.raises(UserError, match=r"training\.optimizer=sgd: give adamw or lamb"):
+        config(optimizer="sgd")
 
 
 @pytest.mark.parametrize("stopped_at", [30, 110, 203])

@@ -36,22 +36,24 @@ def draw(caption: str) -> Image.Image:
 
 @dataclass
 class MemorySubset:
-    """Coloured squares; `broken` maps an index to the reason why it cannot be read."""
+    """Coloured squares; `broken` maps an index to the reason why it cannot be read, `drawn` is what epochs see."""
 
     captions: list[str]
     broken: dict[int, str] = field(default_factory=dict)
+    others: tuple[str, ...] = ()
+    drawn: tuple[tuple[int, ...], ...] = ()
 
     def __len__(self) -> int:
         return len(self.captions)
 
     @property
     def epochs(self) -> tuple[np.ndarray, ...]:
-        return (np.arange(len(self)),)
+        return tuple(np.asarray(epoch) for epoch in self.drawn) or (np.arange(len(self)),)
 
     def __getitem__(self, index: int, /) -> Sample:
         if index in self.broken:
             raise SampleError(self.broken[index])
-        return Sample(f"{index:032x}", self.captions[index], draw(self.captions[index]))
+        return Sample(f"{index:032x}", self.captions[index], draw(self.captions[index]), self.others)
 
 
 def save_gpt2(
