@@ -95,7 +95,7 @@ def _fingerprint(shards: Sequence[Shard]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _run(title: str, work: Work[int], engine: Engine, shards: Sequence[Shard]) -> None:
+def _run(title: str, work: Work[Shard, int], engine: Engine, shards: Sequence[Shard]) -> None:
     started = time.monotonic()
     done = 0
     with progress(title, len(shards), "shards") as advance:

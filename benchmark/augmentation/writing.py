@@ -4,7 +4,6 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import torch
 from benchmark.augmentation.base import Augmenter
 from benchmark.batch import CAPTION_EMPTY, Sample
 from benchmark.captions import CAPTION, UID
+from benchmark.engine.base import Engine
 from benchmark.errors import UserError
 from benchmark.paths import atomic_write, write_text
 from benchmark.progress import progress
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 def write_captions(
-    subset: Samples[Sample], sha256: str, augmenter: Augmenter, folder: Path, device: torch.device
+    subset: Samples[Sample], sha256: str, augmenter: Augmenter, folder: Path, engine: Engine
 ) -> Counter[str]:
     """Write a caption of each sample of `subset`, whose uids have the hash `sha256`, to parquet files in `folder`.
 
@@ -35,23 +35,41 @@ def write_captions(
     selection or by another augmenter.
     """
     _claim(folder, {"selection": sha256, "augmenter": augmenter.identity(), "part": PART})
-    paths = [folder / f"part-{start // PART:05d}.parquet" for start in range(0, len(subset), PART)]
-    missing = [number for number, path in enumerate(paths) if not path.is_file()]
+    work = WritePart(subset, augmenter, folder)
+    parts = [range(start, min(start + PART, len(subset))) for start in range(0, len(subset), PART)]
+    missing = [part for part in parts if not work.path(part).is_file()]
     if missing:
-        log.info("augment: %d of %d parts, on %s", len(missing), len(paths), device)
-        augmenter.setup(device)
+        log.info("augment: %d of %d parts", len(missing), len(parts))
         done, started = 0, time.monotonic()
-        with progress("augment", sum(len(_part(subset, n)) for n in missing), "samples") as advance:
-            for number in missing:
-                part = _part(subset, number)
-                _write_part(paths[number], subset, part, augmenter)
-                done += len(part)
-                advance(len(part), f"{done / (time.monotonic() - started):.1f}/s")
-    return sum((_drops(path) for path in paths), Counter[str]())
+        with progress("augment", sum(map(len, missing)), "samples") as advance:
+            for written in engine.run(work, missing):
+                done += written
+                advance(written, f"{done / (time.monotonic() - started):.1f}/s")
+    return sum((_drops(work.path(part)) for part in parts), Counter[str]())
 
 
-def _part(subset: Samples[Sample], number: int) -> range:
-    return range(number * PART, min((number + 1) * PART, len(subset)))
+class WritePart:
+    """Writes the captions of the samples at some positions of a subset, as a file of their own."""
+
+    light = False
+
+    def __init__(self, subset: Samples[Sample], augmenter: Augmenter, folder: Path) -> None:
+        self.subset = subset
+        self.augmenter = augmenter
+        self.folder = folder
+
+    def path(self, part: range) -> Path:
+        """Return the file of `part`, named by its first position."""
+        return self.folder / f"part-{part.start:08d}.parquet"
+
+    def setup(self, device: torch.device) -> None:
+        """Load the augmenter's model."""
+        self.augmenter.setup(device)
+
+    def __call__(self, part: range) -> int:
+        """Write the file of `part`; return how many samples were read for it or left out."""
+        _write_part(self.path(part), self.subset, part, self.augmenter)
+        return len(part)
 
 
 def _claim(folder: Path, content: dict[str, Any]) -> None:
@@ -68,7 +86,7 @@ def _claim(folder: Path, content: dict[str, Any]) -> None:
         )
 
 
-def _write_part(path: Path, subset: Samples[Sample], part: Sequence[int], augmenter: Augmenter) -> None:
+def _write_part(path: Path, subset: Samples[Sample], part: range, augmenter: Augmenter) -> None:
     samples, reasons = read_samples(subset, part)
     drops = Counter(reason for reason in reasons if reason is not None)
     captions = augmenter.captions(samples) if samples else []

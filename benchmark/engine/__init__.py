@@ -1,1 +1,1 @@
-"""Engines run one function over many shards: on this machine's processes and GPUs, or on a Ray cluster."""
+"""Engines run one function over many pieces of work: on this machine's processes and GPUs, or on Ray."""

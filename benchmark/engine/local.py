@@ -1,9 +1,10 @@
-"""Shards on the processes and GPUs of one machine."""
+"""Work on the processes and GPUs of one machine."""
 
 import multiprocessing
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from multiprocessing.queues import Queue
 from typing import Any, TypeVar
 
@@ -11,8 +12,8 @@ import torch
 
 from benchmark.devices import resolve_device
 from benchmark.engine.base import Work
-from benchmark.pool import Shard
 
+Piece = TypeVar("Piece")
 T = TypeVar("T")
 _work: Any = None  # the worker process's own copy, set up once
 
@@ -29,12 +30,12 @@ class LocalEngine:
         self.device = resolve_device(device)
         self.workers = workers
 
-    def run(self, work: Work[T], shards: Sequence[Shard]) -> Iterator[T]:
-        """Yield one return value for each shard as it is done."""
-        devices = self._devices(1 if work.light else len(shards))
+    def run(self, work: Work[Piece, T], pieces: Sequence[Piece]) -> Iterator[T]:
+        """Yield one return value for each piece as it is done."""
+        devices = self._devices(1 if work.light else len(pieces))
         if len(devices) == 1:
             work.setup(torch.device(devices[0]))
-            yield from map(work, shards)
+            yield from map(work, pieces)
             return
         # A server that has imported nothing but this forks cheaply, and forks no lock and no CUDA context.
         context = multiprocessing.get_context("forkserver")
@@ -43,22 +44,22 @@ class LocalEngine:
             queue.put(device)
         threads = max(1, _cores() // len(devices))
         with ProcessPoolExecutor(len(devices), context, _start, (work, queue, threads)) as pool:
-            futures = [pool.submit(_call, shard) for shard in shards]
+            futures = [pool.submit(_call, piece) for piece in pieces]
             try:
                 for future in as_completed(futures):
                     yield future.result()
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def _devices(self, shards: int) -> list[str]:
-        """Return a device for each worker; never more workers than shards."""
+    def _devices(self, pieces: int) -> list[str]:
+        """Return a device for each worker; never more workers than pieces."""
         if self.device.type != "cuda":
             count = self.workers or _cores()
-            return [str(self.device)] * max(1, min(count, shards))
+            return [str(self.device)] * max(1, min(count, pieces))
         if self.device.index is not None:
             return [str(self.device)]
         gpus = torch.cuda.device_count()
-        count = min(self.workers or gpus, shards)
+        count = min(self.workers or gpus, pieces)
         return [f"cuda:{i % gpus}" for i in range(max(1, count))]
 
 
@@ -66,12 +67,20 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _start(work: Work[Any], devices: "Queue[str]", threads: int) -> None:
+def _start(work: Work[Any, Any], devices: "Queue[str]", threads: int) -> None:
     global _work  # a process pool offers workers no other place for state
     torch.set_num_threads(threads)
-    work.setup(torch.device(devices.get()))
-    _work = work
+    try:
+        work.setup(torch.device(devices.get()))
+    except Exception as error:  # raised by the first call: here it would break the pool without a word
+        _work = partial(_raise, error)
+    else:
+        _work = work
 
 
-def _call(shard: Shard) -> Any:
-    return _work(shard)
+def _call(piece: Any) -> Any:
+    return _work(piece)
+
+
+def _raise(error: Exception, piece: Any) -> Any:
+    raise error

@@ -1,4 +1,4 @@
-"""Shards on a Ray cluster; needs the extra ``pairsift[ray]``."""
+"""Work on a Ray cluster; needs the extra ``pairsift[ray]``."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -8,8 +8,8 @@ import torch
 
 from benchmark.engine.base import Work
 from benchmark.errors import UserError
-from benchmark.pool import Shard
 
+Piece = TypeVar("Piece")
 T = TypeVar("T")
 
 
@@ -27,8 +27,8 @@ class RayEngine:
         self.workers = workers
         self.gpus = gpus
 
-    def run(self, work: Work[T], shards: Sequence[Shard]) -> Iterator[T]:
-        """Yield one return value for each shard as it is done."""
+    def run(self, work: Work[Piece, T], pieces: Sequence[Piece]) -> Iterator[T]:
+        """Yield one return value for each piece as it is done."""
         try:
             os.environ.setdefault(
                 "RAY_AUTH_MODE", "disabled"
@@ -41,17 +41,27 @@ class RayEngine:
             ray.init(address=self.address, include_dashboard=False, log_to_driver=False)
         actor = ray.remote(num_gpus=self.gpus)(_Actor)
         device = "cuda" if self.gpus else "cpu"
-        actors = [actor.remote(work, device) for _ in range(max(1, min(self.workers, len(shards))))]
+        actors = [actor.remote(work, device) for _ in range(max(1, min(self.workers, len(pieces))))]
         pool: Any = ActorPool(actors)  # its annotations do not admit a function of two kinds
-        yield from pool.map_unordered(lambda a, shard: a.call.remote(shard), list(shards))
+        try:
+            yield from pool.map_unordered(lambda a, piece: a.call.remote(piece), list(pieces))
+        except ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, UserError):
+                raise error.cause from None
+            raise
 
 
 class _Actor:
     """One worker of the cluster."""
 
-    def __init__(self, work: Work[Any], device: str) -> None:
-        work.setup(torch.device(device))
+    def __init__(self, work: Work[Any, Any], device: str) -> None:
         self._work = work
+        self._device: str | None = device
 
-    def call(self, shard: Shard) -> Any:
-        return self._work(shard)
+    def call(self, piece: Any) -> Any:
+        if (
+            self._device is not None
+        ):  # not when the actor is made: an error there would say no more than that it died
+            self._work.setup(torch.device(self._device))
+            self._device = None
+        return self._work(piece)

@@ -8,8 +8,7 @@ from omegaconf import DictConfig
 
 from benchmark.augmentation.base import Augmenter
 from benchmark.augmentation.writing import write_captions
-from benchmark.config import make_pool
-from benchmark.devices import resolve_device
+from benchmark.config import make_engine, make_pool
 from benchmark.paths import cache_dir
 from benchmark.pipeline import choose, open_subset
 from benchmark.tasks.output import say
@@ -19,7 +18,6 @@ log = logging.getLogger(__name__)
 
 def augment(cfg: DictConfig) -> None:
     """Select, then write captions; print the folder that ``captions.files`` takes, the last line on stdout."""
-    device = resolve_device(cfg.device)
     augmenter: Augmenter = hydra.utils.instantiate(cfg.augmentation, _convert_="all")
     name = augmenter.key()  # locates the checkpoint, before anything is scored
     pool = make_pool(cfg)
@@ -27,7 +25,7 @@ def augment(cfg: DictConfig) -> None:
     cached = cache_dir() / "augmented" / f"{name}-{selection.sha256[:16]}"
     folder = cached if cfg.task.output is None else Path(cfg.task.output).expanduser()
     subset = open_subset(pool, selection)
-    drops = write_captions(subset, selection.sha256, augmenter, folder, device)
+    drops = write_captions(subset, selection.sha256, augmenter, folder, make_engine(cfg))
     lost = ", ".join(f"{count:,} {reason}" for reason, count in sorted((drops + subset.missing).items()))
     log.info(
         "augment: captions of %s of %s samples (left out: %s)",

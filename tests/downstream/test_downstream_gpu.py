@@ -1,11 +1,12 @@
 """Both models in bf16 on a GPU: they learn, and embed as on a CPU."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, Recorder, draw
+from tiny_models import CAPTIONS, SIZE, UNLOCKED, Checkpoints, MemorySubset, Recorder, draw
 
 from downstream.captioner import Captioner
 from downstream.dual_encoder import DualEncoder
@@ -24,6 +25,35 @@ def test_captioner(checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path
     captioner.train(eight_pairs, tmp_path, torch.device("cuda"), tracker, "f")
     assert tracker.losses()[-1] < 0.2 < tracker.losses()[0]
     assert captioner.caption(IMAGES) == CAPTIONS
+
+
+def test_captioner_with_an_encoder_of_timm(
+    checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path
+) -> None:
+    import timm
+    from timm.models import save_for_hf
+
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        network = timm.create_model("test_vit", pretrained=False, img_size=SIZE)
+    data = {"input_size": (3, SIZE, SIZE), "crop_pct": 1.0, "crop_mode": "squash"}
+    save_for_hf(network, str(tmp_path / "timm"), safe_serialization=True, data_config=data)
+    encoder = str(tmp_path / "timm")
+    captioner, tracker = Captioner(encoder, checkpoints.gpt2, TRAINING, 16, 3, 12, 5), Recorder()
+    captioner.train(eight_pairs, tmp_path, torch.device("cuda"), tracker, "f")
+    assert tracker.losses()[-1] < 0.5 * tracker.losses()[0]
+    assert len(captioner.caption(IMAGES)) == len(IMAGES)
+
+
+def test_both_towers_with_lamb_and_augmented_images(
+    checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path
+) -> None:
+    training = replace(TRAINING, optimizer="lamb", lr=2e-2, weight_decay=0.2)
+    unlocked = replace(UNLOCKED, pretrained=False, augment=True)
+    encoder = DualEncoder(checkpoints.vit, checkpoints.bert, training, False, False, 16, 5, unlocked)
+    tracker = Recorder()
+    encoder.train(eight_pairs, tmp_path, torch.device("cuda"), tracker, "f")
+    assert tracker.losses()[-1] < tracker.losses()[0]
 
 
 def test_dual_encoder(checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path) -> None:

@@ -79,6 +79,20 @@ def test_build_train_save_and_load_agree(
     assert all(a == b and torch.equal(one, other) for (a, one), (b, other) in pairs)
 
 
+def test_bf16_gives_nearly_the_same_loss(
+    folder: tuple[Path, Any, str], checkpoints: Checkpoints, eight_pairs: MemorySubset
+) -> None:
+    captioner = make(folder[0], checkpoints.gpt2)
+    captioner.build(CPU)
+    captioner.model.eval()
+    inputs = CaptionCollate(captioner.processor, captioner.tokenizer, 16)([eight_pairs[0], eight_pairs[1]])
+    loss = CaptionLoss(captioner.model)
+    with torch.inference_mode():
+        exact = loss(inputs)[0].item()
+        with torch.autocast("cpu", torch.bfloat16):  # as a GPU trains
+            assert loss(inputs)[0].item() == pytest.approx(exact, rel=0.01)
+
+
 def test_positions_by_hand() -> None:
     channels_last = torch.arange(12.0).reshape(1, 2, 2, 3)
     expected = [[[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]]

@@ -8,11 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmark.cluster_selection import ClusterSelector
 from benchmark.engine.local import LocalEngine
 from benchmark.engine.ray import RayEngine
+from benchmark.errors import UserError
 from benchmark.pool import Pool
 from benchmark.scores import score_pool
+from filters.clip import ClipFeatures
+from filters.cluster_labels import ClusterLabels
 from filters.random import Random
+from filters.timm_features import TimmFeatures
+from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_pool
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,6 +34,32 @@ def test_ray_gives_the_scores_of_the_local_engine(tmp_path: Path, monkeypatch: p
     assert on_ray.reused == 0
     assert (on_ray.uids == local.uids).all()
     assert np.array_equal(on_ray.scores, local.scores)
+
+
+def test_a_mistake_that_shows_on_ray_is_told_as_on_this_machine(tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="pip install 'pairsift[ray]'")
+    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(5), rows(5, start=5)])))
+    labels = ClusterLabels(TimmFeatures("vit_small_patch8_224.dino"), of="image", clusters=2, seed=0)
+    for engine in (LocalEngine("cpu", 2), RayEngine(workers=2)):
+        with pytest.raises(
+            UserError, match=r"timm model vit_small_patch8_224.dino cannot be loaded .*; load it"
+        ):
+            score_pool(pool, labels, engine)
+
+
+def test_draws_over_clusters_are_the_same_on_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray", reason="pip install 'pairsift[ray]'")
+    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(20), rows(20, start=20), rows(20, start=40)])))
+    clip = ClipFeatures(open_clip_model(tmp_path / "clip"), None)
+    drawn = []
+    for number, engine in enumerate((LocalEngine("cpu", 1), RayEngine(workers=2))):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"cache{number}"))
+        labels = ClusterLabels(clip, of="image", clusters=4, seed=0)
+        selector = ClusterSelector(labels, weight="size", order="random", seed=0)
+        drawn.append(selector.select(score_pool(pool, Random(), engine), 12, 4, pool, engine))
+    here, on_ray = drawn
+    assert len(here.epochs) == 4
+    assert all((one == other).all() for one, other in zip(here.epochs, on_ray.epochs, strict=True))
 
 
 def test_joblib_launches_a_sweep(tmp_path: Path) -> None:

@@ -16,13 +16,14 @@ from benchmark.augmentation.base import Augmenter
 from benchmark.augmentation.writing import write_captions
 from benchmark.batch import Sample
 from benchmark.config import demo_model
+from benchmark.engine.local import LocalEngine
 from benchmark.errors import UserError
 from benchmark.pool import Pool
 from benchmark.subset import Subset
 from benchmark.uids import encode_uids
 from tests.pools import Row, jpeg, rows, write_pool
 
-CPU = torch.device("cpu")
+HERE = LocalEngine("cpu", 1)
 Call = Callable[..., tuple[int, str, str]]
 
 
@@ -65,9 +66,9 @@ def read(folder: Path) -> dict[str, str]:
 def test_a_killed_run_goes_on_and_counts_all_that_was_left_out(subset: Subset, tmp_path: Path) -> None:
     killed, resumed = Shout(calls=2), Shout()
     with pytest.raises(KeyboardInterrupt):
-        write_captions(subset, "sha", killed, tmp_path / "out", CPU)
+        write_captions(subset, "sha", killed, tmp_path / "out", HERE)
     assert len(list((tmp_path / "out").glob("*.parquet"))) == 2
-    assert write_captions(subset, "sha", resumed, tmp_path / "out", CPU) == {
+    assert write_captions(subset, "sha", resumed, tmp_path / "out", HERE) == {
         "caption_empty": 1,
         "image_unreadable": 1,
     }
@@ -78,12 +79,12 @@ def test_a_killed_run_goes_on_and_counts_all_that_was_left_out(subset: Subset, t
 
 
 def test_a_folder_of_something_else_is_left_alone(subset: Subset, tmp_path: Path) -> None:
-    write_captions(subset, "sha", Shout(), tmp_path / "out", CPU)
+    write_captions(subset, "sha", Shout(), tmp_path / "out", HERE)
     with pytest.raises(UserError, match="another selection or augmentation"):
-        write_captions(subset, "other", Shout(), tmp_path / "out", CPU)
+        write_captions(subset, "other", Shout(), tmp_path / "out", HERE)
     pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
     with pytest.raises(UserError, match="not task=augment's"):
-        write_captions(subset, "sha", Shout(), tmp_path, CPU)
+        write_captions(subset, "sha", Shout(), tmp_path, HERE)
 
 
 @pytest.fixture
@@ -129,7 +130,7 @@ def test_rewrites_have_a_folder_that_the_user_names(call: Call, tmp_path: Path) 
     arguments = ("task=augment", "augmentation=rewrite", "size.samples=3", f"task.output={tmp_path / 'mine'}")
     code, folder, stderr = call(*arguments, "augmentation.max_new_tokens=4")
     assert (code, folder) == (0, str(tmp_path / "mine")), stderr
-    assert (tmp_path / "mine" / "part-00000.parquet").is_file()
+    assert (tmp_path / "mine" / "part-00000000.parquet").is_file()
     code, _, stderr = call(*arguments, "augmentation.max_new_tokens=5")
     assert (code, stderr.count("error: "), "Traceback" in stderr) == (2, 1, False)
     assert "task.output=ANOTHER_FOLDER" in stderr
