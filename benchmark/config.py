@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from benchmark.errors import UserError, did_you_mean
+from benchmark.launch import is_main_process
 
 # Only for annotations: a misspelt command should be answered before torch is imported.
 if TYPE_CHECKING:
@@ -81,7 +82,6 @@ def make_engine(cfg: DictConfig) -> Engine:
 
 def make_tracker(cfg: DictConfig, name: str) -> Tracker:
     """Build the tracker of the run `name`."""
-    from benchmark.devices import is_main_process
     from benchmark.tracker import NoTracker
 
     if not is_main_process():

@@ -1,7 +1,5 @@
 """The device a stage runs on."""
 
-import os
-
 import torch
 
 from benchmark.errors import UserError
@@ -19,8 +17,3 @@ def resolve_device(name: str) -> torch.device:
         count = torch.cuda.device_count()
         raise UserError(f"device={name} asked for, but torch sees {count} GPUs; use device=cpu")
     return device
-
-
-def is_main_process() -> bool:
-    """Tell whether this process speaks for the run: the only one, or rank 0 of ``accelerate launch``."""
-    return os.environ.get("RANK", "0") == "0"

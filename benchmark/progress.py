@@ -9,13 +9,15 @@ from rich.console import Console
 from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from benchmark.launch import is_main_process
+
 log = logging.getLogger(__name__)
 console = Console(stderr=True)  # stdout is kept for results: its last line is the path of the result
 LOG_EVERY_SECONDS = 30.0
 
 
 def configure_logging() -> None:
-    """Log to stderr: above the progress bars on a terminal, plain lines elsewhere."""
+    """Log to stderr: above the progress bars on a terminal, plain lines elsewhere; of a launch, one process."""
     handler: logging.Handler = logging.StreamHandler()
     if console.is_terminal:
         handler = RichHandler(
@@ -23,7 +25,7 @@ def configure_logging() -> None:
         )
     logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
     for package in ("benchmark", "filters", "downstream"):
-        logging.getLogger(package).setLevel(logging.INFO)
+        logging.getLogger(package).setLevel(logging.INFO if is_main_process() else logging.WARNING)
 
 
 @contextmanager

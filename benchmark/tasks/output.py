@@ -2,8 +2,11 @@
 
 import sys
 
+from benchmark.launch import is_main_process
+
 
 def say(line: str) -> None:
-    """Write one line to stdout."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+    """Write one line to stdout, once for all processes of a launch."""
+    if is_main_process():
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()

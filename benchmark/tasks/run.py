@@ -12,7 +12,8 @@ from omegaconf import DictConfig
 from benchmark import results
 from benchmark.captions import CaptionSources
 from benchmark.config import CONF, choice, load_evaluation_sets, make_pool, make_tracker, recorded, resolved
-from benchmark.devices import is_main_process, resolve_device
+from benchmark.devices import resolve_device
+from benchmark.launch import is_main_process, main_process_first, wait_for_all
 from benchmark.paths import cache_dir
 from benchmark.pipeline import choose, downstream_result, evaluate_all, kept_by_noise, open_subset, train
 from benchmark.tasks.output import say
@@ -25,26 +26,28 @@ IDENTITY = ("pool", "filter", "selector", "size", "downstream", "evalset", "metr
 
 def run(cfg: DictConfig) -> None:
     """Score, select, train, evaluate; print the path of the result, the last line on stdout."""
-    watch = results.Stopwatch(resolve_device(cfg.device).type)
-    with watch.stage("pool"):
-        pool = make_pool(cfg)
-        sources = CaptionSources(pool, **resolved(cfg.captions))
-    sets = load_evaluation_sets(cfg)
-    with watch.stage("select"):
-        chosen = choose(cfg, pool)
-    with watch.stage("subset"):
-        subset = open_subset(pool, chosen.selection, sources)
-        kept = kept_by_noise(pool, chosen.selection)
+    device = resolve_device(cfg.device)
+    watch = results.Stopwatch(device.type)
+    with main_process_first(device):
+        with watch.stage("pool"):
+            pool = make_pool(cfg)
+            sources = CaptionSources(pool, **resolved(cfg.captions))
+        sets = load_evaluation_sets(cfg)
+        with watch.stage("select"):
+            chosen = choose(cfg, pool)
+        with watch.stage("subset"):
+            subset = open_subset(pool, chosen.selection, sources)
+            kept = kept_by_noise(pool, chosen.selection)
     run_id = make_run_id(cfg, subset.captions.sha256)
     tracker = make_tracker(cfg, run_id)
     downstream: dict[str, results.DownstreamResult] = {}
     for name in cfg.downstream:
+        wait_for_all(device)  # the main process may still be evaluating the model before
         with watch.stage(f"train/{name}"):
             trained = train(cfg, name, subset, chosen.selection.sha256, tracker)
-        if not is_main_process():
-            continue  # the others train along; one evaluates and writes
-        with watch.stage(f"evaluate/{name}"):
-            downstream[name] = downstream_result(trained, evaluate_all(cfg, trained, sets))
+        if is_main_process():
+            with watch.stage(f"evaluate/{name}"):
+                downstream[name] = downstream_result(trained, evaluate_all(cfg, trained, sets))
     if not is_main_process():
         return
     result = results.Result(

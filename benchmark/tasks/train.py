@@ -4,6 +4,8 @@ from omegaconf import DictConfig
 
 from benchmark.captions import CaptionSources
 from benchmark.config import make_pool, make_tracker, resolved
+from benchmark.devices import resolve_device
+from benchmark.launch import main_process_first
 from benchmark.pipeline import choose, open_subset
 from benchmark.pipeline import train as train_one
 from benchmark.tasks.output import say
@@ -12,10 +14,11 @@ from benchmark.tasks.run import make_run_id
 
 def train(cfg: DictConfig) -> None:
     """Train every downstream model on the subset; print the folder of each checkpoint."""
-    pool = make_pool(cfg)
-    sources = CaptionSources(pool, **resolved(cfg.captions))
-    chosen = choose(cfg, pool)
-    subset = open_subset(pool, chosen.selection, sources)
+    with main_process_first(resolve_device(cfg.device)):
+        pool = make_pool(cfg)
+        sources = CaptionSources(pool, **resolved(cfg.captions))
+        chosen = choose(cfg, pool)
+        subset = open_subset(pool, chosen.selection, sources)
     tracker = make_tracker(cfg, make_run_id(cfg, subset.captions.sha256))
     for name in cfg.downstream:
         say(str(train_one(cfg, name, subset, chosen.selection.sha256, tracker).folder))

@@ -11,6 +11,7 @@ from omegaconf import DictConfig
 from benchmark.config import make_engine, make_pool, make_tracker, resolved
 from benchmark.devices import resolve_device
 from benchmark.errors import UserError
+from benchmark.launch import main_process_first
 from benchmark.paths import cache_dir
 from benchmark.pipeline import choose, open_subset
 from benchmark.selection import Selection
@@ -28,12 +29,13 @@ def weak_backbone(cfg: DictConfig) -> None:
     """Label the pool, select, train on the images with a label; print the folder for ``models.captioner.encoder``."""
     check_architecture(str(cfg.weak_backbone.architecture))
     config, device = label_config(cfg), resolve_device(cfg.device)
-    pool = make_pool(cfg)
-    folder = label_pool(pool, config, make_engine(cfg))
-    chosen = choose(cfg, pool).selection
-    labels = read_labels(folder, chosen.uids)
-    selection = labelled(chosen, labels)
-    subset = open_subset(pool, selection)
+    with main_process_first(device):
+        pool = make_pool(cfg)
+        folder = label_pool(pool, config, make_engine(cfg))
+        chosen = choose(cfg, pool).selection
+        labels = read_labels(folder, chosen.uids)
+        selection = labelled(chosen, labels)
+        subset = open_subset(pool, selection)
     recipe = resolved(cfg.weak_backbone)
     text = json.dumps([selection.sha256, folder.name, recipe, device.type], sort_keys=True)
     fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]

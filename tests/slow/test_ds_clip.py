@@ -1,0 +1,93 @@
+"""``experiment=ds_clip`` as a whole, on a pool of sixty pairs: in one process, and in two of a launch."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import timm
+import torch
+import webdataset as wds
+from PIL import Image
+from timm.models import save_for_hf
+
+from benchmark.config import demo_model
+from tests.pools import rows, write_pool
+
+ROOT = Path(__file__).resolve().parents[2]
+HUB = ("cifar100", "caltech101", "pets", "sun397", "food101", "dtd", "imagenet")
+pytestmark = pytest.mark.slow
+
+
+def write_shard(folder: Path, samples: list[dict[str, Any]]) -> None:
+    folder.mkdir(parents=True)
+    with wds.ShardWriter(str(folder / "%d.tar"), verbose=0) as sink:
+        for number, sample in enumerate(samples):
+            buffer = io.BytesIO()
+            Image.new("RGB", (32, 32), (60 * number, 90, 20)).save(buffer, "JPEG")
+            sink.write({"__key__": f"s{number:07d}", "jpg": buffer.getvalue()} | sample)
+    (folder / "nshards.txt").write_text("1\n")
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What a user gives: a pool, local copies of what would come from the hub, and a budget of three epochs."""
+    folder = tmp_path_factory.mktemp("ds_clip")
+    write_pool(folder / "pool", [rows(20), rows(20, start=20), rows(20, start=40)])
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        network = timm.create_model("test_vit", pretrained=False, img_size=32)
+    save_for_hf(
+        network, str(folder / "dino"), safe_serialization=True, data_config={"input_size": (3, 32, 32)}
+    )
+    for name in ("coco", "flickr30k"):
+        write_shard(folder / name / "test", [{"txt": f"one of {i}\ntwo of {i}\n"} for i in range(4)])
+    for split in ("train", "test"):
+        write_shard(folder / "cifar10" / split, [{"cls": i % 2} for i in range(4)])
+    (folder / "cifar10" / "classnames.txt").write_text("cat\ndog\n")
+    sets = [f"evalset.{name}.url={folder / name}" for name in ("coco", "flickr30k", "cifar10")]
+    training = {"samples_seen": 30, "batch_size": 10, "checkpoint_every": 10, "workers": 1, "log_every": 1}
+    clip = [f"models.clip.model=local-dir:{demo_model('clip')}", "models.clip.pretrained=null"]
+    return [
+        "experiment=ds_clip", f"pool.url={folder / 'pool'}", "size.samples=10", "filter.clusters=3",
+        "selector.labels.clusters=3", f"embedding.model=local-dir:{folder / 'dino'}", *clip,
+        f"models.dual_encoder.image={demo_model('vit')}", f"models.dual_encoder.text={demo_model('bert')}",
+        *sets, *(f"~evalset.{name}" for name in HUB),
+        *(f"downstream.dual_encoder.training.{name}={value}" for name, value in training.items()),
+        "device=cpu",
+    ]  # fmt: skip
+
+
+def launch(given: list[str], folder: Path, processes: int) -> dict[str, Any]:
+    """The result of a run in a cache of its own."""
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+    command = [sys.executable, *(torchrun if processes > 1 else []), "-m", "benchmark", *given]
+    environment = os.environ | {"XDG_CACHE_HOME": str(folder), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [*command, f"results_dir={folder}"],
+        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    (path,) = done.stdout.splitlines()  # one process speaks
+    result: dict[str, Any] = json.loads(Path(path).read_text())
+    return result
+
+
+def test_two_processes_choose_train_and_evaluate_as_one(given: list[str], tmp_path: Path) -> None:
+    one, two = launch(given, tmp_path / "one", 1), launch(given, tmp_path / "two", 2)
+    trained = one["downstream"]["dual_encoder"]
+    assert (one["selection"]["k"], len(one["selection"]["files"])) == (10, 3)
+    assert (trained["training"]["samples_seen"], trained["training"]["epochs"]) == (30, 3)
+    found = {name: {m["name"]: m for m in metrics} for name, metrics in trained["evaluations"].items()}
+    assert set(found) == {"coco", "flickr30k", "cifar10"}
+    assert {"zero_shot", "linear_probe"} <= {
+        name for name, m in found["cifar10"].items() if m["value"] is not None
+    }
+    assert two["selection"]["sha256"] == one["selection"]["sha256"]
+    other = two["downstream"]["dual_encoder"]["training"]
+    # Only dropout differs: ranks draw it of their own.
+    assert other["final_loss"] == pytest.approx(trained["training"]["final_loss"], rel=0.1)
