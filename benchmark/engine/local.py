@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
@@ -69,6 +70,7 @@ def _cores() -> int:
 
 def _start(work: Work[Any, Any], devices: "Queue[str]", threads: int) -> None:
     global _work  # a process pool offers workers no other place for state
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     try:
         work.setup(torch.device(devices.get()))
@@ -76,6 +78,14 @@ def _start(work: Work[Any, Any], devices: "Queue[str]", threads: int) -> None:
         _work = partial(_raise, error)
     else:
         _work = work
+
+
+def _end_with_parent() -> None:
+    """End this worker when its parent was killed: it would do all the pieces that it had been given, for nobody."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _call(piece: Any) -> Any:

@@ -1,13 +1,37 @@
 """The engine of one machine: what its workers return, and what happens when they cannot start or go on."""
 
 import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 import torch
 
 from benchmark.engine.local import LocalEngine
 from benchmark.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = """
+import os, sys, time
+from pathlib import Path
+from benchmark.engine.local import LocalEngine
+
+class Endless:
+    light = False
+
+    def setup(self, device):
+        Path(sys.argv[1], f"{os.getpid()}.pid").touch()
+
+    def __call__(self, piece):
+        time.sleep(600)
+
+if __name__ == "__main__":
+    list(LocalEngine("cpu", 2).run(Endless(), range(8)))
+"""
 
 
 @dataclass
@@ -45,6 +69,33 @@ def test_light_work_starts_no_process() -> None:
 def test_a_mistake_that_shows_when_workers_start_is_told(workers: int) -> None:
     with pytest.raises(UserError, match=r"^no such model$"):
         list(LocalEngine("cpu", workers).run(Square(starts=False), range(4)))
+
+
+def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    parent = subprocess.Popen([sys.executable, str(script), str(tmp_path)], env=environment)
+    wait_until(lambda: len(list(tmp_path.glob("*.pid"))) == 2)
+    parent.kill()
+    parent.wait()
+    workers = [int(path.stem) for path in tmp_path.glob("*.pid")]
+    wait_until(lambda: not any(map(is_running, workers)))
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"  # dead, but nobody has asked for its exit status
 
 
 @pytest.mark.parametrize("workers", [1, 2])
