@@ -20,7 +20,7 @@ from benchmark.progress import progress
 from benchmark.score_parts import read_part
 from benchmark.scoring_work import ExtractShard, ScoreShard
 from benchmark.shard_reader import PoolBatches
-from benchmark.uids import UidArray, find_uids, sort_uids
+from benchmark.uids import UidArray, find_uids, first_of_each, sort_uids, unite_uids
 from filters.base import Composite, Filter
 
 log = logging.getLogger(__name__)
@@ -118,8 +118,7 @@ def _deduplicate(table: ScoreTable) -> ScoreTable:
     """Sort by uid; a uid that the pool holds twice counts once, with its best score."""
     order = sort_uids(table.uids)
     uids, scores = table.uids[order], table.scores[order]
-    first = np.ones(len(uids), bool)
-    first[1:] = uids[1:] != uids[:-1]
+    first = first_of_each(uids)
     if not first.all():
         starts = np.flatnonzero(first)
         scores = np.fmax.reduceat(scores, starts)
@@ -130,11 +129,7 @@ def _deduplicate(table: ScoreTable) -> ScoreTable:
 
 def _combine(scorer: Composite, tables: Sequence[ScoreTable]) -> ScoreTable:
     """Join the parts' scores by uid; a sample that one of them lacks has NaN there."""
-    uids = np.concatenate([t.uids for t in tables])
-    uids = uids[sort_uids(uids)]
-    keep = np.ones(len(uids), bool)
-    keep[1:] = uids[1:] != uids[:-1]
-    uids = uids[keep]
+    uids = unite_uids([t.uids for t in tables])
     columns = np.full((len(tables), len(uids)), np.nan, np.float32)
     for row, table in enumerate(tables):
         columns[row, find_uids(uids, table.uids)] = table.scores

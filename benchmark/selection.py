@@ -19,7 +19,7 @@ from benchmark.errors import UserError
 from benchmark.paths import write_text
 from benchmark.pool import Pool
 from benchmark.scores import ScoreTable
-from benchmark.uids import UidArray, sort_uids, write_subset
+from benchmark.uids import UidArray, unite_uids, write_subset
 
 Rows = npt.NDArray[np.int64]
 
@@ -51,11 +51,7 @@ class Selection:
         """All uids of any epoch, sorted, each once."""
         if len(self.epochs) == 1:
             return self.epochs[0]
-        drawn = np.concatenate(self.epochs)
-        drawn = drawn[sort_uids(drawn)]
-        first = np.ones(len(drawn), bool)
-        first[1:] = drawn[1:] != drawn[:-1]
-        return drawn[first]
+        return unite_uids(self.epochs)
 
     @property
     def sha256(self) -> str:

@@ -86,6 +86,20 @@ def sort_uids(array: UidArray) -> npt.NDArray[np.int64]:
     return order
 
 
+def first_of_each(array: UidArray) -> npt.NDArray[np.bool_]:
+    """Tell of each uid of a sorted array whether it is the first of its kind."""
+    first = np.ones(len(array), bool)
+    first[1:] = array[1:] != array[:-1]
+    return first
+
+
+def unite_uids(arrays: Sequence[UidArray]) -> UidArray:
+    """Return the uids of all `arrays`, sorted, each once."""
+    joined = np.concatenate(arrays)
+    joined = joined[sort_uids(joined)]
+    return joined[first_of_each(joined)]
+
+
 def find_uids(haystack: UidArray, needles: UidArray) -> npt.NDArray[np.int64]:
     """Return the positions in the sorted `haystack` of the sorted `needles`, -1 for one that is not there."""
     joined = np.concatenate([haystack, needles])

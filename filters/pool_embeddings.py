@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from benchmark.batch import Batch
 from benchmark.errors import UserError
-from benchmark.uids import UidArray, encode_uids, sort_uids
+from benchmark.uids import UidArray, encode_uids, first_of_each, sort_uids
 from filters.base import Filter
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -32,9 +32,7 @@ def gather(
             parts[name].append(batch.features[name].astype(np.float16))
     joined = np.concatenate(uids)
     order = sort_uids(joined)
-    first = np.ones(len(order), bool)
-    first[1:] = joined[order][1:] != joined[order][:-1]
-    order = order[first]
+    order = order[first_of_each(joined[order])]
     empty = np.empty((0, 0), np.float16)
     return joined[order], {n: np.concatenate(p)[order] if p else empty for n, p in parts.items()}
 

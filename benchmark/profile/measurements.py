@@ -13,7 +13,7 @@ from benchmark.engine.base import Engine
 from benchmark.errors import UserError
 from benchmark.pool import Pool
 from benchmark.scores import ScoreTable, score_pool
-from benchmark.uids import UidArray, find_uids, sort_uids
+from benchmark.uids import UidArray, find_uids, unite_uids
 from filters.base import Filter
 from filters.clip import Clip
 from filters.cotr import Cotr
@@ -94,11 +94,7 @@ def join(tables: Mapping[str, ScoreTable], legible: float) -> tuple[Measurements
 
     `legible`: the confidence from which a line counts as text.
     """
-    uids = np.concatenate([table.uids for table in tables.values()])
-    uids = uids[sort_uids(uids)]
-    first = np.ones(len(uids), bool)
-    first[1:] = uids[1:] != uids[:-1]
-    uids = uids[first]
+    uids = unite_uids([table.uids for table in tables.values()])
     columns = {}
     for name, table in tables.items():
         columns[name] = np.full(len(uids), np.nan, np.float32)
