@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from benchmark.locks import locked
 
 # Only for annotations: a misspelt command should be answered before torch is imported.
 if TYPE_CHECKING:
@@ -41,6 +44,14 @@ def wait_for_all(device: torch.device) -> None:
         import torch
 
         torch.distributed.barrier(_patient_group(device))
+
+
+@contextmanager
+def one_launch(path: Path, device: torch.device) -> Iterator[None]:
+    """Have no other run, of one process or of many, make what is at `path` meanwhile."""
+    with locked(path) if is_main_process() else nullcontext():
+        wait_for_all(device)  # for the main process to have the lock
+        yield
 
 
 @lru_cache(maxsize=1)

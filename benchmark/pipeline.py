@@ -16,6 +16,7 @@ from benchmark.checkpoints import locate_checkpoint, revision
 from benchmark.config import choice, make_engine, make_filter, recorded, resolved, subset_size
 from benchmark.devices import resolve_device
 from benchmark.errors import UserError
+from benchmark.launch import one_launch
 from benchmark.paths import cache_dir
 from benchmark.pool import Pool
 from benchmark.reshard import reshard
@@ -148,7 +149,8 @@ def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Trac
     fingerprint = _training_fingerprint(cfg, name, sha256, device.type, subset.captions.sha256)
     folder = cache_dir() / "trained" / f"{name}-{fingerprint}"
     model = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
-    report = asdict(model.train(subset, folder, device, tracker, fingerprint))
+    with one_launch(folder, device):
+        report = asdict(model.train(subset, folder, device, tracker, fingerprint))
     report["missing"] = dict(subset.missing)
     if subset.captions.by_uid:
         report["other_captions"] = subset.captions.counts()

@@ -9,8 +9,9 @@ import numpy.typing as npt
 import torch
 
 from benchmark.batch import Batch
+from benchmark.locks import locked
 from benchmark.pool import Pool, Shard
-from benchmark.score_parts import write_part
+from benchmark.score_parts import read_part, write_part
 from benchmark.shard_reader import ShardReader, features_path
 from filters.base import Filter, Reader
 
@@ -47,7 +48,14 @@ class ScoreShard:
         self.scorer.setup(device)
 
     def __call__(self, shard: Shard) -> int:
-        """Score one shard and write its part; return how many samples it has."""
+        """Score one shard and write its part, if no other process has; return how many samples it has."""
+        path = self.parts[shard.name]
+        with locked(path):
+            if path.is_file():
+                return len(read_part(path).uids)
+            return self._score(shard, path)
+
+    def _score(self, shard: Shard, path: Path) -> int:
         assert self._reader is not None
         features = self._reader.prepare(shard, self.scorer)
         started = time.monotonic()
@@ -58,7 +66,7 @@ class ScoreShard:
             uids += batch.uids
             scores.append(self._checked(batch))
         seconds = time.monotonic() - started + self.fit_seconds
-        write_part(self.parts[shard.name], uids, np.concatenate(scores), drops, seconds, features)
+        write_part(path, uids, np.concatenate(scores), drops, seconds, features)
         return len(uids)
 
     def _checked(self, batch: Batch) -> npt.NDArray[np.float32]:

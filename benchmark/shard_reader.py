@@ -13,6 +13,7 @@ import torch
 
 from benchmark.batch import Batch
 from benchmark.feature_cache import FeatureTable, load_features, save_features
+from benchmark.locks import locked
 from benchmark.paths import cache_dir
 from benchmark.pool import Pool, Shard
 from filters.base import Features, Reader
@@ -50,8 +51,9 @@ class ShardReader:
         """Return the features of a shard, from the cache or else into it."""
         path = features_path(self.pool, shard, features)
         if path not in self._tables:
-            if not path.is_file():
-                self._extract(shard, features, path)
+            with locked(path):
+                if not path.is_file():
+                    self._extract(shard, features, path)
             self._tables = {p: table for p, table in self._tables.items() if p.name == path.name}
             self._tables[path] = load_features(path)
         return self._tables[path]

@@ -16,6 +16,7 @@ from benchmark.batch import CAPTION_EMPTY, Sample
 from benchmark.captions import CAPTION, UID
 from benchmark.engine.base import Engine
 from benchmark.errors import UserError
+from benchmark.locks import locked
 from benchmark.paths import atomic_write, write_text
 from benchmark.progress import progress
 from downstream.training_data import Samples, read_samples
@@ -68,7 +69,10 @@ class WritePart:
 
     def __call__(self, part: range) -> int:
         """Write the file of `part`; return how many samples were read for it or left out."""
-        _write_part(self.path(part), self.subset, part, self.augmenter)
+        path = self.path(part)
+        with locked(path):
+            if not path.is_file():
+                _write_part(path, self.subset, part, self.augmenter)
         return len(part)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from benchmark.demo.evaluation_sets import SETS, write_evaluation_set
 from benchmark.demo.shards import write_shard
+from benchmark.locks import locked
 from benchmark.paths import atomic_folder, cache_dir
 from benchmark.progress import progress
 
@@ -55,9 +56,10 @@ def demo_root(config: DemoConfig) -> Path:
 def ensure_demo(config: DemoConfig, workers: int = 2) -> Path:
     """Return the folder of the demo, drawn first if it is absent: the pool, and ``evalsets/`` in it."""
     root = demo_root(config)
-    if not root.is_dir():
-        with atomic_folder(root) as folder:
-            _write(folder, config, workers, sets=True)
+    with locked(root):
+        if not root.is_dir():
+            with atomic_folder(root) as folder:
+                _write(folder, config, workers, sets=True)
     return root
 
 

@@ -14,6 +14,7 @@ from benchmark.demo.render import render
 from benchmark.demo.shards import encode_jpeg
 from benchmark.demo.vocabulary import IN_KINDS
 from benchmark.demo.world import single_thing
+from benchmark.locks import locked
 from benchmark.paths import atomic_folder, cache_dir
 from downstream.classification_sets import ClassificationSet, Score, image_folder
 
@@ -49,12 +50,13 @@ def demo_classes(
 def ensure_classes(config: ClassesConfig) -> Path:
     """Return the folder with ``train`` and ``test``; beside the demo's pools, none of which it is part of."""
     root = cache_dir() / "demo" / f"classes-{config.fingerprint}"
-    if not root.is_dir():
-        log.info("evaluation sets: drawing the demo's classes into %s", root)
-        cv2.setNumThreads(1)
-        with atomic_folder(root) as folder:
-            for number, kind in enumerate(IN_KINDS):
-                _draw_class(folder, config, number, kind)
+    with locked(root):
+        if not root.is_dir():
+            log.info("evaluation sets: drawing the demo's classes into %s", root)
+            cv2.setNumThreads(1)
+            with atomic_folder(root) as folder:
+                for number, kind in enumerate(IN_KINDS):
+                    _draw_class(folder, config, number, kind)
     return root
 
 

@@ -13,7 +13,7 @@ from benchmark import results
 from benchmark.captions import CaptionSources
 from benchmark.config import CONF, choice, load_evaluation_sets, make_pool, make_tracker, recorded, resolved
 from benchmark.devices import resolve_device
-from benchmark.launch import is_main_process, main_process_first, wait_for_all
+from benchmark.launch import is_main_process, main_process_first
 from benchmark.paths import cache_dir
 from benchmark.pipeline import choose, downstream_result, evaluate_all, kept_by_noise, open_subset, train
 from benchmark.tasks.output import say
@@ -42,7 +42,6 @@ def run(cfg: DictConfig) -> None:
     tracker = make_tracker(cfg, run_id)
     downstream: dict[str, results.DownstreamResult] = {}
     for name in cfg.downstream:
-        wait_for_all(device)  # the main process may still be evaluating the model before
         with watch.stage(f"train/{name}"):
             trained = train(cfg, name, subset, chosen.selection.sha256, tracker)
         if is_main_process():

@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 from benchmark.config import make_engine, make_pool, make_tracker, resolved
 from benchmark.devices import resolve_device
 from benchmark.errors import UserError
-from benchmark.launch import main_process_first
+from benchmark.launch import main_process_first, one_launch
 from benchmark.paths import cache_dir
 from benchmark.pipeline import choose, open_subset
 from benchmark.selection import Selection
@@ -42,7 +42,8 @@ def weak_backbone(cfg: DictConfig) -> None:
     run_dir = cache_dir() / "trained" / f"weak_backbone-{fingerprint}"
     model = hydra.utils.instantiate(cfg.weak_backbone, _convert_="all", _partial_=True)(labels=labels)
     tracker = make_tracker(cfg, f"weak_backbone-{make_run_id(cfg, None)}")
-    report = model.train(subset, run_dir, device, tracker, fingerprint)
+    with one_launch(run_dir, device):
+        report = model.train(subset, run_dir, device, tracker, fingerprint)
     least, constant = labels.references()
     log.info(
         "weak backbone: loss %.3f of the last batch after %s samples, %.0f/s (a constant has %.3f, the labels %.3f)",

@@ -18,6 +18,7 @@ import torch
 
 from benchmark.engine.base import Engine
 from benchmark.errors import UserError
+from benchmark.locks import locked
 from benchmark.paths import atomic_folder, cache_dir, write_text
 from benchmark.pool import Pool, Shard
 from benchmark.progress import progress
@@ -77,10 +78,20 @@ def label_pool(pool: Pool, config: LabelConfig, engine: Engine) -> Path:
     inputs = asdict(config) | {"parser": features.key(), "shards": [[s.name, s.fingerprint] for s in shards]}
     key = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
     folder = cache_dir() / "weak_labels" / pool.key / key
-    if (folder / "manifest.json").is_file():
-        log.info("weak labels: reusing those of pool %s in %s", pool.name, folder)
-        return folder
+    with locked(folder):
+        if (folder / "manifest.json").is_file():
+            log.info("weak labels: reusing those of pool %s in %s", pool.name, folder)
+        else:
+            _make_labels(pool, reader, config, engine, folder)
+    return folder
+
+
+def _make_labels(
+    pool: Pool, reader: CaptionNgrams, config: LabelConfig, engine: Engine, folder: Path
+) -> None:
     started = time.monotonic()
+    (features,) = reader.features
+    shards = pool.shards(reader.sources)
     missing = [shard for shard in shards if not features_path(pool, shard, features).is_file()]
     with progress("extract", len(missing), "shards") as advance:
         for captions in engine.run(ExtractShard(pool, reader), missing) if missing else ():
@@ -97,7 +108,6 @@ def label_pool(pool: Pool, config: LabelConfig, engine: Engine) -> Path:
         facts |= _facts(vocabulary) | {"seconds": round(time.monotonic() - started, 1)}
         manifest = {"pool": pool.name, "config": asdict(config), **facts, "versions": library_versions()}
         write_text(temporary / "manifest.json", json.dumps(manifest, indent=2) + "\n")
-    return folder
 
 
 def _check(vocabulary: Vocabulary, pool: Pool, config: LabelConfig) -> None:
