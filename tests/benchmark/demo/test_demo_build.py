@@ -120,14 +120,14 @@ def test_the_pool_reader_reads_it(root):
     assert not drops
 
 
-def test_an_interrupted_build_leaves_nothing(cache, monkeypatch):
+def test_an_interrupted_build_leaves_nothing(monkeypatch):
     def fail(*_):
         raise OSError("disk full")
 
     monkeypatch.setattr(build, "write_evaluation_set", fail)
     with pytest.raises(OSError, match="disk full"):
         ensure_demo(replace(CONFIG, pairs=100), workers=1)
-    assert not [p for p in cache.rglob("*") if p.is_file()]
+    assert not [p for p in demo_root(CONFIG).parent.rglob("*") if p.is_file()]
 
 
 def test_what_is_there_is_not_drawn_again(cache, monkeypatch):
