@@ -6,12 +6,15 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmark.batch import Batch
+from benchmark.demo import classes
 from benchmark.demo.classes import ClassesConfig, ensure_classes
+from benchmark.demo.vocabulary import IN_KINDS
 from benchmark.engine.local import LocalEngine
 from benchmark.locks import locked
 from benchmark.pool import Pool
@@ -86,11 +89,16 @@ def test_two_runs_at_once_score_each_shard_once(tmp_path: Path) -> None:
     assert all((table.scores == tables[0].scores).all() and len(table.uids) == 12 for table in tables)
 
 
-def test_two_runs_at_once_draw_the_classes_once() -> None:
+def test_runs_at_once_draw_the_classes_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn, draw = [], classes._draw_class
+
+    def counted(*arguments: Any) -> None:
+        drawn.append(arguments[-1])
+        draw(*arguments)
+
+    monkeypatch.setattr(classes, "_draw_class", counted)
     config = ClassesConfig(train=1, test=1, image_size=32, jpeg_quality=80, seed=0)
     with ThreadPoolExecutor() as threads:
         folders = list(threads.map(ensure_classes, [config] * 3))
-    stamps = {path.stat().st_mtime_ns for path in folders[0].rglob("*.jpg")}
     assert len(set(folders)) == 1
-    assert len(stamps) > 1
-    assert not list(folders[0].parent.glob(".*"))
+    assert drawn == list(IN_KINDS)
