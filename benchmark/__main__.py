@@ -12,9 +12,9 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from benchmark.config import CONF, explain, register_resolvers
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
+from benchmark.core.progress import configure_logging
 from benchmark.free_text import quote_free_text
-from benchmark.progress import configure_logging
 
 USER_ERRORS = (UserError, HydraException, OmegaConfBaseException)
 

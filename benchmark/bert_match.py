@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 
 from benchmark.checkpoints import locate_checkpoint, quiet_transformers
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 
 BATCH = 64
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmark.batch import CAPTION_TOO_LONG, METADATA_INVALID, SampleError
-from benchmark.errors import UserError, did_you_mean
+from benchmark.core.batch import CAPTION_TOO_LONG, METADATA_INVALID, SampleError
+from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.uids import UidArray, decode_uids, is_uid
 from benchmark.pool import Pool
 from benchmark.sample_fields import check_caption
 from benchmark.tar_index import MAX_CAPTION_BYTES
-from benchmark.uids import UidArray, decode_uids, is_uid
 
 UID, CAPTION = "uid", "caption"  # the columns of a file of captions
 _BATCH = 65536

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 
 WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.ckpt")
 # Other runtimes' weights, and the second and third copies that diffusion models come with.

@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 
 from benchmark.checkpoints import revision
-from benchmark.errors import UserError, did_you_mean
+from benchmark.core.errors import UserError, did_you_mean
 
 LOCAL = "local-dir:"
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.batch import NO_CLUSTER
+from benchmark.core.batch import NO_CLUSTER
+from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.uids import find_uids
 from benchmark.engine.base import Engine
-from benchmark.errors import UserError, did_you_mean
 from benchmark.pool import Pool
 from benchmark.scores import ScoreTable, score_pool
 from benchmark.selection import Selection, Selector, candidates
-from benchmark.uids import find_uids
 from filters.cluster_labels import ClusterLabels
 
 Integers = npt.NDArray[np.int64]

@@ -12,8 +12,8 @@ from hydra.errors import InstantiationException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from benchmark.errors import UserError, did_you_mean
-from benchmark.launch import is_main_process
+from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.launch import is_main_process
 
 # Only for annotations: a misspelt command should be answered before torch is imported.
 if TYPE_CHECKING:

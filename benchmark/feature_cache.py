@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from benchmark.paths import atomic_write
+from benchmark.core.paths import atomic_write
 
 _UID, _INFO = "_uid", b"pairsift"
 

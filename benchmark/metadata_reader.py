@@ -8,8 +8,8 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmark import batch
-from benchmark.batch import Batch, SampleError
+from benchmark.core import batch
+from benchmark.core.batch import Batch, SampleError
 from benchmark.sample_fields import check_caption, check_uid, pick_column
 
 _IDENTITY = ("uid", "url", "text", "status")

@@ -14,10 +14,11 @@ from omegaconf import DictConfig
 from benchmark.captions import CaptionSources
 from benchmark.checkpoints import locate_checkpoint, revision
 from benchmark.config import choice, make_engine, make_filter, recorded, resolved, subset_size
-from benchmark.devices import resolve_device
-from benchmark.errors import UserError
-from benchmark.launch import one_launch
-from benchmark.paths import cache_dir
+from benchmark.core.devices import resolve_device
+from benchmark.core.errors import UserError
+from benchmark.core.launch import one_launch
+from benchmark.core.paths import cache_dir
+from benchmark.core.uids import encode_uids
 from benchmark.pool import Pool
 from benchmark.reshard import reshard
 from benchmark.results import DownstreamResult, library_versions
@@ -25,7 +26,6 @@ from benchmark.scores import ScoreTable, score_pool
 from benchmark.selection import Manifest, Selection, Selector, subset_files, write_selection
 from benchmark.subset import Subset
 from benchmark.tracker import Tracker
-from benchmark.uids import encode_uids
 from downstream.classification_sets import ClassificationSet
 from downstream.evaluation import evaluate
 from downstream.evaluation_sets import EvaluationSet

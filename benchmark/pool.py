@@ -12,10 +12,10 @@ from tempfile import TemporaryDirectory
 import fsspec
 import pyarrow.parquet as pq
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError, did_you_mean
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.paths import cache_dir
 from benchmark.metadata_reader import read_metadata
-from benchmark.paths import cache_dir
 from benchmark.sample_fields import pick_column
 from benchmark.tar_index import TarIndex, index_tar
 from benchmark.tar_reader import load_index, read_images, read_texts, save_index

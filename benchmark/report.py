@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmark.batch import NO_SCORE
+from benchmark.core.batch import NO_SCORE
 from benchmark.report_entries import Entry, by_pool, group
 from benchmark.results import Result
 

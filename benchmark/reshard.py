@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.paths import atomic_write, write_text
+from benchmark.core.paths import atomic_write, write_text
+from benchmark.core.uids import UidArray, encode_uids, write_subset
 from benchmark.pool import Pool
 from benchmark.subset import Rows, selected_rows
-from benchmark.uids import UidArray, encode_uids, write_subset
 
 SHARD_FORMAT = "{:08d}"
 

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmark.records import read_records, write_record
+from benchmark.core.records import read_records, write_record
 
 SCHEMA_VERSION = 1
 LIBRARIES = (

@@ -2,9 +2,9 @@
 
 from collections.abc import Container, Mapping
 
-from benchmark import batch
-from benchmark.batch import SampleError
-from benchmark.uids import is_uid, make_uid
+from benchmark.core import batch
+from benchmark.core.batch import SampleError
+from benchmark.core.uids import is_uid, make_uid
 
 
 def pick_column(ours: str, columns: Mapping[str, str], present: Container[str]) -> str | None:

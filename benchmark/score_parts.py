@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmark.paths import atomic_write
-from benchmark.uids import UidArray, encode_uid_column
+from benchmark.core.paths import atomic_write
+from benchmark.core.uids import UidArray, encode_uid_column
 
 _INFO = b"pairsift"
 

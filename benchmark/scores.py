@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from benchmark.core.errors import UserError
+from benchmark.core.paths import cache_dir
+from benchmark.core.progress import progress
+from benchmark.core.uids import UidArray, find_uids, first_of_each, sort_uids, unite_uids
 from benchmark.engine.base import Engine, Work
-from benchmark.errors import UserError
-from benchmark.paths import cache_dir
 from benchmark.pool import Pool, Shard
-from benchmark.progress import progress
 from benchmark.score_parts import read_part
 from benchmark.scoring_work import ExtractShard, ScoreShard
 from benchmark.shard_reader import PoolBatches
-from benchmark.uids import UidArray, find_uids, first_of_each, sort_uids, unite_uids
 from filters.base import Composite, Filter
 
 log = logging.getLogger(__name__)

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmark.batch import Batch
-from benchmark.locks import locked
+from benchmark.core.batch import Batch
+from benchmark.core.locks import locked
 from benchmark.pool import Pool, Shard
 from benchmark.score_parts import read_part, write_part
 from benchmark.shard_reader import ShardReader, features_path

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.batch import NO_SCORE
+from benchmark.core.batch import NO_SCORE
+from benchmark.core.errors import UserError
+from benchmark.core.paths import write_text
+from benchmark.core.uids import UidArray, unite_uids, write_subset
 from benchmark.engine.base import Engine
-from benchmark.errors import UserError
-from benchmark.paths import write_text
 from benchmark.pool import Pool
 from benchmark.scores import ScoreTable
-from benchmark.uids import UidArray, unite_uids, write_subset
 
 Rows = npt.NDArray[np.int64]
 

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
+from benchmark.core.locks import locked
+from benchmark.core.paths import cache_dir
 from benchmark.feature_cache import FeatureTable, load_features, save_features
-from benchmark.locks import locked
-from benchmark.paths import cache_dir
 from benchmark.pool import Pool, Shard
 from filters.base import Features, Reader
 

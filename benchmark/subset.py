@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.batch import IMAGE_MISSING, Sample
 from benchmark.captions import OtherCaptions
-from benchmark.errors import UserError
+from benchmark.core.batch import IMAGE_MISSING, Sample
+from benchmark.core.errors import UserError
+from benchmark.core.progress import progress
+from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids, sort_uids
 from benchmark.pool import Pool, Shard
-from benchmark.progress import progress
 from benchmark.tar_index import TarIndex
 from benchmark.tar_reader import read_image
-from benchmark.uids import UidArray, decode_uids, encode_uids, find_uids, sort_uids
 
 log = logging.getLogger(__name__)
 IMAGE_NEEDS = frozenset({"image", "text"})

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmark import batch
-from benchmark.batch import SampleError
+from benchmark.core import batch
+from benchmark.core.batch import SampleError
 from benchmark.sample_fields import check_caption, check_uid, pick_column
 
 IMAGE_EXTENSIONS = frozenset({"jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"})

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
-from benchmark.batch import IMAGE_UNREADABLE, Batch, SampleError
-from benchmark.images import decode_image
-from benchmark.paths import atomic_write
+from benchmark.core.batch import IMAGE_UNREADABLE, Batch, SampleError
+from benchmark.core.images import decode_image
+from benchmark.core.paths import atomic_write
 from benchmark.tar_index import TarIndex
 
 

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from benchmark.paths import atomic_folder, write_text
+from benchmark.core.paths import atomic_folder, write_text
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from PIL import Image
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from downstream.evaluation_sets import (
     HOW,
     IMAGE_ENDINGS,

@@ -17,9 +17,9 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
-from benchmark.batch import Sample
-from benchmark.errors import UserError
-from benchmark.paths import write_text
+from benchmark.core.batch import Sample
+from benchmark.core.errors import UserError
+from benchmark.core.paths import write_text
 from benchmark.tracker import Tracker
 from downstream.base import (
     CPU,

@@ -13,9 +13,9 @@ import numpy.typing as npt
 import torch
 from torch.utils.data import Dataset
 
-from benchmark.batch import IMAGE_UNREADABLE, Sample, SampleError
-from benchmark.paths import write_text
-from benchmark.progress import progress
+from benchmark.core.batch import IMAGE_UNREADABLE, Sample, SampleError
+from benchmark.core.paths import write_text
+from benchmark.core.progress import progress
 from downstream.training_data import IndexArray, Samples, loader, read_samples
 
 Embed = Callable[[torch.Tensor], torch.Tensor]

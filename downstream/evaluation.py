@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from benchmark.paths import write_text
+from benchmark.core.paths import write_text
 from downstream.base import Downstream
 from downstream.captioner import Captioner
 from downstream.classification import classify

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from PIL import Image
 
-from benchmark.batch import SampleError
-from benchmark.errors import UserError
-from benchmark.images import decode_image
-from benchmark.paths import atomic_write, cache_dir
+from benchmark.core.batch import SampleError
+from benchmark.core.errors import UserError
+from benchmark.core.images import decode_image
+from benchmark.core.paths import atomic_write, cache_dir
 
 HOW = "the files in conf/evalset say where to get it"
 IMAGE_ENDINGS = ("webp", "png", "jpg", "jpeg")

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from PIL import Image, ImageFilter
 
-from benchmark.batch import Sample
+from benchmark.core.batch import Sample
 
 CROP_SHARE = (0.5, 1.0)  # of the area; the paper names none, SLIP and DeCLIP before it have this
 

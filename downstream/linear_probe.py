@@ -13,8 +13,8 @@ from PIL import Image
 from torch import nn
 from torch.utils.data import Dataset
 
-from benchmark.errors import UserError
-from benchmark.progress import progress
+from benchmark.core.errors import UserError
+from benchmark.core.progress import progress
 from downstream.base import chunks, to_pixels
 from downstream.classification_sets import ClassificationSet, LabelledImage
 from downstream.dual_encoder import DualEncoder

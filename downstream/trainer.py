@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchmark.errors import UserError
-from benchmark.progress import progress
+from benchmark.core.errors import UserError
+from benchmark.core.progress import progress
 from benchmark.tracker import Tracker
 from downstream.checkpointing import Progressed, TrainReport, load_checkpoint, save_checkpoint
 from downstream.training_data import StepBatches, TrainingBatch, TrainingData, loader

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from benchmark.batch import SampleError
+from benchmark.core.batch import SampleError
 
 IndexArray = npt.NDArray[np.int64]
 Inputs = dict[str, torch.Tensor]

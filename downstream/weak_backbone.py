@@ -13,10 +13,10 @@ import torch.nn.functional as F  # noqa: N812, the name everyone knows it by
 from PIL import Image
 from torch import nn
 
-from benchmark.batch import Sample
-from benchmark.errors import UserError
+from benchmark.core.batch import Sample
+from benchmark.core.errors import UserError
+from benchmark.core.uids import UidArray, encode_uids
 from benchmark.tracker import Tracker
-from benchmark.uids import UidArray, encode_uids
 from downstream.base import CPU, Downstream, chunks, half_precision, model_folder, seeded, to_pixels
 from downstream.checkpointing import TrainReport
 from downstream.timm_encoder import timm_processor

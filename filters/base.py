@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
 
 Scores = npt.NDArray[np.float32]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
 from filters.base import Scores
 from filters.english import English
 

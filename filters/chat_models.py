@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import torch
 
 from benchmark.checkpoints import locate_checkpoint
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 
 KEY = "OPENAI_API_KEY"
 LONGEST_ANSWER = 16  # tokens

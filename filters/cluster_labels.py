@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from filters.base import Features, Filter, Scores
 from filters.clusters import ImageClusters
 from filters.pool_embeddings import gather

@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 import torch
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
 from filters.base import Filter, Scores
 from filters.parsing import CaptionParser
 from filters.scene_graph import SceneGraph, scene_graph

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from filters.base import Composite, Filter, Scores
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError, did_you_mean
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError, did_you_mean
 from filters.base import Filter, Scores
 from filters.ocr.features import TextRecognition, legible_lines
 from filters.ocr.spotter import TextSpotter

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
 from filters.base import Filter, Scores
 from filters.language import LIBRARY, english_detector
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.batch import Batch
-from benchmark.uids import encode_uids
+from benchmark.core.batch import Batch
+from benchmark.core.uids import encode_uids
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures
 from filters.clusters import ImageClusters

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
 from filters.base import Filter, Scores
 from filters.ngrams import Ngrams
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from filters.base import Filter, Scores
 
 WORD, RATING = "Word", "Conc.M"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures, cosines
 from filters.clusters import ImageClusters

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmark.batch import Batch
-from benchmark.devices import resolve_device
-from benchmark.errors import UserError
+from benchmark.core.batch import Batch
+from benchmark.core.devices import resolve_device
+from benchmark.core.errors import UserError
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures, cosines
 from filters.pool_embeddings import ByUid, gather

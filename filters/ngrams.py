@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
 from filters.base import Features
 from filters.parsing import CaptionParser
 

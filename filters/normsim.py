@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from filters.base import Scores
 from filters.clip import ClipFeatures
 from filters.pool_embeddings import (

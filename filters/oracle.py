@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
 from filters.base import Filter, Scores
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from filters.base import Identified
 
 if TYPE_CHECKING:

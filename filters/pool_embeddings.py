@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
-from benchmark.uids import UidArray, encode_uids, first_of_each, sort_uids
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
+from benchmark.core.uids import UidArray, encode_uids, first_of_each, sort_uids
 from filters.base import Filter
 
 Floats = npt.NDArray[np.floating[Any]]

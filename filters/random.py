@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from benchmark.batch import Batch
-from benchmark.uids import encode_uids
+from benchmark.core.batch import Batch
+from benchmark.core.uids import encode_uids
 from filters.base import Filter, Scores
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -12,9 +12,9 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import torch
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError, did_you_mean
-from benchmark.uids import UidArray, encode_uid_column, encode_uids, sort_uids
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.uids import UidArray, encode_uid_column, encode_uids, sort_uids
 from filters.base import Filter, Scores
 
 UID = "uid"

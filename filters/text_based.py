@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from filters.english import English
 from filters.wordnet import Nouns, find_wordnet, wordnet_digest
 

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmark.batch import Batch
 from benchmark.checkpoints import revision
-from benchmark.errors import UserError, did_you_mean
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError, did_you_mean
 from filters.base import Features
 
 LOCAL = "local-dir:"

@@ -11,9 +11,9 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import torch
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
-from benchmark.uids import UID_DTYPE, UidArray, encode_uid_column, encode_uids, read_subset, sort_uids
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
+from benchmark.core.uids import UID_DTYPE, UidArray, encode_uid_column, encode_uids, read_subset, sort_uids
 from filters.base import Filter, Scores
 
 UID = "uid"

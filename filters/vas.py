@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
 from filters.base import Scores
 from filters.clip import ClipFeatures
 from filters.pool_embeddings import Targeted, check_width, outer_sum, quadratic, read_target

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 
 INDEX, EXCEPTIONS = "index.noun", "noun.exc"
 DEBIAN = Path("/usr/share/wordnet")

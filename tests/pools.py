@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
-from benchmark.uids import make_uid
+from benchmark.core.uids import make_uid
 
 
 def jpeg(seed: int, size: int = 32) -> bytes:

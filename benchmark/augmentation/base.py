@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import torch
 
-from benchmark.batch import Sample
+from benchmark.core.batch import Sample
 from filters.base import Identified
 
 LONGEST = 77  # words: "no more than 77 words" (DS-CLIP, appendix A), as many as its text encoder has tokens

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.batch import Batch
 from benchmark.concreteness.correlation import Correlation, correlate
 from benchmark.concreteness.rated_texts import RatedTexts
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
+from benchmark.core.progress import progress
+from benchmark.core.records import read_records, write_record
+from benchmark.core.uids import make_uid
 from benchmark.engine.base import Engine
-from benchmark.errors import UserError
 from benchmark.pool import Pool
-from benchmark.progress import progress
-from benchmark.records import read_records, write_record
 from benchmark.results import provenance
 from benchmark.scores import fit_filter
-from benchmark.uids import make_uid
 from filters.base import Composite, Filter, Scores
 
 SCHEMA_VERSION = 1

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.concreteness.evaluation import score_texts
-from benchmark.errors import UserError
-from benchmark.records import read_records, write_record
+from benchmark.core.errors import UserError
+from benchmark.core.records import read_records, write_record
 from filters.base import Filter
 
 SCHEMA_VERSION = 1

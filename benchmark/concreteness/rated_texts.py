@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.errors import UserError
 from benchmark.demo.draws import pair
-from benchmark.errors import UserError
 
 WORDS, CAPTIONS, DEMO = "words", "captions", "demo"
 CAPTION, ANNOTATION = "caption", "concreteness_annotation"  # the columns of the ICC authors' file

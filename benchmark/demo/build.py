@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmark.core.locks import locked
+from benchmark.core.paths import atomic_folder, cache_dir
+from benchmark.core.progress import progress
 from benchmark.demo.evaluation_sets import SETS, write_evaluation_set
 from benchmark.demo.shards import write_shard
-from benchmark.locks import locked
-from benchmark.paths import atomic_folder, cache_dir
-from benchmark.progress import progress
 
 # Raise it with every change of what is drawn or written: caches of older worlds are then left alone.
 GENERATOR_VERSION = 2

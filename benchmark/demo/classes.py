@@ -9,13 +9,13 @@ from pathlib import Path
 
 import cv2
 
+from benchmark.core.locks import locked
+from benchmark.core.paths import atomic_folder, cache_dir
 from benchmark.demo.draws import generator
 from benchmark.demo.render import render
 from benchmark.demo.shards import encode_jpeg
 from benchmark.demo.vocabulary import IN_KINDS
 from benchmark.demo.world import single_thing
-from benchmark.locks import locked
-from benchmark.paths import atomic_folder, cache_dir
 from downstream.classification_sets import ClassificationSet, Score, image_folder
 
 log = logging.getLogger(__name__)

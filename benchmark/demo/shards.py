@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmark.core.uids import make_uid
 from benchmark.demo.draws import pair
 from benchmark.demo.noise import Pair
-from benchmark.uids import make_uid
 
 if TYPE_CHECKING:
     from benchmark.demo.build import DemoConfig

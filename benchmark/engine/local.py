@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from benchmark.devices import resolve_device
+from benchmark.core.devices import resolve_device
 from benchmark.engine.base import Work
 
 Piece = TypeVar("Piece")

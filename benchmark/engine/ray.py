@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 import torch
 
+from benchmark.core.errors import UserError
 from benchmark.engine.base import Work
-from benchmark.errors import UserError
 
 Piece = TypeVar("Piece")
 T = TypeVar("T")

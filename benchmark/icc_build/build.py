@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from benchmark.batch import Batch
 from benchmark.concreteness.rated_texts import RatedTexts
+from benchmark.core.batch import Batch
+from benchmark.core.paths import atomic_write
 from benchmark.engine.base import Engine
 from benchmark.icc_build.captions import write_split
 from benchmark.icc_build.reconstruction import read_reconstructions, reconstruct
 from benchmark.icc_build.steps import Done, run_step
-from benchmark.paths import atomic_write
 from benchmark.pool import Pool
 from filters.icc.autoencoder import Autoencoder
 from filters.icc.combine import Combination, fit_combination

@@ -7,11 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmark.batch import SampleError
-from benchmark.errors import UserError, did_you_mean
-from benchmark.paths import atomic_write
+from benchmark.core.batch import SampleError
+from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.paths import atomic_write
+from benchmark.core.uids import make_uid
 from benchmark.sample_fields import check_caption
-from benchmark.uids import make_uid
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PART = 2000  # captions of one part: what a killed reconstruction repeats at most

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
+from benchmark.core.paths import atomic_write
+from benchmark.core.progress import progress
 from benchmark.engine.base import Engine
-from benchmark.paths import atomic_write
 from benchmark.pool import Pool, Shard
-from benchmark.progress import progress
 from filters.icc.autoencoder import Autoencoder
 
 log = logging.getLogger(__name__)

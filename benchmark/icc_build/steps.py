@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmark.paths import write_text
+from benchmark.core.paths import write_text
 from benchmark.results import library_versions
 
 log = logging.getLogger(__name__)

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from benchmark.core.uids import UidArray, encode_uids, find_uids, sort_uids
 from benchmark.pool import Pool
 from benchmark.shard_reader import ShardReader
-from benchmark.uids import UidArray, encode_uids, find_uids, sort_uids
 from filters.clip import ClipFeatures
 from filters.clusters import PER_CLUSTER, ImageClusters
 

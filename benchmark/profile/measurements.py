@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.batch import NO_SCORE
+from benchmark.core.batch import NO_SCORE
+from benchmark.core.errors import UserError
+from benchmark.core.uids import UidArray, find_uids, unite_uids
 from benchmark.engine.base import Engine
-from benchmark.errors import UserError
 from benchmark.pool import Pool
 from benchmark.scores import ScoreTable, score_pool
-from benchmark.uids import UidArray, find_uids, unite_uids
 from filters.base import Filter
 from filters.clip import Clip
 from filters.cotr import Cotr

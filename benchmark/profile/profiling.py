@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmark.core.records import read_records, write_record
 from benchmark.engine.base import Engine
 from benchmark.pool import Pool
 from benchmark.profile.clusters import cluster_images
@@ -15,7 +16,6 @@ from benchmark.profile.intervals import Estimate
 from benchmark.profile.measurements import measure, measuring_filters
 from benchmark.profile.sample import PoolSample
 from benchmark.profile.statistics import Group, Histogram, by_cluster, histograms, summarise
-from benchmark.records import read_records, write_record
 from benchmark.results import provenance
 from filters.clip import ClipFeatures
 from filters.ocr.features import TextRecognition

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
+from benchmark.core.progress import progress
 from benchmark.pool import Pool, Shard
-from benchmark.progress import progress
 from benchmark.tar_index import TarIndex
 
 IMAGE = frozenset({"image"})

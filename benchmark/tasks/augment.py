@@ -9,7 +9,7 @@ from omegaconf import DictConfig
 from benchmark.augmentation.base import Augmenter
 from benchmark.augmentation.writing import write_captions
 from benchmark.config import make_engine, make_pool
-from benchmark.paths import cache_dir
+from benchmark.core.paths import cache_dir
 from benchmark.pipeline import choose, open_subset
 from benchmark.tasks.output import say
 

@@ -19,8 +19,8 @@ from benchmark.concreteness.explanation import Explanation, leave_one_out, write
 from benchmark.concreteness.rated_texts import RatedTexts, demo_captions, read_annotations, read_word_ratings
 from benchmark.concreteness.tables import concreteness_tables
 from benchmark.config import choice, make_engine, make_filter, make_pool, resolved
-from benchmark.devices import resolve_device
-from benchmark.errors import UserError
+from benchmark.core.devices import resolve_device
+from benchmark.core.errors import UserError
 from benchmark.results import library_versions
 from benchmark.tasks.output import say
 from benchmark.tasks.report import show

@@ -14,9 +14,9 @@ from rich.text import Text
 
 from benchmark.checkpoints import locate_checkpoint
 from benchmark.clip_models import local_clip_folder
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
+from benchmark.core.paths import cache_dir
 from benchmark.pac_clip import locate_pac_checkpoint
-from benchmark.paths import cache_dir
 from filters.parsing import pipeline_revision
 from filters.wordnet import find_wordnet
 

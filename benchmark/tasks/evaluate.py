@@ -7,8 +7,8 @@ import hydra
 from omegaconf import DictConfig
 
 from benchmark.config import load_evaluation_sets, make_pool
-from benchmark.devices import resolve_device
-from benchmark.errors import UserError
+from benchmark.core.devices import resolve_device
+from benchmark.core.errors import UserError
 from benchmark.pipeline import Trained, evaluate_all
 from benchmark.tasks.output import say
 

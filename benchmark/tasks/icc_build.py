@@ -8,7 +8,7 @@ from omegaconf import DictConfig
 
 from benchmark.checkpoints import locate_checkpoint
 from benchmark.config import make_engine, resolved
-from benchmark.devices import resolve_device
+from benchmark.core.devices import resolve_device
 from benchmark.icc_build.build import Build, Plan
 from benchmark.tasks.output import say
 from filters.icc.modes import choose_measure, measures

@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmark.launch import is_main_process
+from benchmark.core.launch import is_main_process
 
 
 def say(line: str) -> None:

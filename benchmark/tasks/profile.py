@@ -8,8 +8,8 @@ import hydra
 from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_pool, resolved
-from benchmark.errors import UserError
-from benchmark.paths import write_text
+from benchmark.core.errors import UserError
+from benchmark.core.paths import write_text
 from benchmark.profile.page import to_html
 from benchmark.profile.profiling import Tools, profile_pool, write_profile
 from benchmark.profile.sample import PoolSample

@@ -14,8 +14,8 @@ from benchmark.concreteness.coloured import to_html as explained_page
 from benchmark.concreteness.evaluation import read_evaluations
 from benchmark.concreteness.explanation import read_explanations
 from benchmark.concreteness.tables import concreteness_tables
-from benchmark.errors import UserError
-from benchmark.paths import write_text
+from benchmark.core.errors import UserError
+from benchmark.core.paths import write_text
 from benchmark.profile.profiling import read_profiles
 from benchmark.profile.tables import overall_tables
 from benchmark.report import Table, leaderboard, to_markdown

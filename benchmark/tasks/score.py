@@ -3,7 +3,7 @@
 from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_filter, make_pool
-from benchmark.paths import cache_dir
+from benchmark.core.paths import cache_dir
 from benchmark.scores import score_pool
 from benchmark.tasks.output import say
 

@@ -4,8 +4,8 @@ from omegaconf import DictConfig
 
 from benchmark.captions import CaptionSources
 from benchmark.config import make_pool, make_tracker, resolved
-from benchmark.devices import resolve_device
-from benchmark.launch import main_process_first
+from benchmark.core.devices import resolve_device
+from benchmark.core.launch import main_process_first
 from benchmark.pipeline import choose, open_subset
 from benchmark.pipeline import train as train_one
 from benchmark.tasks.output import say

@@ -9,16 +9,16 @@ import hydra
 from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_pool, make_tracker, resolved
-from benchmark.devices import resolve_device
-from benchmark.errors import UserError
-from benchmark.launch import main_process_first, one_launch
-from benchmark.paths import cache_dir
+from benchmark.core.devices import resolve_device
+from benchmark.core.errors import UserError
+from benchmark.core.launch import main_process_first, one_launch
+from benchmark.core.paths import cache_dir
+from benchmark.core.uids import find_uids
 from benchmark.pipeline import choose, open_subset
 from benchmark.selection import Selection
 from benchmark.tasks.output import say
 from benchmark.tasks.run import make_run_id
 from benchmark.tasks.weak_labels import label_config
-from benchmark.uids import find_uids
 from benchmark.weak_labels.labels import label_pool, read_labels
 from downstream.weak_backbone import TopicLabels, check_architecture
 

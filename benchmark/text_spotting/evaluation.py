@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.errors import UserError
-from benchmark.records import read_records, write_record
+from benchmark.core.errors import UserError
+from benchmark.core.records import read_records, write_record
 from benchmark.results import provenance
 from benchmark.text_spotting.rendering import why_not
 from benchmark.text_spotting.similarity import Bin, Encoder, Summary, by_bin, by_style, measure, summarise

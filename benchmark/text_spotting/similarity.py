@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from benchmark.progress import progress
+from benchmark.core.progress import progress
 from benchmark.text_spotting.rendering import STYLES, render
 
 BATCH = 64  # texts at once, four images each

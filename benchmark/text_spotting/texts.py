@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
+from benchmark.core.errors import UserError
 from benchmark.engine.base import Engine
-from benchmark.errors import UserError
 from benchmark.pool import Pool
 from benchmark.scores import score_pool
 from benchmark.shard_reader import PoolBatches

@@ -16,16 +16,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
+from benchmark.core.errors import UserError
+from benchmark.core.locks import locked
+from benchmark.core.paths import atomic_folder, cache_dir, write_text
+from benchmark.core.progress import progress
+from benchmark.core.uids import UidArray, encode_uid_column, encode_uids
 from benchmark.engine.base import Engine
-from benchmark.errors import UserError
-from benchmark.locks import locked
-from benchmark.paths import atomic_folder, cache_dir, write_text
 from benchmark.pool import Pool, Shard
-from benchmark.progress import progress
 from benchmark.results import library_versions
 from benchmark.scoring_work import ExtractShard
 from benchmark.shard_reader import PoolBatches, ShardReader, features_path
-from benchmark.uids import UidArray, encode_uid_column, encode_uids
 from benchmark.weak_labels.topics import TopicModel
 from benchmark.weak_labels.vocabulary import CaptionNgrams, Vocabulary, choose_vocabulary, documents
 from downstream.weak_backbone import TopicLabels

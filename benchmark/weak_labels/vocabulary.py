@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
 from benchmark.text_spotting.vocabulary import forget
 from filters.base import Reader
 from filters.ngrams import Ngrams

@@ -8,7 +8,7 @@ import torch
 
 from benchmark.bert_match import load_bert_matcher
 from benchmark.checkpoints import locate_checkpoint
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 
 # Embeddings are kept for so many images at a time: all 30,000 captions of COCO would take 2 GB.

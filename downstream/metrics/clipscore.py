@@ -13,7 +13,7 @@ import numpy.typing as npt
 import torch
 from PIL import Image
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 
 # The prefix stands before every candidate and every reference, in both papers.
 from benchmark.pac_clip import PACSCORE_WEIGHT as PACSCORE_WEIGHT

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from downstream.metrics.metric import ImageId
 
 

@@ -16,7 +16,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from benchmark.checkpoints import locate_checkpoint
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from downstream.metrics.clipscore import PREFIX
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.paths import cache_dir
+from benchmark.core.paths import cache_dir
 from downstream.metrics.java import Java, complaint
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 

@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from benchmark.checkpoints import revision
-from benchmark.errors import UserError, did_you_mean
+from benchmark.core.errors import UserError, did_you_mean
 from downstream.metrics.bertscore import BertScoreConfig, bert_score
 from downstream.metrics.captions import bleu, cider, rouge_l
 from downstream.metrics.clipscore import PacScoreConfig, pac_score

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.errors import UserError
-from benchmark.paths import write_text
+from benchmark.core.errors import UserError
+from benchmark.core.paths import write_text
 
 Array = npt.NDArray[np.float32]
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
 from filters.base import Composite, Filter, Scores
 from filters.icc.autoencoder import Autoencoder
 from filters.icc.combine import Combination

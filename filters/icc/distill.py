@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.checkpoints import locate_checkpoint, quiet_transformers
-from benchmark.errors import UserError
-from benchmark.paths import atomic_folder
+from benchmark.core.errors import UserError
+from benchmark.core.paths import atomic_folder
 from filters.icc.packed import FAMILIES
 from filters.icc.training import Recipe, train
 

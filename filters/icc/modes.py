@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmark.checkpoints import locate_checkpoint
-from benchmark.errors import UserError, did_you_mean
+from benchmark.core.errors import UserError, did_you_mean
 from filters.base import Filter
 from filters.icc.combine import Combination, load_combination
 from filters.icc.direct import DirectICC, DirectScorer, standardizer_file

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from benchmark.checkpoints import locate_checkpoint, quiet_transformers, revision
 from benchmark.clip_models import ClipModel, clip_revision, load_clip
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from filters.base import Identified
 from filters.icc.autoencoder import Autoencoder, Beams, one_line
 

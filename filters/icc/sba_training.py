@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from benchmark.paths import atomic_write
+from benchmark.core.paths import atomic_write
 from filters.icc.autoencoder import one_line
 from filters.icc.sba import BRIDGE, FrozenParts, Loaded
 from filters.icc.training import Recipe, train

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from benchmark.checkpoints import quiet_transformers
-from benchmark.progress import progress
+from benchmark.core.progress import progress
 
 Item = TypeVar("Item")
 SAVE_EVERY = 500  # steps: what a killed training loses at most

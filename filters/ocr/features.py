@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
 from filters.base import Features
 from filters.ocr.spotter import TextSpotter
 

@@ -17,7 +17,7 @@ import torch
 from PIL import Image
 
 from benchmark.checkpoints import revision
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from filters.ocr.spotter import Line, Polygon, TextSpotter
 
 Pixels = npt.NDArray[np.uint8]

@@ -12,7 +12,7 @@ import pytest
 from hydra.core.global_hydra import GlobalHydra
 
 from benchmark.__main__ import main
-from benchmark.uids import read_subset
+from benchmark.core.uids import read_subset
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_metadata, write_pool
 

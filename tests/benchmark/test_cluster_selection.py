@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from benchmark.cluster_selection import ClusterSelector, apportion, draw, quotas
+from benchmark.core.errors import UserError
+from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
-from benchmark.errors import UserError
 from benchmark.pool import Pool
 from benchmark.scores import ScoreTable
 from benchmark.selection import Selection
-from benchmark.uids import encode_uids
 from filters.clip import ClipFeatures
 from filters.cluster_labels import ClusterLabels
 from tests.filters.checkpoints import open_clip_model

@@ -9,7 +9,7 @@ import pytest
 from hydra.core.global_hydra import GlobalHydra
 
 from benchmark.__main__ import main
-from benchmark.uids import read_subset
+from benchmark.core.uids import read_subset
 
 SMALL = [
     "pool.demo.pairs=1200",

@@ -12,8 +12,8 @@ from omegaconf import DictConfig
 
 from benchmark.clip_models import load_clip
 from benchmark.config import CONF, register_resolvers
-from benchmark.errors import UserError
-from benchmark.images import decode_image
+from benchmark.core.errors import UserError
+from benchmark.core.images import decode_image
 from benchmark.tasks import embed as task
 from filters.pool_embeddings import read_target
 from tests.filters.checkpoints import open_clip_model

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmark.launch import is_main_process, main_process_first, wait_for_all
+from benchmark.core.launch import is_main_process, main_process_first, wait_for_all
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = """
 import sys, time, torch
 from pathlib import Path
-from benchmark.launch import is_main_process, main_process_first, wait_for_all
+from benchmark.core.launch import is_main_process, main_process_first, wait_for_all
 
 made = Path(sys.argv[1])
 cpu = torch.device("cpu")

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
-from benchmark.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = """

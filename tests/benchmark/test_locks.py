@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
+from benchmark.core.locks import locked
 from benchmark.demo import classes
 from benchmark.demo.classes import ClassesConfig, ensure_classes
 from benchmark.demo.vocabulary import IN_KINDS
 from benchmark.engine.local import LocalEngine
-from benchmark.locks import locked
 from benchmark.pool import Pool
 from benchmark.scores import score_pool
 from filters.base import Filter, Scores
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HOLDER = """
 import sys, time
 from pathlib import Path
-from benchmark.locks import locked
+from benchmark.core.locks import locked
 
 with locked(Path(sys.argv[1])):
     sys.stdout.write("held\\n")

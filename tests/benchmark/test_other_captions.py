@@ -13,13 +13,13 @@ from omegaconf import DictConfig, open_dict
 from benchmark.captions import CaptionSources, OtherCaptions
 from benchmark.checkpoints import locate_checkpoint, revision
 from benchmark.config import CONF, register_resolvers, resolved
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
+from benchmark.core.uids import encode_uids
 from benchmark.pipeline import PARTS, _training_fingerprint
 from benchmark.pool import Pool
 from benchmark.subset import Subset
 from benchmark.tasks import run
 from benchmark.tasks.run import make_run_id
-from benchmark.uids import encode_uids
 from tests.pools import rows, write_metadata, write_tar
 
 UIDS = [row.uid for row in rows(6)]

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import conv2d, gelu, layer_norm, linear, normalize
 
 from benchmark.clip_models import load_clip
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from benchmark.pac_clip import load_pac_clip, merge_lora, pac_revision
 from tests.filters.checkpoints import open_clip_model
 

@@ -4,9 +4,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
+from benchmark.core.uids import make_uid
 from benchmark.pool import Pool
-from benchmark.uids import make_uid
 from tests.pools import rows, write_metadata, write_pool, write_tar
 
 TEXT, IMAGE = frozenset({"text"}), frozenset({"image", "text"})

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 import torch
 
+from benchmark.core.errors import UserError
+from benchmark.core.uids import decode_uids, encode_uids, find_uids, sort_uids
 from benchmark.engine.local import LocalEngine
-from benchmark.errors import UserError
 from benchmark.pool import Pool
 from benchmark.scores import score_pool
-from benchmark.uids import decode_uids, encode_uids, find_uids, sort_uids
 from filters.base import Features, Filter
 from filters.column import Column
 from filters.composite import Cascade, Intersect, RankSum, Threshold, Union
@@ -190,8 +190,8 @@ def test_find_uids_equals_a_dictionary() -> None:
 
 
 def test_random_is_uniform_and_depends_on_uid_and_seed_only() -> None:
-    from benchmark.batch import Batch
-    from benchmark.uids import make_uid
+    from benchmark.core.batch import Batch
+    from benchmark.core.uids import make_uid
 
     names = [make_uid("", str(i)) for i in range(20_000)]
     one, two = (Random(seed).score(Batch(names, [""] * len(names))) for seed in (0, 1))

@@ -4,10 +4,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
+from benchmark.core.uids import decode_uids, encode_uids, make_uid, read_subset
 from benchmark.scores import ScoreTable
 from benchmark.selection import Manifest, Selection, select_best, write_selection
-from benchmark.uids import decode_uids, encode_uids, make_uid, read_subset
 
 
 def table(scores, seed: int = 0) -> ScoreTable:

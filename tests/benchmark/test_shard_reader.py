@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 import torch
 
+from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool import Pool
 from benchmark.scores import score_pool
 from benchmark.shard_reader import ShardReader, features_path
-from benchmark.uids import decode_uids
 from filters.base import Features, Filter
 from tests.pools import rows, write_pool
 

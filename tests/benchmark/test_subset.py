@@ -5,12 +5,12 @@ import tarfile
 import numpy as np
 import pytest
 
-from benchmark.batch import SampleError
-from benchmark.errors import UserError
+from benchmark.core.batch import SampleError
+from benchmark.core.errors import UserError
+from benchmark.core.uids import encode_uids, read_subset
 from benchmark.pool import Pool
 from benchmark.reshard import reshard
 from benchmark.subset import Subset
-from benchmark.uids import encode_uids, read_subset
 from tests.pools import Row, jpeg, rows, write_metadata, write_pool
 
 

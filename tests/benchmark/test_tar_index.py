@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 from PIL import Image
 
-from benchmark.batch import SampleError
-from benchmark.images import MAX_PIXELS, decode_image
+from benchmark.core.batch import SampleError
+from benchmark.core.images import MAX_PIXELS, decode_image
 from benchmark.tar_index import index_tar
 from benchmark.tar_reader import read_images
 from tests.pools import Row, jpeg, rows, write_tar

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from benchmark.errors import UserError
-from benchmark.uids import (
+from benchmark.core.errors import UserError
+from benchmark.core.uids import (
     UID_DTYPE,
     decode_uids,
     encode_uids,

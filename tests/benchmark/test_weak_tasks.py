@@ -9,11 +9,11 @@ import timm
 from hydra.core.global_hydra import GlobalHydra
 
 from benchmark.__main__ import main
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
+from benchmark.core.uids import encode_uids
 from benchmark.selection import Selection
 from benchmark.tasks.weak_backbone import labelled
 from benchmark.tasks.weak_labels import topic_table
-from benchmark.uids import encode_uids
 from downstream.weak_backbone import TopicLabels
 from tests.pools import Row, jpeg, write_pool
 

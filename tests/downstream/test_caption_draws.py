@@ -10,7 +10,7 @@ import pytest
 import torch
 from tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, Recorder, draw
 
-from benchmark.batch import Sample
+from benchmark.core.batch import Sample
 from downstream.captioner import Captioner
 from downstream.dual_encoder import DualEncoder
 from downstream.trainer import TrainConfig

@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 from tiny_models import CAPTIONS, Checkpoints, MemorySubset, Recorder, draw, save_gpt2
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from downstream.captioner import CaptionCollate, Captioner, CaptionLoss
 from downstream.trainer import TrainConfig
 

@@ -10,8 +10,8 @@ import torch
 from PIL import Image
 from tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, Recorder, draw
 
-from benchmark.batch import Sample
-from benchmark.errors import UserError
+from benchmark.core.batch import Sample
+from benchmark.core.errors import UserError
 from downstream.contrastive import info_nce
 from downstream.dual_encoder import DualEncoder, Unlocked
 from downstream.trainer import TrainConfig

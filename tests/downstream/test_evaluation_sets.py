@@ -10,7 +10,7 @@ import pytest
 import webdataset as wds
 from PIL import Image
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from downstream.evaluation_sets import EvaluationSet, ImageFile, Item, coco_captions, karpathy, webdataset
 
 SPLITS = ("train", "test", "val", "test", "restval")

@@ -9,7 +9,7 @@ import torch
 from tiny_models import CAPTIONS, MemorySubset, Recorder
 from torch import nn
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from downstream import checkpointing
 from downstream.checkpointing import TrainReport
 from downstream.trainer import TrainConfig, Trainer, make_optimizer

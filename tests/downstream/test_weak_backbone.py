@@ -13,9 +13,9 @@ from PIL import Image
 from tiny_models import Recorder
 from torch import nn
 
-from benchmark.batch import Sample
-from benchmark.errors import UserError
-from benchmark.uids import encode_uids
+from benchmark.core.batch import Sample
+from benchmark.core.errors import UserError
+from benchmark.core.uids import encode_uids
 from downstream.trainer import TrainConfig
 from downstream.weak_backbone import TopicLabels, TopicLoss, WeakBackbone, check_architecture
 

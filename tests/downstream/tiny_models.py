@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from benchmark.batch import Sample, SampleError
+from benchmark.core.batch import Sample, SampleError
 from downstream.dual_encoder import Unlocked
 
 COLOURS = {

@@ -5,8 +5,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from filters.aesthetics import Aesthetics
 
 CPU = torch.device("cpu")

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
 from filters.basic import Basic
 from filters.language import english_detector
 

@@ -5,13 +5,13 @@ import pytest
 import torch
 from PIL import Image
 
-from benchmark.batch import Batch
 from benchmark.clip_models import load_clip
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
+from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
-from benchmark.errors import UserError
 from benchmark.pool import Pool
 from benchmark.scores import score_pool
-from benchmark.uids import decode_uids
 from filters.clip import Clip
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_pool

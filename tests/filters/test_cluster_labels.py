@@ -4,9 +4,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
-from benchmark.errors import UserError
 from benchmark.pool import Pool
 from benchmark.scores import score_pool
 from filters.clip import ClipFeatures

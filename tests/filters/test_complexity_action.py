@@ -9,9 +9,9 @@ import pytest
 import spacy
 import torch
 
-from benchmark.batch import Batch
 from benchmark.config import demo_model
-from benchmark.errors import UserError
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from filters import parsing
 from filters.complexity_action import ComplexityAction, rank
 from filters.parsing import LONGEST_CAPTION, load_pipeline, pipeline_revision

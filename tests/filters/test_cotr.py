@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from filters.cotr import Cotr, co_embedded_rate, co_embedded_words, fuzzy_rate
 from filters.no_text import NoText
 from tests.filters.spotters import PlantedText

@@ -10,8 +10,8 @@ import torch
 from hydra import compose, initialize_config_dir
 from safetensors.torch import save_file
 
-from benchmark.batch import Batch
 from benchmark.config import CONF, register_resolvers
+from benchmark.core.batch import Batch
 from benchmark.pool import Pool
 from benchmark.shard_reader import PoolBatches, ShardReader
 from filters.base import Composite, Filter

@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from filters.icc import scorer as module
 from filters.icc.packed import token_budget_batches
 from filters.icc.scorer import DistilledScorer, ahead

@@ -3,9 +3,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
-from benchmark.uids import make_uid
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
+from benchmark.core.uids import make_uid
 from filters.image_based import ImageBased
 
 CENTRES = np.eye(4, 6)

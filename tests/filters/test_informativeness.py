@@ -16,10 +16,10 @@ import torch
 from hydra import compose, initialize_config_dir
 from spacy.tokens import Doc
 
-from benchmark.batch import Batch
 from benchmark.config import CONF, demo_model, register_resolvers
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
-from benchmark.errors import UserError
 from benchmark.pool import Pool
 from benchmark.scores import score_pool
 from filters.informativeness import Informativeness

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
 from benchmark.engine.local import LocalEngine
 from benchmark.pool import Pool
 from benchmark.scores import score_pool

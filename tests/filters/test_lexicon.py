@@ -6,8 +6,8 @@ import pytest
 import torch
 from scipy import stats
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from filters.lexicon import Lexicon
 
 RATINGS = (

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from filters import chat_models
 from filters.llm_rating import LlmRating, parse_rating
 from tests.filters.generators import chat_model

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from benchmark.batch import Batch
-from benchmark.uids import make_uid
+from benchmark.core.batch import Batch
+from benchmark.core.uids import make_uid
 from filters.composite import Threshold
 from filters.near_duplicates import BLOCK, NearDuplicates, distinct, nearest_before
 

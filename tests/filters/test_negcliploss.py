@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
-from benchmark.uids import make_uid
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
+from benchmark.core.uids import make_uid
 from filters.negcliploss import COLDEST, TILE, NegClipLoss, normalisers
 
 

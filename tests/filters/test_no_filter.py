@@ -2,11 +2,11 @@ from pathlib import Path
 
 import torch
 
+from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool import Pool
 from benchmark.scores import score_pool
 from benchmark.selection import select_best
-from benchmark.uids import decode_uids
 from filters.no_filter import NoFilter
 from tests.pools import rows, write_pool
 

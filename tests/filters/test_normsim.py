@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from filters import normsim
 from filters.normsim import NormSim, removed_before
 from filters.vas import Vas

@@ -8,12 +8,12 @@ from hydra.errors import InstantiationException
 from PIL import Image
 from safetensors.torch import save_file
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
+from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
-from benchmark.errors import UserError
 from benchmark.pool import Pool
 from benchmark.scores import score_pool
-from benchmark.uids import decode_uids
 from downstream.metrics.clipscore import PacScoreConfig, pac_score
 from downstream.metrics.metric import Corpus
 from filters import pacscore

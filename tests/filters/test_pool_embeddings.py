@@ -3,9 +3,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
-from benchmark.uids import decode_uids, encode_uids
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
+from benchmark.core.uids import decode_uids, encode_uids
 from filters.pool_embeddings import (
     ByUid,
     check_width,

@@ -6,9 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
-from benchmark.uids import make_uid
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
+from benchmark.core.uids import make_uid
 from filters.score_file import ScoreFile
 
 CAPTIONS = ["a dog, asleep", 'so "nice"', "two\nlines", "7"]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from filters.text_based import TextBased, read_synsets
 from filters.wordnet import DEBIAN, ENDINGS, Nouns, find_wordnet
 from tests.filters.wordnet_files import CHURCH, DOG, GOOSE, HOT_DOG, PHOTO, write_synsets, write_wordnet

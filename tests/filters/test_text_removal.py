@@ -5,12 +5,12 @@ import pytest
 import torch
 from PIL import Image
 
+from benchmark.core.errors import UserError
+from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
-from benchmark.errors import UserError
 from benchmark.pool import Pool
 from benchmark.scores import score_pool
 from benchmark.shard_reader import PoolBatches, ShardReader
-from benchmark.uids import decode_uids
 from filters.clip import Clip, ClipFeatures
 from filters.relative_score import relative_score
 from filters.text_areas import remove_areas

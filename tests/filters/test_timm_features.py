@@ -10,8 +10,8 @@ import torch
 from PIL import Image
 from timm.models import save_for_hf
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from filters.timm_features import TimmFeatures
 
 CPU = torch.device("cpu")

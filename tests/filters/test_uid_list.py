@@ -6,9 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
-from benchmark.uids import encode_uids, make_uid, write_subset
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
+from benchmark.core.uids import encode_uids, make_uid, write_subset
 from filters.uid_list import UidList
 
 UIDS = [make_uid("", str(number)) for number in range(50)]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from filters.vas import Vas
 
 CPU = torch.device("cpu")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.batch import Batch
 from benchmark.config import demo_model
+from benchmark.core.batch import Batch
 from benchmark.demo.draws import generator
 from benchmark.demo.noise import pool_scene
 from benchmark.demo.wording import describe

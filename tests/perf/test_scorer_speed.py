@@ -19,7 +19,7 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
 from benchmark.engine.local import LocalEngine
 from benchmark.pool import Pool
 from benchmark.scores import score_pool

@@ -6,10 +6,10 @@ import time
 import numpy as np
 import pytest
 
+from benchmark.core.uids import UID_DTYPE, decode_uids
 from benchmark.score_parts import write_part
 from benchmark.scores import load_parts
 from benchmark.selection import select_best
-from benchmark.uids import UID_DTYPE, decode_uids
 
 pytestmark = pytest.mark.perf
 ROWS, PARTS = 3_200_000, 32

@@ -8,9 +8,9 @@ import pytest
 import torch
 from PIL import Image
 
-from benchmark.batch import Batch
 from benchmark.clip_models import load_clip
 from benchmark.config import demo_model
+from benchmark.core.batch import Batch
 from benchmark.demo.draws import pair
 from benchmark.demo.noise import KINDS
 from filters.ocr.rapid import RapidSpotter

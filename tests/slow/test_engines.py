@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from benchmark.cluster_selection import ClusterSelector
+from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
 from benchmark.engine.ray import RayEngine
-from benchmark.errors import UserError
 from benchmark.pool import Pool
 from benchmark.scores import score_pool
 from filters.clip import ClipFeatures

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from benchmark.images import decode_image
+from benchmark.core.images import decode_image
 from tests.filters.checkpoints import roberta_scorer
 from tests.pools import rows, write_pool
 

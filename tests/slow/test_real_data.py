@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmark.uids import read_subset
+from benchmark.core.uids import read_subset
 from tests.pools import Row, write_metadata, write_tar
 
 ROOT = Path(__file__).resolve().parents[2]

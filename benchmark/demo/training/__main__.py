@@ -35,9 +35,9 @@ def train_one(name: str, out: Path, device: str, threads: int) -> None:
     import torch
     from transformers.utils.logging import disable_progress_bar
 
+    from benchmark.core.devices import resolve_device
     from benchmark.demo.training.card import enter
     from benchmark.demo.training.scripts import SCRIPTS
-    from benchmark.devices import resolve_device
 
     disable_progress_bar()
     torch.set_num_threads(threads)

@@ -6,9 +6,9 @@ from typing import Any
 
 from safetensors import safe_open
 
+from benchmark.core.paths import write_text
 from benchmark.demo.training.parser import count_weights
 from benchmark.demo.training.scripts import SCRIPTS
-from benchmark.paths import write_text
 
 INTRODUCTION = """\
 # Scale models of the demo

@@ -11,12 +11,12 @@ from PIL import Image
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
+from benchmark.core.paths import write_text
 from benchmark.demo.noise import KINDS, Pair
 from benchmark.demo.training.data import HELD_OUT, Pairs, captions
 from benchmark.demo.training.export import save_half
 from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
 from benchmark.demo.training.tokenizers import clip_tokenizer
-from benchmark.paths import write_text
 
 MAX_SCALE = 100.0  # where CLIP stops its temperature
 

@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from benchmark.paths import atomic_write
+from benchmark.core.paths import atomic_write
 
 
 def save_transformers(model: Any, folder: Path) -> None:

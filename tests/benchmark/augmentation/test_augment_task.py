@@ -14,13 +14,13 @@ from benchmark.__main__ import main
 from benchmark.augmentation import writing
 from benchmark.augmentation.base import Augmenter
 from benchmark.augmentation.writing import write_captions
-from benchmark.batch import Sample
 from benchmark.config import demo_model
+from benchmark.core.batch import Sample
+from benchmark.core.errors import UserError
+from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
-from benchmark.errors import UserError
 from benchmark.pool import Pool
 from benchmark.subset import Subset
-from benchmark.uids import encode_uids
 from tests.pools import Row, jpeg, rows, write_pool
 
 HERE = LocalEngine("cpu", 1)

@@ -8,8 +8,8 @@ import torch
 from PIL import Image
 
 from benchmark.augmentation.describe import Describe
-from benchmark.batch import Sample
 from benchmark.config import demo_model
+from benchmark.core.batch import Sample
 from filters.icc.vba import ImageCaptioner
 from tests.benchmark.augmentation.tiny_writers import llava_model
 

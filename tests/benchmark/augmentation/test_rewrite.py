@@ -7,9 +7,9 @@ import torch
 from PIL import Image
 
 from benchmark.augmentation.rewrite import PROMPT, Rewrite
-from benchmark.batch import Sample
 from benchmark.config import demo_model
-from benchmark.errors import UserError
+from benchmark.core.batch import Sample
+from benchmark.core.errors import UserError
 from tests.benchmark.augmentation.tiny_writers import repeating_model
 
 CPU = torch.device("cpu")

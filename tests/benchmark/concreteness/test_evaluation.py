@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.batch import Batch
 from benchmark.concreteness.correlation import Correlation
 from benchmark.concreteness.evaluation import (
     Evaluation,
@@ -18,8 +17,9 @@ from benchmark.concreteness.evaluation import (
     write_evaluation,
 )
 from benchmark.concreteness.rated_texts import RatedTexts
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
-from benchmark.errors import UserError
 from benchmark.pool import Pool
 from filters.base import Filter, Scores
 from filters.composite import RankSum, Threshold

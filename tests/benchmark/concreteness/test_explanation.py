@@ -7,7 +7,6 @@ import pytest
 import torch
 from rich.console import Console
 
-from benchmark.batch import Batch
 from benchmark.concreteness.coloured import to_html, to_line, to_table
 from benchmark.concreteness.explanation import (
     Explanation,
@@ -16,7 +15,8 @@ from benchmark.concreteness.explanation import (
     read_explanations,
     write_explanation,
 )
-from benchmark.errors import UserError
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from filters.base import Filter, Scores
 from filters.icc.scorer import DistilledScorer
 from tests.filters.checkpoints import roberta_scorer

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from benchmark.core.uids import make_uid
 from benchmark.demo import build
 from benchmark.demo.build import DemoConfig, build_pool, demo_root, ensure_demo
 from benchmark.demo.draws import generator, pair
@@ -20,7 +21,6 @@ from benchmark.demo.evaluation_sets import FIRST_INDEX
 from benchmark.demo.vocabulary import OUT_KINDS, OUT_PATTERNS
 from benchmark.demo.world import sample_scene
 from benchmark.pool import Pool
-from benchmark.uids import make_uid
 
 NOISE = {
     kind: {"share": share, "follows": "a test"}

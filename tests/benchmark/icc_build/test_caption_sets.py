@@ -2,8 +2,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmark.batch import Batch
-from benchmark.errors import UserError
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from benchmark.icc_build import captions as module
 from benchmark.icc_build.captions import captions_from_file, write_split
 from benchmark.pool import Pool

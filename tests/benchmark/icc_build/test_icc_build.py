@@ -11,10 +11,10 @@ import pytest
 import torch
 from hydra import compose, initialize_config_dir
 
-from benchmark.batch import Batch
 from benchmark.config import CONF, make_filter, register_resolvers
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
-from benchmark.errors import UserError
 from benchmark.icc_build.build import Build
 from benchmark.icc_build.reconstruction import ReconstructShard
 from benchmark.tasks.icc_build import icc_build, make_plan

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
+from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
-from benchmark.errors import UserError
 from benchmark.pool import Pool
 from benchmark.profile.sample import SHARDS, PoolSample
 from benchmark.scores import score_pool
-from benchmark.uids import decode_uids
 from filters.base import Filter, Scores
 from tests.pools import Row, rows, write_metadata, write_pool
 

@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from benchmark.clip_models import load_clip
+from benchmark.core.errors import UserError
+from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
-from benchmark.errors import UserError
 from benchmark.pool import Pool
 from benchmark.profile.measurements import Measurements, join, measure, measuring_filters
 from benchmark.profile.profiling import Profile, Tools, profile_pool, read_profiles, write_profile
 from benchmark.profile.statistics import histograms, summarise
 from benchmark.scores import ScoreTable
-from benchmark.uids import encode_uids
 from filters.text_areas import remove_areas
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.spotters import PlantedText

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from benchmark.text_spotting.evaluation import (
     Evaluation,
     Model,

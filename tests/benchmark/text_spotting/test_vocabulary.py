@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from benchmark.pool import Pool
 from benchmark.text_spotting.texts import captions, read_texts
 from benchmark.text_spotting.vocabulary import LONGEST, count_ngrams, ngrams_of

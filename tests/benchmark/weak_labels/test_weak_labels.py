@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmark.config import demo_model
+from benchmark.core.errors import UserError
+from benchmark.core.uids import decode_uids, encode_uids, sort_uids
 from benchmark.engine.local import LocalEngine
-from benchmark.errors import UserError
 from benchmark.pool import Pool
-from benchmark.uids import decode_uids, encode_uids, sort_uids
 from benchmark.weak_labels import vocabulary
 from benchmark.weak_labels.labels import LabelConfig, label_pool, read_labels
 from benchmark.weak_labels.topics import TopicModel

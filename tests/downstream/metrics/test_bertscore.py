@@ -4,7 +4,7 @@ import shutil
 import pytest
 import torch
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from downstream.metrics import bertscore as module
 from downstream.metrics.bertscore import BertScoreConfig, bert_score
 from downstream.metrics.metric import Corpus, UnavailableError

@@ -1,6 +1,6 @@
 import pytest
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from downstream.metrics.coco_results import read_coco_results
 
 

@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 from safetensors.torch import save_file
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from benchmark.pac_clip import load_pac_clip
 from downstream.metrics.clipscore import PACSCORE_WEIGHT, ClipScorer
 from downstream.metrics.suite import score_captions, score_domains

@@ -13,7 +13,7 @@ import pytest
 import torch
 from PIL import Image
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from downstream.metrics import polos as module
 from downstream.metrics.metric import Corpus, UnavailableError
 from downstream.metrics.polos import PolosConfig, PolosEstimator, combine, polos

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from downstream.metrics import suite
 from downstream.metrics.coco_results import read_coco_results
 from downstream.metrics.metric import UnavailableError

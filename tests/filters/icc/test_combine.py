@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from filters.icc.combine import Combination, fit_combination, load_combination
 
 

@@ -5,9 +5,9 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from benchmark.batch import Batch
 from benchmark.config import demo_model
-from benchmark.errors import UserError
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from filters.icc.distill import Regression, distill
 from filters.icc.scorer import DistilledScorer
 from filters.icc.training import Recipe

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from benchmark.config import demo_model
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 from filters.icc.sba import BRIDGE, FrozenParts, NoRepeatedBigram, SemanticBottleneck
 from filters.icc.sba_training import BridgeTraining, _Collate, train_bridge
 from filters.icc.training import Recipe

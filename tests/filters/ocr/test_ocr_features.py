@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from benchmark.batch import Batch
+from benchmark.core.batch import Batch
 from filters.ocr.features import MAX_CHARACTERS, TextDetection, TextRecognition
 from filters.ocr.rapid import RapidSpotter
 from filters.ocr.spotter import Line, TextSpotter

@@ -10,8 +10,8 @@ import torch
 from omegaconf import OmegaConf
 from PIL import Image, ImageDraw, ImageFont
 
+from benchmark.core.images import decode_image
 from benchmark.demo.draws import pair
-from benchmark.images import decode_image
 from filters.ocr import rapid
 from filters.ocr.rapid import RapidSpotter, model_file
 from filters.ocr.spotter import Line

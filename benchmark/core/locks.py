@@ -8,7 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from benchmark.paths import cache_dir
+from benchmark.core.paths import cache_dir
 
 log = logging.getLogger(__name__)
 

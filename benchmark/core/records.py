@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from benchmark.paths import write_text
+from benchmark.core.paths import write_text
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

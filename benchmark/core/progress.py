@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from benchmark.launch import is_main_process
+from benchmark.core.launch import is_main_process
 
 log = logging.getLogger(__name__)
 console = Console(stderr=True)  # stdout is kept for results: its last line is the path of the result

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmark.errors import UserError
-from benchmark.paths import atomic_write
+from benchmark.core.errors import UserError
+from benchmark.core.paths import atomic_write
 
 # DataComp's subset dtype: (int(uid[:16], 16), int(uid[16:], 16)).
 UID_DTYPE = np.dtype("u8,u8")

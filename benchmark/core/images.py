@@ -6,7 +6,7 @@ import warnings
 
 from PIL import Image
 
-from benchmark.batch import IMAGE_TOO_LARGE, IMAGE_UNREADABLE, SampleError
+from benchmark.core.batch import IMAGE_TOO_LARGE, IMAGE_UNREADABLE, SampleError
 
 # Pillow would warn on stderr at a bound of its own; ours is lower and counted.
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)

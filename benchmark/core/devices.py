@@ -2,7 +2,7 @@
 
 import torch
 
-from benchmark.errors import UserError
+from benchmark.core.errors import UserError
 
 
 def resolve_device(name: str) -> torch.device:

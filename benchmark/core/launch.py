@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmark.locks import locked
+from benchmark.core.locks import locked
 
 # Only for annotations: a misspelt command should be answered before torch is imported.
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""What every room uses: samples, uids, paths, locks, devices, progress."""
