@@ -12,13 +12,13 @@ import hydra
 from omegaconf import DictConfig
 
 from benchmark.captions import CaptionSources
-from benchmark.checkpoints import locate_checkpoint, revision
 from benchmark.config import choice, make_engine, make_filter, recorded, resolved, subset_size
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import one_launch
 from benchmark.core.paths import cache_dir
 from benchmark.core.uids import encode_uids
+from benchmark.models.checkpoints import locate_checkpoint, revision
 from benchmark.pool import Pool
 from benchmark.reshard import reshard
 from benchmark.results import DownstreamResult, library_versions

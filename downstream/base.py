@@ -12,10 +12,10 @@ import torch
 from PIL import Image
 from safetensors import SafetensorError
 
-from benchmark.checkpoints import locate_checkpoint, quiet_transformers
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_folder
+from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers
 from benchmark.tracker import Tracker
 from downstream.checkpointing import TrainReport, finished, mark_finished
 from downstream.trainer import TrainConfig, make_accelerator

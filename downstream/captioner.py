@@ -10,9 +10,9 @@ import torch.nn.functional as F  # noqa: N812, the name everyone knows it by
 from PIL import Image
 from torch import nn
 
-from benchmark.checkpoints import quiet_transformers
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
+from benchmark.models.checkpoints import quiet_transformers
 from benchmark.tracker import Tracker
 from downstream.base import (
     CPU,

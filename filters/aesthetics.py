@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmark.checkpoints import read_weights, revision
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.models.checkpoints import read_weights, revision
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures
 

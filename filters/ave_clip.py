@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from benchmark.clip_models import ClipModel, clip_revision, load_clip
 from benchmark.core.batch import Batch
+from benchmark.models.clip_models import ClipModel, clip_revision, load_clip
 from filters.base import Filter, Scores
 from filters.icc.autoencoder import caption_seed
 from filters.icc.vba import TextToImage

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import torch
 
-from benchmark.checkpoints import locate_checkpoint
 from benchmark.core.errors import UserError
+from benchmark.models.checkpoints import locate_checkpoint
 
 KEY = "OPENAI_API_KEY"
 LONGEST_ANSWER = 16  # tokens

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmark.clip_models import ClipModel, clip_revision, load_clip
 from benchmark.core.batch import Batch
+from benchmark.models.clip_models import ClipModel, clip_revision, load_clip
 from filters.base import Features, Filter, Scores
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmark.clip_models import ClipModel, clip_revision, load_clip
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.models.clip_models import ClipModel, clip_revision, load_clip
 from filters.base import Filter, Scores
 
 SLOT = "[*]"

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from benchmark.checkpoints import locate_checkpoint, revision
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.models.checkpoints import locate_checkpoint, revision
 from filters.base import Filter, Scores
 from filters.chat_models import ChatModel, EndpointChat, LocalChat
 

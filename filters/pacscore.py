@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmark.clip_models import ClipModel
 from benchmark.core.batch import Batch
-from benchmark.pac_clip import PACSCORE_WEIGHT, PREFIX, load_pac_clip, pac_revision
+from benchmark.models.clip_models import ClipModel
+from benchmark.models.pac_clip import PACSCORE_WEIGHT, PREFIX, load_pac_clip, pac_revision
 from filters.base import Features, Filter, Scores
 
 

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import torch
 
-from benchmark.clip_models import ClipModel, load_clip
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.models.clip_models import ClipModel, load_clip
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures, cosines
 from filters.cotr import co_embedded_words

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmark.checkpoints import revision
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.models.checkpoints import revision
 from filters.base import Features
 
 LOCAL = "local-dir:"

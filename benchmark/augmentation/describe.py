@@ -7,8 +7,8 @@ import torch
 from PIL import Image
 
 from benchmark.augmentation.base import Augmenter, first_words
-from benchmark.checkpoints import locate_checkpoint, quiet_transformers, revision
 from benchmark.core.batch import Sample
+from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers, revision
 from downstream.base import load_pretrained
 from filters.icc.vba import ImageCaptioner
 

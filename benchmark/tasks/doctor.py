@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from benchmark.checkpoints import locate_checkpoint
-from benchmark.clip_models import local_clip_folder
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
-from benchmark.pac_clip import locate_pac_checkpoint
+from benchmark.models.checkpoints import locate_checkpoint
+from benchmark.models.clip_models import local_clip_folder
+from benchmark.models.pac_clip import locate_pac_checkpoint
 from filters.parsing import pipeline_revision
 from filters.wordnet import find_wordnet
 

@@ -8,12 +8,12 @@ import hydra
 import numpy as np
 from omegaconf import DictConfig
 
-from benchmark.clip_models import load_clip
 from benchmark.config import make_pool
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import atomic_write
 from benchmark.core.progress import progress
+from benchmark.models.clip_models import load_clip
 from benchmark.tasks.output import say
 from downstream.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation_sets import EvaluationSet, Item

@@ -7,11 +7,11 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.checkpoints import revision
-from benchmark.clip_models import LOCAL, clip_revision, load_clip
 from benchmark.config import make_engine, make_pool
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
+from benchmark.models.checkpoints import revision
+from benchmark.models.clip_models import LOCAL, clip_revision, load_clip
 from benchmark.results import library_versions
 from benchmark.tasks.output import say
 from benchmark.tasks.report import show

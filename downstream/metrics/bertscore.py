@@ -6,9 +6,9 @@ from pathlib import Path
 
 import torch
 
-from benchmark.bert_match import load_bert_matcher
-from benchmark.checkpoints import locate_checkpoint
 from benchmark.core.errors import UserError
+from benchmark.models.bert_match import load_bert_matcher
+from benchmark.models.checkpoints import locate_checkpoint
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 
 # Embeddings are kept for so many images at a time: all 30,000 captions of COCO would take 2 GB.

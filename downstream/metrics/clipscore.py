@@ -16,9 +16,9 @@ from PIL import Image
 from benchmark.core.errors import UserError
 
 # The prefix stands before every candidate and every reference, in both papers.
-from benchmark.pac_clip import PACSCORE_WEIGHT as PACSCORE_WEIGHT
-from benchmark.pac_clip import PREFIX as PREFIX
-from benchmark.pac_clip import load_pac_clip, locate_pac_checkpoint, pac_revision
+from benchmark.models.pac_clip import PACSCORE_WEIGHT as PACSCORE_WEIGHT
+from benchmark.models.pac_clip import PREFIX as PREFIX
+from benchmark.models.pac_clip import load_pac_clip, locate_pac_checkpoint, pac_revision
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 
 CLIPSCORE_WEIGHT = 2.5

@@ -15,8 +15,8 @@ import yaml
 from PIL import Image
 from torch import Tensor, nn
 
-from benchmark.checkpoints import locate_checkpoint
 from benchmark.core.errors import UserError
+from benchmark.models.checkpoints import locate_checkpoint
 from downstream.metrics.clipscore import PREFIX
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 

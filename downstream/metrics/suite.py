@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from PIL import Image
 
-from benchmark.checkpoints import revision
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.models.checkpoints import revision
 from downstream.metrics.bertscore import BertScoreConfig, bert_score
 from downstream.metrics.captions import bleu, cider, rouge_l
 from downstream.metrics.clipscore import PacScoreConfig, pac_score

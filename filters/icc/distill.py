@@ -10,9 +10,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from benchmark.checkpoints import locate_checkpoint, quiet_transformers
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_folder
+from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers
 from filters.icc.packed import FAMILIES
 from filters.icc.training import Recipe, train
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmark.checkpoints import locate_checkpoint
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.models.checkpoints import locate_checkpoint
 from filters.base import Filter
 from filters.icc.combine import Combination, load_combination
 from filters.icc.direct import DirectICC, DirectScorer, standardizer_file

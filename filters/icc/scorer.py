@@ -9,9 +9,9 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import torch
 
-from benchmark.checkpoints import locate_checkpoint, quiet_transformers, revision
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers, revision
 from filters.base import Filter, Scores
 from filters.icc.packed import FAMILIES, PackedScorer, token_budget_batches
 

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchmark.checkpoints import quiet_transformers
 from benchmark.core.progress import progress
+from benchmark.models.checkpoints import quiet_transformers
 
 Item = TypeVar("Item")
 SAVE_EVERY = 500  # steps: what a killed training loses at most

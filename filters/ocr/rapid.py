@@ -16,8 +16,8 @@ import numpy.typing as npt
 import torch
 from PIL import Image
 
-from benchmark.checkpoints import revision
 from benchmark.core.errors import UserError
+from benchmark.models.checkpoints import revision
 from filters.ocr.spotter import Line, Polygon, TextSpotter
 
 Pixels = npt.NDArray[np.uint8]

@@ -10,10 +10,10 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
-from benchmark.clip_models import load_clip
 from benchmark.config import CONF, register_resolvers
 from benchmark.core.errors import UserError
 from benchmark.core.images import decode_image
+from benchmark.models.clip_models import load_clip
 from benchmark.tasks import embed as task
 from filters.pool_embeddings import read_target
 from tests.filters.checkpoints import open_clip_model

@@ -11,10 +11,10 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, open_dict
 
 from benchmark.captions import CaptionSources, OtherCaptions
-from benchmark.checkpoints import locate_checkpoint, revision
 from benchmark.config import CONF, register_resolvers, resolved
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
+from benchmark.models.checkpoints import locate_checkpoint, revision
 from benchmark.pipeline import PARTS, _training_fingerprint
 from benchmark.pool import Pool
 from benchmark.subset import Subset

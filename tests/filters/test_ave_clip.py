@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.clip_models import load_clip
 from benchmark.core.batch import Batch
+from benchmark.models.clip_models import load_clip
 from filters.ave_clip import AveClip
 from filters.icc.autoencoder import caption_seed
 from filters.icc.vba import TextToImage

@@ -5,11 +5,11 @@ import pytest
 import torch
 from PIL import Image
 
-from benchmark.clip_models import load_clip
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
+from benchmark.models.clip_models import load_clip
 from benchmark.pool import Pool
 from benchmark.scores import score_pool
 from filters.clip import Clip

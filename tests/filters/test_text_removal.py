@@ -52,7 +52,7 @@ def scores(pool: Pool, scorer) -> dict[int, float]:
 
 def by_hand(pool: Pool, clip: str, areas: dict[int, list[list[int]]], fill: str) -> dict[int, float]:
     """The same, one image at a time, from nothing but the model and the pictures."""
-    from benchmark.clip_models import load_clip
+    from benchmark.models.clip_models import load_clip
 
     model, needs = load_clip(clip, None, CPU), frozenset({"image", "text"})
     found = {}

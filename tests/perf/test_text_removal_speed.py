@@ -8,11 +8,11 @@ import pytest
 import torch
 from PIL import Image
 
-from benchmark.clip_models import load_clip
 from benchmark.config import demo_model
 from benchmark.core.batch import Batch
 from benchmark.demo.draws import pair
 from benchmark.demo.noise import KINDS
+from benchmark.models.clip_models import load_clip
 from filters.ocr.rapid import RapidSpotter
 from filters.text_removal import TextRemovedClip
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmark.clip_models import load_clip
 from benchmark.demo.training.parrots import Parrots, train_arm
+from benchmark.models.clip_models import load_clip
 from benchmark.text_spotting.similarity import Summary, measure, summarise
 
 pytestmark = pytest.mark.slow

@@ -197,7 +197,7 @@ def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
     clean captions, at most 100: the mean cosine by the demo's CLIP between the picture generated from a caption
     and that caption, and all others; the share whose picture is nearest to it.
     """
-    from benchmark.clip_models import load_clip
+    from benchmark.models.clip_models import load_clip
 
     pipeline = load(folder)
     samples = min(samples // 10, 100)

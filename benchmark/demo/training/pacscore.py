@@ -15,12 +15,12 @@ from PIL import Image
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
-from benchmark.clip_models import ClipModel, load_clip
 from benchmark.demo.noise import KINDS, Pair
 from benchmark.demo.training.data import HELD_OUT, Pairs
 from benchmark.demo.training.export import save_half
 from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
-from benchmark.pac_clip import PACSCORE_WEIGHT, PREFIX, load_pac_clip
+from benchmark.models.clip_models import ClipModel, load_clip
+from benchmark.models.pac_clip import PACSCORE_WEIGHT, PREFIX, load_pac_clip
 from filters.icc.vba import ImageCaptioner, TextToImage
 
 log = logging.getLogger(__name__)

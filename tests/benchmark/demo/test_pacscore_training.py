@@ -9,12 +9,12 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file
 
-from benchmark.clip_models import load_clip
 from benchmark.demo.training import pacscore
 from benchmark.demo.training.loop import Recipe, shuffled
 from benchmark.demo.training.pacscore import Projections, info_nce
 from benchmark.demo.training.scripts import MODELS
-from benchmark.pac_clip import load_pac_clip
+from benchmark.models.clip_models import load_clip
+from benchmark.models.pac_clip import load_pac_clip
 
 CPU = torch.device("cpu")
 CLIP = f"local-dir:{MODELS / 'clip'}"

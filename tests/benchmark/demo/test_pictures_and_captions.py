@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.clip_models import load_clip
 from benchmark.demo.training import blip, diffusion
 from benchmark.demo.training.autoencoder import centred, drawn, reconstruct
 from benchmark.demo.training.data import HELD_OUT, Pairs
 from benchmark.demo.training.scripts import MODELS
 from benchmark.demo.training.tokenizers import clip_hub_tokenizer
+from benchmark.models.clip_models import load_clip
 
 
 @pytest.fixture(autouse=True)

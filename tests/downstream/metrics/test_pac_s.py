@@ -11,7 +11,7 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from benchmark.core.errors import UserError
-from benchmark.pac_clip import load_pac_clip
+from benchmark.models.pac_clip import load_pac_clip
 from downstream.metrics.clipscore import PACSCORE_WEIGHT, ClipScorer
 from downstream.metrics.suite import score_captions, score_domains
 from tests.filters.checkpoints import open_clip_model

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmark.checkpoints import locate_checkpoint, quiet_transformers
 from benchmark.core.errors import UserError
+from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers
 
 BATCH = 64
 

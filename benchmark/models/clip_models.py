@@ -12,8 +12,8 @@ import numpy.typing as npt
 import torch
 from PIL import Image
 
-from benchmark.checkpoints import revision
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.models.checkpoints import revision
 
 LOCAL = "local-dir:"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from benchmark.checkpoints import read_weights, revision
-from benchmark.clip_models import ClipModel, clip_revision, load_clip
 from benchmark.core.errors import UserError
+from benchmark.models.checkpoints import read_weights, revision
+from benchmark.models.clip_models import ClipModel, clip_revision, load_clip
 
 PREFIX = "A photo depicts "  # before every caption (as in CLIPScore)
 PACSCORE_WEIGHT = 2.0  # of the clipped cosine, where CLIPScore's is 2.5

@@ -1,0 +1,1 @@
+"""Models that several rooms load: checkpoints by name or path, CLIP, PACScore's CLIP, BERT matching."""
