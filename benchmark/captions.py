@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 from benchmark.core.batch import CAPTION_TOO_LONG, METADATA_INVALID, SampleError
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.uids import UidArray, decode_uids, is_uid
-from benchmark.pool import Pool
-from benchmark.sample_fields import check_caption
-from benchmark.tar_index import MAX_CAPTION_BYTES
+from benchmark.pool.pool import Pool
+from benchmark.pool.sample_fields import check_caption
+from benchmark.pool.tar_index import MAX_CAPTION_BYTES
 
 UID, CAPTION = "uid", "caption"  # the columns of a file of captions
 _BATCH = 65536

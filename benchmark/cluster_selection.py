@@ -11,7 +11,7 @@ from benchmark.core.batch import NO_CLUSTER
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.uids import find_uids
 from benchmark.engine.base import Engine
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.scores import ScoreTable, score_pool
 from benchmark.selection import Selection, Selector, candidates
 from filters.cluster_labels import ClusterLabels

@@ -18,7 +18,7 @@ from benchmark.core.launch import is_main_process
 # Only for annotations: a misspelt command should be answered before torch is imported.
 if TYPE_CHECKING:
     from benchmark.engine.base import Engine
-    from benchmark.pool import Pool
+    from benchmark.pool.pool import Pool
     from benchmark.tracker import Tracker
     from downstream.classification_sets import ClassificationSet
     from downstream.evaluation_sets import EvaluationSet

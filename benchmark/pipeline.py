@@ -19,7 +19,7 @@ from benchmark.core.launch import one_launch
 from benchmark.core.paths import cache_dir
 from benchmark.core.uids import encode_uids
 from benchmark.models.checkpoints import locate_checkpoint, revision
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.reshard import reshard
 from benchmark.results import DownstreamResult, library_versions
 from benchmark.scores import ScoreTable, score_pool

@@ -18,7 +18,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
 from benchmark.core.uids import UidArray, unite_uids, write_subset
 from benchmark.engine.base import Engine
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.scores import ScoreTable
 
 Rows = npt.NDArray[np.int64]

@@ -15,7 +15,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_dir
 from benchmark.feature_cache import FeatureTable, load_features, save_features
-from benchmark.pool import Pool, Shard
+from benchmark.pool.pool import Pool, Shard
 from filters.base import Features, Reader
 
 

@@ -14,9 +14,9 @@ from benchmark.core.batch import IMAGE_MISSING, Sample
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids, sort_uids
-from benchmark.pool import Pool, Shard
-from benchmark.tar_index import TarIndex
-from benchmark.tar_reader import read_image
+from benchmark.pool.pool import Pool, Shard
+from benchmark.pool.tar_index import TarIndex
+from benchmark.pool.tar_reader import read_image
 
 log = logging.getLogger(__name__)
 IMAGE_NEEDS = frozenset({"image", "text"})

@@ -18,7 +18,7 @@ from benchmark.core.progress import progress
 from benchmark.core.records import read_records, write_record
 from benchmark.core.uids import make_uid
 from benchmark.engine.base import Engine
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.results import provenance
 from benchmark.scores import fit_filter
 from filters.base import Composite, Filter, Scores

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 
 from benchmark.demo.build import DemoConfig, demo_root, ensure_demo
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from benchmark.engine.base import Engine
 from benchmark.icc_build.captions import write_split
 from benchmark.icc_build.reconstruction import read_reconstructions, reconstruct
 from benchmark.icc_build.steps import Done, run_step
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from filters.icc.autoencoder import Autoencoder
 from filters.icc.combine import Combination, fit_combination
 from filters.icc.direct import standardizer_file

@@ -11,7 +11,7 @@ from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import make_uid
-from benchmark.sample_fields import check_caption
+from benchmark.pool.sample_fields import check_caption
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PART = 2000  # captions of one part: what a killed reconstruction repeats at most

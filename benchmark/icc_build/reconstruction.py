@@ -14,7 +14,7 @@ import torch
 from benchmark.core.paths import atomic_write
 from benchmark.core.progress import progress
 from benchmark.engine.base import Engine
-from benchmark.pool import Pool, Shard
+from benchmark.pool.pool import Pool, Shard
 from filters.icc.autoencoder import Autoencoder
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ import torch
 
 from benchmark.core.uids import decode_uids
 from benchmark.feature_cache import FeatureTable
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.profile.clusters import Integers
 from benchmark.profile.measurements import Measurements
 from benchmark.shard_reader import ShardReader

@@ -12,7 +12,7 @@ from benchmark.core.batch import NO_SCORE
 from benchmark.core.errors import UserError
 from benchmark.core.uids import UidArray, find_uids, unite_uids
 from benchmark.engine.base import Engine
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.scores import ScoreTable, score_pool
 from filters.base import Filter
 from filters.clip import Clip

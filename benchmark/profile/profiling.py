@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmark.core.records import read_records, write_record
 from benchmark.engine.base import Engine
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.profile.clusters import cluster_images
 from benchmark.profile.examples import Example, top_examples
 from benchmark.profile.intervals import Estimate

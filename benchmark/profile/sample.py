@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
-from benchmark.pool import Pool, Shard
-from benchmark.tar_index import TarIndex
+from benchmark.pool.pool import Pool, Shard
+from benchmark.pool.tar_index import TarIndex
 
 IMAGE = frozenset({"image"})
 # A sample is drawn from this many shards, or from more where it needs more: from one alone it would be a sample of

@@ -11,7 +11,7 @@ import torch
 
 from benchmark.core.errors import UserError
 from benchmark.engine.base import Engine
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.scores import score_pool
 from benchmark.shard_reader import PoolBatches
 from filters.no_text import NoText

@@ -22,7 +22,7 @@ from benchmark.core.paths import atomic_folder, cache_dir, write_text
 from benchmark.core.progress import progress
 from benchmark.core.uids import UidArray, encode_uid_column, encode_uids
 from benchmark.engine.base import Engine
-from benchmark.pool import Pool, Shard
+from benchmark.pool.pool import Pool, Shard
 from benchmark.results import library_versions
 from benchmark.scoring_work import ExtractShard
 from benchmark.shard_reader import PoolBatches, ShardReader, features_path

@@ -12,7 +12,7 @@ from benchmark.cluster_selection import ClusterSelector, apportion, draw, quotas
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.scores import ScoreTable
 from benchmark.selection import Selection
 from filters.clip import ClipFeatures

@@ -16,7 +16,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
 from benchmark.models.checkpoints import locate_checkpoint, revision
 from benchmark.pipeline import PARTS, _training_fingerprint
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.subset import Subset
 from benchmark.tasks import run
 from benchmark.tasks.run import make_run_id

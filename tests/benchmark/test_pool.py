@@ -6,7 +6,7 @@ import pytest
 
 from benchmark.core.errors import UserError
 from benchmark.core.uids import make_uid
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from tests.pools import rows, write_metadata, write_pool, write_tar
 
 TEXT, IMAGE = frozenset({"text"}), frozenset({"image", "text"})
@@ -52,7 +52,7 @@ def test_text_filters_read_tars_when_there_is_no_metadata(tmp_path) -> None:
 def test_second_read_uses_the_cached_index(tmp_path, monkeypatch) -> None:
     pool = Pool("p", str(write_pool(tmp_path, [rows(4)])))
     first = uids(read(pool, IMAGE)[0])
-    monkeypatch.setattr("benchmark.pool.index_tar", None)  # would fail if it were called
+    monkeypatch.setattr("benchmark.pool.pool.index_tar", None)  # would fail if it were called
     assert uids(read(pool, IMAGE)[0]) == first
 
 

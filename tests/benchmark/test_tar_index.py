@@ -7,8 +7,8 @@ from PIL import Image
 
 from benchmark.core.batch import SampleError
 from benchmark.core.images import MAX_PIXELS, decode_image
-from benchmark.tar_index import index_tar
-from benchmark.tar_reader import read_images
+from benchmark.pool.tar_index import index_tar
+from benchmark.pool.tar_reader import read_images
 from tests.pools import Row, jpeg, rows, write_tar
 
 

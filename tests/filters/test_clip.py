@@ -10,7 +10,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.models.clip_models import load_clip
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.scores import score_pool
 from filters.clip import Clip
 from tests.filters.checkpoints import open_clip_model

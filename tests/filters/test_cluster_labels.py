@@ -7,7 +7,7 @@ import pytest
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.scores import score_pool
 from filters.clip import ClipFeatures
 from filters.cluster_labels import ClusterLabels

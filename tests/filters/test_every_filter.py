@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 
 from benchmark.config import CONF, register_resolvers
 from benchmark.core.batch import Batch
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.shard_reader import PoolBatches, ShardReader
 from filters.base import Composite, Filter
 from filters.no_filter import NoFilter

@@ -20,7 +20,7 @@ from benchmark.config import CONF, demo_model, register_resolvers
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.scores import score_pool
 from filters.informativeness import Informativeness
 from filters.ngrams import Ngrams, ngrams

@@ -4,7 +4,7 @@ import torch
 
 from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.scores import score_pool
 from benchmark.selection import select_best
 from filters.no_filter import NoFilter

@@ -8,7 +8,7 @@ from PIL import Image
 from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.scores import score_pool
 from benchmark.shard_reader import PoolBatches, ShardReader
 from filters.clip import Clip, ClipFeatures

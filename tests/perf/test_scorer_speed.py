@@ -21,7 +21,7 @@ from scipy.stats import spearmanr
 
 from benchmark.core.batch import Batch
 from benchmark.engine.local import LocalEngine
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.scores import score_pool
 from filters.icc.scorer import PRECISIONS, DistilledScorer
 from tests.filters.checkpoints import roberta_scorer

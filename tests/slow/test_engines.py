@@ -12,7 +12,7 @@ from benchmark.cluster_selection import ClusterSelector
 from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
 from benchmark.engine.ray import RayEngine
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.scores import score_pool
 from filters.clip import ClipFeatures
 from filters.cluster_labels import ClusterLabels

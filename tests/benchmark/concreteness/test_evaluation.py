@@ -20,7 +20,7 @@ from benchmark.concreteness.rated_texts import RatedTexts
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from filters.base import Filter, Scores
 from filters.composite import RankSum, Threshold
 from filters.oracle import Oracle

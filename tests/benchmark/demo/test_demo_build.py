@@ -20,7 +20,7 @@ from benchmark.demo.draws import generator, pair
 from benchmark.demo.evaluation_sets import FIRST_INDEX
 from benchmark.demo.vocabulary import OUT_KINDS, OUT_PATTERNS
 from benchmark.demo.world import sample_scene
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 
 NOISE = {
     kind: {"share": share, "follows": "a test"}

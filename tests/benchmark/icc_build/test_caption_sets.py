@@ -6,7 +6,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.icc_build import captions as module
 from benchmark.icc_build.captions import captions_from_file, write_split
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 
 TEXT = frozenset({"text"})
 

@@ -11,7 +11,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.models.clip_models import load_clip
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.profile.measurements import Measurements, join, measure, measuring_filters
 from benchmark.profile.profiling import Profile, Tools, profile_pool, read_profiles, write_profile
 from benchmark.profile.statistics import histograms, summarise

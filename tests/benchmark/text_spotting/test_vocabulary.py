@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.text_spotting.texts import captions, read_texts
 from benchmark.text_spotting.vocabulary import LONGEST, count_ngrams, ngrams_of
 from tests.pools import rows, write_pool

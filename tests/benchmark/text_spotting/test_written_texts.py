@@ -2,7 +2,7 @@ from collections import Counter
 from pathlib import Path
 
 from benchmark.engine.local import LocalEngine
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.text_spotting.texts import written
 from benchmark.text_spotting.vocabulary import count_ngrams
 from tests.filters.spotters import PlantedText

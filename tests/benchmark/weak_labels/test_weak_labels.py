@@ -12,7 +12,7 @@ from benchmark.config import demo_model
 from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids, encode_uids, sort_uids
 from benchmark.engine.local import LocalEngine
-from benchmark.pool import Pool
+from benchmark.pool.pool import Pool
 from benchmark.weak_labels import vocabulary
 from benchmark.weak_labels.labels import LabelConfig, label_pool, read_labels
 from benchmark.weak_labels.topics import TopicModel

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from benchmark.core import batch
 from benchmark.core.batch import Batch, SampleError
-from benchmark.sample_fields import check_caption, check_uid, pick_column
+from benchmark.pool.sample_fields import check_caption, check_uid, pick_column
 
 _IDENTITY = ("uid", "url", "text", "status")
 

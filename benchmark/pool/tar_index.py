@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmark.core import batch
 from benchmark.core.batch import SampleError
-from benchmark.sample_fields import check_caption, check_uid, pick_column
+from benchmark.pool.sample_fields import check_caption, check_uid, pick_column
 
 IMAGE_EXTENSIONS = frozenset({"jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"})
 MAX_CAPTION_BYTES = 1_000_000

@@ -15,7 +15,7 @@ from PIL import Image
 from benchmark.core.batch import IMAGE_UNREADABLE, Batch, SampleError
 from benchmark.core.images import decode_image
 from benchmark.core.paths import atomic_write
-from benchmark.tar_index import TarIndex
+from benchmark.pool.tar_index import TarIndex
 
 
 def read_images(path: Path, index: TarIndex, batch_size: int, drops: Counter[str]) -> Iterator[Batch]:

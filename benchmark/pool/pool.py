@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import cache_dir
-from benchmark.metadata_reader import read_metadata
-from benchmark.sample_fields import pick_column
-from benchmark.tar_index import TarIndex, index_tar
-from benchmark.tar_reader import load_index, read_images, read_texts, save_index
+from benchmark.pool.parquet_reader import read_metadata
+from benchmark.pool.sample_fields import pick_column
+from benchmark.pool.tar_index import TarIndex, index_tar
+from benchmark.pool.tar_reader import load_index, read_images, read_texts, save_index
 
 TAR_PATTERNS = ("shards/*.tar", "*.tar")
 METADATA_PATTERNS = ("metadata/*.parquet", "*.parquet", "shards/*.parquet")

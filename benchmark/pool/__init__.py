@@ -1,0 +1,1 @@
+"""The pool: tars and parquet in, batches of samples out."""
