@@ -12,7 +12,7 @@ from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.uids import find_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.scores import ScoreTable, score_pool
+from benchmark.scoring.score_pool import ScoreTable, score_pool
 from benchmark.selection import Selection, Selector, candidates
 from filters.cluster_labels import ClusterLabels
 

@@ -19,7 +19,7 @@ from benchmark.core.paths import write_text
 from benchmark.core.uids import UidArray, unite_uids, write_subset
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.scores import ScoreTable
+from benchmark.scoring.score_pool import ScoreTable
 
 Rows = npt.NDArray[np.int64]
 

@@ -20,7 +20,7 @@ from benchmark.core.uids import make_uid
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.results import provenance
-from benchmark.scores import fit_filter
+from benchmark.scoring.score_pool import fit_filter
 from filters.base import Composite, Filter, Scores
 
 SCHEMA_VERSION = 1

@@ -8,7 +8,7 @@ import torch
 
 from benchmark.core.uids import UidArray, encode_uids, find_uids, sort_uids
 from benchmark.pool.pool import Pool
-from benchmark.shard_reader import ShardReader
+from benchmark.scoring.shard_reader import ShardReader
 from filters.clip import ClipFeatures
 from filters.clusters import PER_CLUSTER, ImageClusters
 

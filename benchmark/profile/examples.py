@@ -7,11 +7,11 @@ import numpy as np
 import torch
 
 from benchmark.core.uids import decode_uids
-from benchmark.feature_cache import FeatureTable
 from benchmark.pool.pool import Pool
 from benchmark.profile.clusters import Integers
 from benchmark.profile.measurements import Measurements
-from benchmark.shard_reader import ShardReader
+from benchmark.scoring.feature_cache import FeatureTable
+from benchmark.scoring.shard_reader import ShardReader
 from filters.cotr import co_embedded_words
 from filters.ocr.features import TextRecognition
 from filters.ocr.spotter import TextSpotter

@@ -4,7 +4,7 @@ from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_filter, make_pool
 from benchmark.core.paths import cache_dir
-from benchmark.scores import score_pool
+from benchmark.scoring.score_pool import score_pool
 from benchmark.tasks.output import say
 
 

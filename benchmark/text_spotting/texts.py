@@ -12,8 +12,8 @@ import torch
 from benchmark.core.errors import UserError
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.scores import score_pool
-from benchmark.shard_reader import PoolBatches
+from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.shard_reader import PoolBatches
 from filters.no_text import NoText
 from filters.ocr.features import legible_lines
 from filters.ocr.spotter import TextSpotter

@@ -24,8 +24,8 @@ from benchmark.core.uids import UidArray, encode_uid_column, encode_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool, Shard
 from benchmark.results import library_versions
-from benchmark.scoring_work import ExtractShard
-from benchmark.shard_reader import PoolBatches, ShardReader, features_path
+from benchmark.scoring.shard_reader import PoolBatches, ShardReader, features_path
+from benchmark.scoring.shard_work import ExtractShard
 from benchmark.weak_labels.topics import TopicModel
 from benchmark.weak_labels.vocabulary import CaptionNgrams, Vocabulary, choose_vocabulary, documents
 from downstream.weak_backbone import TopicLabels

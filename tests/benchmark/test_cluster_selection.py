@@ -13,7 +13,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scores import ScoreTable
+from benchmark.scoring.score_pool import ScoreTable
 from benchmark.selection import Selection
 from filters.clip import ClipFeatures
 from filters.cluster_labels import ClusterLabels

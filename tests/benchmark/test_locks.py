@@ -18,7 +18,7 @@ from benchmark.demo.classes import ClassesConfig, ensure_classes
 from benchmark.demo.vocabulary import IN_KINDS
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scores import score_pool
+from benchmark.scoring.score_pool import score_pool
 from filters.base import Filter, Scores
 from tests.pools import rows, write_pool
 

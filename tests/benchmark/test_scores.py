@@ -9,7 +9,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids, encode_uids, find_uids, sort_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scores import score_pool
+from benchmark.scoring.score_pool import score_pool
 from filters.base import Features, Filter
 from filters.column import Column
 from filters.composite import Cascade, Intersect, RankSum, Threshold, Union

@@ -8,8 +8,8 @@ import torch
 from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scores import score_pool
-from benchmark.shard_reader import ShardReader, features_path
+from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.shard_reader import ShardReader, features_path
 from filters.base import Features, Filter
 from tests.pools import rows, write_pool
 

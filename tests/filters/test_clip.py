@@ -11,7 +11,7 @@ from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.models.clip_models import load_clip
 from benchmark.pool.pool import Pool
-from benchmark.scores import score_pool
+from benchmark.scoring.score_pool import score_pool
 from filters.clip import Clip
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_pool

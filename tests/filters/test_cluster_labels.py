@@ -8,7 +8,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scores import score_pool
+from benchmark.scoring.score_pool import score_pool
 from filters.clip import ClipFeatures
 from filters.cluster_labels import ClusterLabels
 from filters.timm_features import TimmFeatures

@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from benchmark.config import CONF, register_resolvers
 from benchmark.core.batch import Batch
 from benchmark.pool.pool import Pool
-from benchmark.shard_reader import PoolBatches, ShardReader
+from benchmark.scoring.shard_reader import PoolBatches, ShardReader
 from filters.base import Composite, Filter
 from filters.no_filter import NoFilter
 from tests.filters.checkpoints import open_clip_model, roberta_scorer

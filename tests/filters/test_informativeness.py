@@ -21,7 +21,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scores import score_pool
+from benchmark.scoring.score_pool import score_pool
 from filters.informativeness import Informativeness
 from filters.ngrams import Ngrams, ngrams
 from filters.parsing import load_pipeline

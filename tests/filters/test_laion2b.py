@@ -7,7 +7,7 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scores import score_pool
+from benchmark.scoring.score_pool import score_pool
 from filters.clip import Clip
 from filters.composite import Threshold
 from filters.english import English

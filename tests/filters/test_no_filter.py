@@ -5,7 +5,7 @@ import torch
 from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scores import score_pool
+from benchmark.scoring.score_pool import score_pool
 from benchmark.selection import select_best
 from filters.no_filter import NoFilter
 from tests.pools import rows, write_pool

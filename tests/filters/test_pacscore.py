@@ -13,7 +13,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scores import score_pool
+from benchmark.scoring.score_pool import score_pool
 from downstream.metrics.clipscore import PacScoreConfig, pac_score
 from downstream.metrics.metric import Corpus
 from filters import pacscore

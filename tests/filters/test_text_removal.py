@@ -9,8 +9,8 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scores import score_pool
-from benchmark.shard_reader import PoolBatches, ShardReader
+from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.shard_reader import PoolBatches, ShardReader
 from filters.clip import Clip, ClipFeatures
 from filters.relative_score import relative_score
 from filters.text_areas import remove_areas

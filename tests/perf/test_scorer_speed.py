@@ -22,7 +22,7 @@ from scipy.stats import spearmanr
 from benchmark.core.batch import Batch
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scores import score_pool
+from benchmark.scoring.score_pool import score_pool
 from filters.icc.scorer import PRECISIONS, DistilledScorer
 from tests.filters.checkpoints import roberta_scorer
 from tests.perf.scorer_checkpoint import distilroberta_size, fit_head, laion_captions, word_concreteness

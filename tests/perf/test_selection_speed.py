@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from benchmark.core.uids import UID_DTYPE, decode_uids
-from benchmark.score_parts import write_part
-from benchmark.scores import load_parts
+from benchmark.scoring.score_parts import write_part
+from benchmark.scoring.score_pool import load_parts
 from benchmark.selection import select_best
 
 pytestmark = pytest.mark.perf

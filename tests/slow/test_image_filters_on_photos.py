@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from benchmark.config import CONF, register_resolvers
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scores import ScoreTable, score_pool
+from benchmark.scoring.score_pool import ScoreTable, score_pool
 from filters.base import Composite, Filter
 from tests.slow.test_real_data import coco_photos, write_photo_pool
 

@@ -15,7 +15,7 @@ from benchmark.pool.pool import Pool
 from benchmark.profile.measurements import Measurements, join, measure, measuring_filters
 from benchmark.profile.profiling import Profile, Tools, profile_pool, read_profiles, write_profile
 from benchmark.profile.statistics import histograms, summarise
-from benchmark.scores import ScoreTable
+from benchmark.scoring.score_pool import ScoreTable
 from filters.text_areas import remove_areas
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.spotters import PlantedText

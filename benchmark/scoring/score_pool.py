@@ -18,9 +18,9 @@ from benchmark.core.progress import progress
 from benchmark.core.uids import UidArray, find_uids, first_of_each, sort_uids, unite_uids
 from benchmark.engine.base import Engine, Work
 from benchmark.pool.pool import Pool, Shard
-from benchmark.score_parts import read_part
-from benchmark.scoring_work import ExtractShard, ScoreShard
-from benchmark.shard_reader import PoolBatches
+from benchmark.scoring.score_parts import read_part
+from benchmark.scoring.shard_reader import PoolBatches
+from benchmark.scoring.shard_work import ExtractShard, ScoreShard
 from filters.base import Composite, Filter
 
 log = logging.getLogger(__name__)

@@ -11,8 +11,8 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
 from benchmark.pool.pool import Pool, Shard
-from benchmark.score_parts import read_part, write_part
-from benchmark.shard_reader import ShardReader, features_path
+from benchmark.scoring.score_parts import read_part, write_part
+from benchmark.scoring.shard_reader import ShardReader, features_path
 from filters.base import Filter, Reader
 
 

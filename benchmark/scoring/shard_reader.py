@@ -14,8 +14,8 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_dir
-from benchmark.feature_cache import FeatureTable, load_features, save_features
 from benchmark.pool.pool import Pool, Shard
+from benchmark.scoring.feature_cache import FeatureTable, load_features, save_features
 from filters.base import Features, Reader
 
 

@@ -1,0 +1,1 @@
+"""Shards of a pool through a filter into score parts; the features that filters share."""
