@@ -23,7 +23,7 @@ from benchmark.pool.pool import Pool
 from benchmark.reshard import reshard
 from benchmark.results import DownstreamResult, library_versions
 from benchmark.scoring.score_pool import ScoreTable, score_pool
-from benchmark.selection import Manifest, Selection, Selector, subset_files, write_selection
+from benchmark.selection.selection import Manifest, Selection, Selector, subset_files, write_selection
 from benchmark.subset import Subset
 from benchmark.tracker import Tracker
 from downstream.classification_sets import ClassificationSet

@@ -15,7 +15,7 @@ from benchmark.core.launch import main_process_first, one_launch
 from benchmark.core.paths import cache_dir
 from benchmark.core.uids import find_uids
 from benchmark.pipeline import choose, open_subset
-from benchmark.selection import Selection
+from benchmark.selection.selection import Selection
 from benchmark.tasks.output import say
 from benchmark.tasks.run import make_run_id
 from benchmark.tasks.weak_labels import label_config

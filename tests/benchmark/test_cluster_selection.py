@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.cluster_selection import ClusterSelector, apportion, draw, quotas
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import ScoreTable
-from benchmark.selection import Selection
+from benchmark.selection.clusters import ClusterSelector, apportion, draw, quotas
+from benchmark.selection.selection import Selection
 from filters.clip import ClipFeatures
 from filters.cluster_labels import ClusterLabels
 from tests.filters.checkpoints import open_clip_model

@@ -8,7 +8,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
 from benchmark.config import CONF, register_resolvers
-from benchmark.selection import Selector
+from benchmark.selection.selection import Selector
 from downstream.dual_encoder import DualEncoder
 
 GIVEN = {"ds_clip": ["pool.url=/data/yfcc15m"]}

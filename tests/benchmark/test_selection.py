@@ -7,7 +7,7 @@ import pytest
 from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids, encode_uids, make_uid, read_subset
 from benchmark.scoring.score_pool import ScoreTable
-from benchmark.selection import Manifest, Selection, select_best, write_selection
+from benchmark.selection.selection import Manifest, Selection, select_best, write_selection
 
 
 def table(scores, seed: int = 0) -> ScoreTable:

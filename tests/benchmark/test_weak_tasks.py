@@ -11,7 +11,7 @@ from hydra.core.global_hydra import GlobalHydra
 from benchmark.__main__ import main
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
-from benchmark.selection import Selection
+from benchmark.selection.selection import Selection
 from benchmark.tasks.weak_backbone import labelled
 from benchmark.tasks.weak_labels import topic_table
 from downstream.weak_backbone import TopicLabels

@@ -6,7 +6,7 @@ from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
-from benchmark.selection import select_best
+from benchmark.selection.selection import select_best
 from filters.no_filter import NoFilter
 from tests.pools import rows, write_pool
 

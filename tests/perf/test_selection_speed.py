@@ -9,7 +9,7 @@ import pytest
 from benchmark.core.uids import UID_DTYPE, decode_uids
 from benchmark.scoring.score_parts import write_part
 from benchmark.scoring.score_pool import load_parts
-from benchmark.selection import select_best
+from benchmark.selection.selection import select_best
 
 pytestmark = pytest.mark.perf
 ROWS, PARTS = 3_200_000, 32

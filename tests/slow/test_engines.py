@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.cluster_selection import ClusterSelector
 from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
 from benchmark.engine.ray import RayEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
+from benchmark.selection.clusters import ClusterSelector
 from filters.clip import ClipFeatures
 from filters.cluster_labels import ClusterLabels
 from filters.random import Random

@@ -13,7 +13,7 @@ from benchmark.core.uids import find_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import ScoreTable, score_pool
-from benchmark.selection import Selection, Selector, candidates
+from benchmark.selection.selection import Selection, Selector, candidates
 from filters.cluster_labels import ClusterLabels
 
 Integers = npt.NDArray[np.int64]

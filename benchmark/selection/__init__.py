@@ -1,0 +1,1 @@
+"""Exactly k samples by their scores."""
