@@ -11,7 +11,6 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.captions import CaptionSources
 from benchmark.config import choice, make_engine, make_filter, recorded, resolved, subset_size
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
@@ -20,11 +19,12 @@ from benchmark.core.paths import cache_dir
 from benchmark.core.uids import encode_uids
 from benchmark.models.checkpoints import locate_checkpoint, revision
 from benchmark.pool.pool import Pool
-from benchmark.reshard import reshard
 from benchmark.results import DownstreamResult, library_versions
 from benchmark.scoring.score_pool import ScoreTable, score_pool
 from benchmark.selection.selection import Manifest, Selection, Selector, subset_files, write_selection
-from benchmark.subset import Subset
+from benchmark.subset.other_captions import CaptionSources
+from benchmark.subset.reshard import reshard
+from benchmark.subset.subset import Subset
 from benchmark.tracker import Tracker
 from downstream.classification_sets import ClassificationSet
 from downstream.evaluation import evaluate

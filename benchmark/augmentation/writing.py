@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 import torch
 
 from benchmark.augmentation.base import Augmenter
-from benchmark.captions import CAPTION, UID
 from benchmark.core.batch import CAPTION_EMPTY, Sample
 from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_write, write_text
 from benchmark.core.progress import progress
 from benchmark.engine.base import Engine
+from benchmark.subset.other_captions import CAPTION, UID
 from downstream.training_data import Samples, read_samples
 
 PART = 1000  # samples

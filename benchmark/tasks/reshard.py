@@ -6,7 +6,7 @@ from omegaconf import DictConfig
 
 from benchmark.config import make_pool
 from benchmark.pipeline import choose
-from benchmark.reshard import reshard as write_tars
+from benchmark.subset.reshard import reshard as write_tars
 from benchmark.tasks.output import say
 
 

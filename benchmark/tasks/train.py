@@ -2,12 +2,12 @@
 
 from omegaconf import DictConfig
 
-from benchmark.captions import CaptionSources
 from benchmark.config import make_pool, make_tracker, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import main_process_first
 from benchmark.pipeline import choose, open_subset
 from benchmark.pipeline import train as train_one
+from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.output import say
 from benchmark.tasks.run import make_run_id
 

@@ -10,14 +10,14 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, open_dict
 
-from benchmark.captions import CaptionSources, OtherCaptions
 from benchmark.config import CONF, register_resolvers, resolved
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
 from benchmark.models.checkpoints import locate_checkpoint, revision
 from benchmark.pipeline import PARTS, _training_fingerprint
 from benchmark.pool.pool import Pool
-from benchmark.subset import Subset
+from benchmark.subset.other_captions import CaptionSources, OtherCaptions
+from benchmark.subset.subset import Subset
 from benchmark.tasks import run
 from benchmark.tasks.run import make_run_id
 from tests.pools import rows, write_metadata, write_tar

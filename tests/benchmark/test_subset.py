@@ -9,8 +9,8 @@ from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids, read_subset
 from benchmark.pool.pool import Pool
-from benchmark.reshard import reshard
-from benchmark.subset import Subset
+from benchmark.subset.reshard import reshard
+from benchmark.subset.subset import Subset
 from tests.pools import Row, jpeg, rows, write_metadata, write_pool
 
 

@@ -20,7 +20,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.subset import Subset
+from benchmark.subset.subset import Subset
 from tests.pools import Row, jpeg, rows, write_pool
 
 HERE = LocalEngine("cpu", 1)

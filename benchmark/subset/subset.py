@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.captions import OtherCaptions
 from benchmark.core.batch import IMAGE_MISSING, Sample
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
@@ -17,6 +16,7 @@ from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids, s
 from benchmark.pool.pool import Pool, Shard
 from benchmark.pool.tar_index import TarIndex
 from benchmark.pool.tar_reader import read_image
+from benchmark.subset.other_captions import OtherCaptions
 
 log = logging.getLogger(__name__)
 IMAGE_NEEDS = frozenset({"image", "text"})

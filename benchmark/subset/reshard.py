@@ -11,7 +11,7 @@ import numpy as np
 from benchmark.core.paths import atomic_write, write_text
 from benchmark.core.uids import UidArray, encode_uids, write_subset
 from benchmark.pool.pool import Pool
-from benchmark.subset import Rows, selected_rows
+from benchmark.subset.subset import Rows, selected_rows
 
 SHARD_FORMAT = "{:08d}"
 

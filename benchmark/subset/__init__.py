@@ -1,0 +1,1 @@
+"""The selected samples: random access, their other captions, new tars."""
