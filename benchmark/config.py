@@ -19,7 +19,7 @@ from benchmark.core.launch import is_main_process
 if TYPE_CHECKING:
     from benchmark.engine.base import Engine
     from benchmark.pool.pool import Pool
-    from benchmark.tracker import Tracker
+    from benchmark.results.trackers import Tracker
     from downstream.classification_sets import ClassificationSet
     from downstream.evaluation_sets import EvaluationSet
     from filters.base import Filter
@@ -82,7 +82,7 @@ def make_engine(cfg: DictConfig) -> Engine:
 
 def make_tracker(cfg: DictConfig, name: str) -> Tracker:
     """Build the tracker of the run `name`."""
-    from benchmark.tracker import NoTracker
+    from benchmark.results.trackers import NoTracker
 
     if not is_main_process():
         return NoTracker(name)

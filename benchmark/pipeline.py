@@ -19,13 +19,13 @@ from benchmark.core.paths import cache_dir
 from benchmark.core.uids import encode_uids
 from benchmark.models.checkpoints import locate_checkpoint, revision
 from benchmark.pool.pool import Pool
-from benchmark.results import DownstreamResult, library_versions
+from benchmark.results.result import DownstreamResult, library_versions
+from benchmark.results.trackers import Tracker
 from benchmark.scoring.score_pool import ScoreTable, score_pool
 from benchmark.selection.selection import Manifest, Selection, Selector, subset_files, write_selection
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.subset.reshard import reshard
 from benchmark.subset.subset import Subset
-from benchmark.tracker import Tracker
 from downstream.classification_sets import ClassificationSet
 from downstream.evaluation import evaluate
 from downstream.evaluation_sets import EvaluationSet

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmark.results import Result
+from benchmark.results.result import Result
 
 FILTER_ORDER = (
     "no_filter", "random", "english", "basic", "text_based", "image_based", "image_based_clip", "laion2b",

@@ -8,7 +8,7 @@ from benchmark.page import page, table_html
 from benchmark.report import LEGEND, Table, thousands
 from benchmark.report_entries import Entry, by_pool, group
 from benchmark.report_figures import Headline, cost, diversity, headlines, kept, ranking
-from benchmark.results import Result
+from benchmark.results.result import Result
 
 _STYLE = """.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(22em,1fr));gap:1.5em 2em}
 figure{margin:0}figcaption{font-weight:bold;margin-bottom:.3em}figcaption small{display:block;font-weight:normal}

@@ -16,7 +16,7 @@ from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_folder
 from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers
-from benchmark.tracker import Tracker
+from benchmark.results.trackers import Tracker
 from downstream.checkpointing import TrainReport, finished, mark_finished
 from downstream.trainer import TrainConfig, make_accelerator
 from downstream.training_data import EpochSamples

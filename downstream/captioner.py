@@ -13,7 +13,7 @@ from torch import nn
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import quiet_transformers
-from benchmark.tracker import Tracker
+from benchmark.results.trackers import Tracker
 from downstream.base import (
     CPU,
     Downstream,

@@ -20,7 +20,7 @@ from safetensors.torch import load_file, save_file
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
-from benchmark.tracker import Tracker
+from benchmark.results.trackers import Tracker
 from downstream.base import (
     CPU,
     Downstream,

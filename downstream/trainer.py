@@ -16,7 +16,7 @@ from torch import nn
 
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
-from benchmark.tracker import Tracker
+from benchmark.results.trackers import Tracker
 from downstream.checkpointing import Progressed, TrainReport, load_checkpoint, save_checkpoint
 from downstream.training_data import StepBatches, TrainingBatch, TrainingData, loader
 

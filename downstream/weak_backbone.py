@@ -16,7 +16,7 @@ from torch import nn
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.uids import UidArray, encode_uids
-from benchmark.tracker import Tracker
+from benchmark.results.trackers import Tracker
 from downstream.base import CPU, Downstream, chunks, half_precision, model_folder, seeded, to_pixels
 from downstream.checkpointing import TrainReport
 from downstream.timm_encoder import timm_processor

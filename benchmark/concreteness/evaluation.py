@@ -19,7 +19,7 @@ from benchmark.core.records import read_records, write_record
 from benchmark.core.uids import make_uid
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.results import provenance
+from benchmark.results.result import provenance
 from benchmark.scoring.score_pool import fit_filter
 from filters.base import Composite, Filter, Scores
 

@@ -16,7 +16,7 @@ from benchmark.profile.intervals import Estimate
 from benchmark.profile.measurements import measure, measuring_filters
 from benchmark.profile.sample import PoolSample
 from benchmark.profile.statistics import Group, Histogram, by_cluster, histograms, summarise
-from benchmark.results import provenance
+from benchmark.results.result import provenance
 from filters.clip import ClipFeatures
 from filters.ocr.features import TextRecognition
 from filters.ocr.spotter import TextSpotter

@@ -21,7 +21,7 @@ from benchmark.concreteness.tables import concreteness_tables
 from benchmark.config import choice, make_engine, make_filter, make_pool, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
-from benchmark.results import library_versions
+from benchmark.results.result import library_versions
 from benchmark.tasks.output import say
 from benchmark.tasks.report import show
 from filters.base import Filter

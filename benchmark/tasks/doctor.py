@@ -95,7 +95,7 @@ def _wordnet() -> Finding:
 
 
 def _wandb() -> Finding:
-    from benchmark.wandb_tracker import has_key
+    from benchmark.results.wandb_tracker import has_key
 
     online = has_key()
     return Finding(

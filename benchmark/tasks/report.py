@@ -20,7 +20,7 @@ from benchmark.profile.profiling import read_profiles
 from benchmark.profile.tables import overall_tables
 from benchmark.report import Table, leaderboard, to_markdown
 from benchmark.report_page import to_html
-from benchmark.results import Result, read_results
+from benchmark.results.result import Result, read_results
 from benchmark.tasks.output import say
 from benchmark.text_spotting import evaluation as text_spotting
 from benchmark.text_spotting.tables import text_spotting_tables

@@ -9,12 +9,12 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from benchmark import results
 from benchmark.config import CONF, choice, load_evaluation_sets, make_pool, make_tracker, recorded, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import is_main_process, main_process_first
 from benchmark.core.paths import cache_dir
 from benchmark.pipeline import choose, downstream_result, evaluate_all, kept_by_noise, open_subset, train
+from benchmark.results import result as results
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.output import say
 from benchmark.tasks.report import summary

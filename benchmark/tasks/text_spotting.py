@@ -12,7 +12,7 @@ from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import revision
 from benchmark.models.clip_models import LOCAL, clip_revision, load_clip
-from benchmark.results import library_versions
+from benchmark.results.result import library_versions
 from benchmark.tasks.output import say
 from benchmark.tasks.report import show
 from benchmark.text_spotting.evaluation import Model, evaluate, read_evaluations, write_evaluation

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmark.core.errors import UserError
 from benchmark.core.records import read_records, write_record
-from benchmark.results import provenance
+from benchmark.results.result import provenance
 from benchmark.text_spotting.rendering import why_not
 from benchmark.text_spotting.similarity import Bin, Encoder, Summary, by_bin, by_style, measure, summarise
 from benchmark.text_spotting.vocabulary import Vocabulary

@@ -1,5 +1,5 @@
 from benchmark.report import leaderboard, to_markdown
-from benchmark.results import DownstreamResult, Result, Stage, read_results, write_result
+from benchmark.results.result import DownstreamResult, Result, Stage, read_results, write_result
 
 
 def metric(name: str, value: float | None, reason: str | None = None) -> dict:

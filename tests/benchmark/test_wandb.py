@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import wandb
 
-from benchmark.wandb_tracker import WandbTracker, has_key
+from benchmark.results.wandb_tracker import WandbTracker, has_key
 from tests.benchmark.test_report import result
 
 

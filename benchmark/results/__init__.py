@@ -1,0 +1,1 @@
+"""What a run leaves: a typed JSON, and what trackers are told."""
