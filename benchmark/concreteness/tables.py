@@ -8,7 +8,7 @@ from typing import Any
 from benchmark.concreteness.correlation import NAMES, Correlation
 from benchmark.concreteness.evaluation import Evaluation
 from benchmark.concreteness.rated_texts import CAPTIONS, DEMO, WORDS
-from benchmark.report import MISSING, Table
+from benchmark.report.leaderboard import MISSING, Table
 
 SYMBOLS = dict(zip(NAMES, ("ρ", "ρ_s", "τ"), strict=True))
 # What stands side by side, and how the title says so: the paper's two, in its order, and the demo's.

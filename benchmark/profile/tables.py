@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from benchmark.profile.intervals import Estimate
 from benchmark.profile.profiling import Cluster, Profile
-from benchmark.report import MISSING, Table
+from benchmark.report.leaderboard import MISSING, Table
 
 RATES = {
     "cotr": "Co-embedded text rate, all images",

@@ -18,8 +18,8 @@ from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
 from benchmark.profile.profiling import read_profiles
 from benchmark.profile.tables import overall_tables
-from benchmark.report import Table, leaderboard, to_markdown
-from benchmark.report_page import to_html
+from benchmark.report.leaderboard import Table, leaderboard, to_markdown
+from benchmark.report.leaderboard_page import to_html
 from benchmark.results.result import Result, read_results
 from benchmark.tasks.output import say
 from benchmark.text_spotting import evaluation as text_spotting

@@ -7,7 +7,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_pool, resolved
-from benchmark.report import Table
+from benchmark.report.leaderboard import Table
 from benchmark.tasks.output import say
 from benchmark.tasks.report import show
 from benchmark.weak_labels.labels import LabelConfig, label_pool

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmark.report import MISSING, Table
+from benchmark.report.leaderboard import MISSING, Table
 from benchmark.text_spotting.evaluation import Evaluation
 from benchmark.text_spotting.rendering import STYLES
 from benchmark.text_spotting.similarity import Bin, Summary

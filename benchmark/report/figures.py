@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from benchmark.charts import (
+from benchmark.report.charts import Bar, Point, cost_scatter, ranked_bars, stacked_rows
+from benchmark.report.entries import Entry
+from benchmark.report.page import key
+from benchmark.report.svg import (
     AMBER,
     BLUE,
     GREEN,
@@ -20,9 +23,6 @@ from benchmark.charts import (
     Named,
     counts_by_position,
 )
-from benchmark.page import key
-from benchmark.report_charts import Bar, Point, cost_scatter, ranked_bars, stacked_rows
-from benchmark.report_entries import Entry
 
 # Downstream model, metric, its name: what the papers compare filters by. All are shares, shown times 100.
 HEADLINES = (

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmark.core.batch import NO_SCORE
-from benchmark.report_entries import Entry, by_pool, group
+from benchmark.report.entries import Entry, by_pool, group
 from benchmark.results.result import Result
 
 # The columns of the ICC paper's tables, in its order, with its abbreviations; then what later papers report.

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from benchmark.charts import Frame, Limits, box, dot, line, rule, rules, svg, text, ticks, titled, widened
+from benchmark.report.svg import Frame, Limits, box, dot, line, rule, rules, svg, text, ticks, titled, widened
 
 ROW = 18.0  # the height of a bar and its space
 LONGEST = 26  # characters of a label; pointing at its bar shows it whole

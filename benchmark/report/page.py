@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from benchmark.charts import Named
-from benchmark.report import Table
+from benchmark.report.leaderboard import Table
+from benchmark.report.svg import Named
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">

@@ -1,0 +1,1 @@
+"""Leaderboards, figures and pages made of results."""
