@@ -4,9 +4,9 @@ import hashlib
 
 import numpy as np
 
-from benchmark.concreteness.rated_texts import DEMO, DEMO_START, RatedTexts
 from benchmark.demo.draws import pair
 from benchmark.demo.training.data import pool_shares
+from benchmark.studies.concreteness.rated_texts import DEMO, DEMO_START, RatedTexts
 
 TOP = 3
 DISAGREEMENT = 0.5  # grades by which one person's judgement of a caption strays (standard deviation)

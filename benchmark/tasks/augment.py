@@ -6,11 +6,11 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.augmentation.base import Augmenter
-from benchmark.augmentation.writing import write_captions
 from benchmark.config import make_engine, make_pool
 from benchmark.core.paths import cache_dir
 from benchmark.pipeline import choose, open_subset
+from benchmark.studies.augmentation.base import Augmenter
+from benchmark.studies.augmentation.writing import write_captions
 from benchmark.tasks.output import say
 
 log = logging.getLogger(__name__)

@@ -7,21 +7,26 @@ import hydra
 from omegaconf import DictConfig
 from rich.console import Console
 
-from benchmark.concreteness.coloured import to_line, to_table
-from benchmark.concreteness.evaluation import (
+from benchmark.config import choice, make_engine, make_filter, make_pool, resolved
+from benchmark.core.devices import resolve_device
+from benchmark.core.errors import UserError
+from benchmark.results.result import library_versions
+from benchmark.studies.concreteness.coloured import to_line, to_table
+from benchmark.studies.concreteness.evaluation import (
     check_needs,
     evaluate,
     fit,
     read_evaluations,
     write_evaluation,
 )
-from benchmark.concreteness.explanation import Explanation, leave_one_out, write_explanation
-from benchmark.concreteness.rated_texts import RatedTexts, demo_captions, read_annotations, read_word_ratings
-from benchmark.concreteness.tables import concreteness_tables
-from benchmark.config import choice, make_engine, make_filter, make_pool, resolved
-from benchmark.core.devices import resolve_device
-from benchmark.core.errors import UserError
-from benchmark.results.result import library_versions
+from benchmark.studies.concreteness.explanation import Explanation, leave_one_out, write_explanation
+from benchmark.studies.concreteness.rated_texts import (
+    RatedTexts,
+    demo_captions,
+    read_annotations,
+    read_word_ratings,
+)
+from benchmark.studies.concreteness.tables import concreteness_tables
 from benchmark.tasks.output import say
 from benchmark.tasks.report import show
 from filters.base import Filter

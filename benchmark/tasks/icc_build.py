@@ -8,8 +8,8 @@ from omegaconf import DictConfig
 
 from benchmark.config import make_engine, resolved
 from benchmark.core.devices import resolve_device
-from benchmark.icc_build.build import Build, Plan
 from benchmark.models.checkpoints import locate_checkpoint
+from benchmark.studies.icc_build.build import Build, Plan
 from benchmark.tasks.output import say
 from filters.icc.modes import choose_measure, measures
 from filters.icc.sba import FrozenParts, SemanticBottleneck

@@ -10,10 +10,10 @@ from omegaconf import DictConfig
 from benchmark.config import make_engine, make_pool, resolved
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
-from benchmark.profile.page import to_html
-from benchmark.profile.profiling import Tools, profile_pool, write_profile
-from benchmark.profile.sample import PoolSample
-from benchmark.profile.tables import profile_tables
+from benchmark.studies.profile.page import to_html
+from benchmark.studies.profile.profiling import Tools, profile_pool, write_profile
+from benchmark.studies.profile.sample import PoolSample
+from benchmark.studies.profile.tables import profile_tables
 from benchmark.tasks.output import say
 from benchmark.tasks.report import show
 

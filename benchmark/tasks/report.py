@@ -10,20 +10,20 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from benchmark.concreteness.coloured import to_html as explained_page
-from benchmark.concreteness.evaluation import read_evaluations
-from benchmark.concreteness.explanation import read_explanations
-from benchmark.concreteness.tables import concreteness_tables
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
-from benchmark.profile.profiling import read_profiles
-from benchmark.profile.tables import overall_tables
 from benchmark.report.leaderboard import Table, leaderboard, to_markdown
 from benchmark.report.leaderboard_page import to_html
 from benchmark.results.result import Result, read_results
+from benchmark.studies.concreteness.coloured import to_html as explained_page
+from benchmark.studies.concreteness.evaluation import read_evaluations
+from benchmark.studies.concreteness.explanation import read_explanations
+from benchmark.studies.concreteness.tables import concreteness_tables
+from benchmark.studies.profile.profiling import read_profiles
+from benchmark.studies.profile.tables import overall_tables
+from benchmark.studies.text_spotting import evaluation as text_spotting
+from benchmark.studies.text_spotting.tables import text_spotting_tables
 from benchmark.tasks.output import say
-from benchmark.text_spotting import evaluation as text_spotting
-from benchmark.text_spotting.tables import text_spotting_tables
 
 log = logging.getLogger(__name__)
 WIDTH = 160  # columns of a table that is written to a file

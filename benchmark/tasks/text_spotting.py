@@ -13,12 +13,12 @@ from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import revision
 from benchmark.models.clip_models import LOCAL, clip_revision, load_clip
 from benchmark.results.result import library_versions
+from benchmark.studies.text_spotting.evaluation import Model, evaluate, read_evaluations, write_evaluation
+from benchmark.studies.text_spotting.tables import text_spotting_tables
+from benchmark.studies.text_spotting.texts import captions, read_texts, written
+from benchmark.studies.text_spotting.vocabulary import Vocabulary, count_ngrams
 from benchmark.tasks.output import say
 from benchmark.tasks.report import show
-from benchmark.text_spotting.evaluation import Model, evaluate, read_evaluations, write_evaluation
-from benchmark.text_spotting.tables import text_spotting_tables
-from benchmark.text_spotting.texts import captions, read_texts, written
-from benchmark.text_spotting.vocabulary import Vocabulary, count_ngrams
 
 log = logging.getLogger(__name__)
 CAPTIONS, OCR = "captions", "ocr"

@@ -16,10 +16,10 @@ from benchmark.core.paths import cache_dir
 from benchmark.core.uids import find_uids
 from benchmark.pipeline import choose, open_subset
 from benchmark.selection.selection import Selection
+from benchmark.studies.weak_labels.labels import label_pool, read_labels
 from benchmark.tasks.output import say
 from benchmark.tasks.run import make_run_id
 from benchmark.tasks.weak_labels import label_config
-from benchmark.weak_labels.labels import label_pool, read_labels
 from downstream.weak_backbone import TopicLabels, check_architecture
 
 log = logging.getLogger(__name__)

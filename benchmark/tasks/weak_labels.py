@@ -8,9 +8,9 @@ from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_pool, resolved
 from benchmark.report.leaderboard import Table
+from benchmark.studies.weak_labels.labels import LabelConfig, label_pool
 from benchmark.tasks.output import say
 from benchmark.tasks.report import show
-from benchmark.weak_labels.labels import LabelConfig, label_pool
 
 SHOWN = 20  # topics; all are in topics.json
 

@@ -7,7 +7,7 @@ import torch
 
 from benchmark.demo.training.parrots import Parrots, train_arm
 from benchmark.models.clip_models import load_clip
-from benchmark.text_spotting.similarity import Summary, measure, summarise
+from benchmark.studies.text_spotting.similarity import Summary, measure, summarise
 
 pytestmark = pytest.mark.slow
 STEPS, WORDS = 150, 100

@@ -11,15 +11,15 @@ import torch
 from hydra.core.global_hydra import GlobalHydra
 
 from benchmark.__main__ import main
-from benchmark.augmentation import writing
-from benchmark.augmentation.base import Augmenter
-from benchmark.augmentation.writing import write_captions
 from benchmark.config import demo_model
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
+from benchmark.studies.augmentation import writing
+from benchmark.studies.augmentation.base import Augmenter
+from benchmark.studies.augmentation.writing import write_captions
 from benchmark.subset.subset import Subset
 from tests.pools import Row, jpeg, rows, write_pool
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 from PIL import Image
 
-from benchmark.augmentation.describe import Describe
 from benchmark.config import demo_model
 from benchmark.core.batch import Sample
+from benchmark.studies.augmentation.describe import Describe
 from filters.icc.vba import ImageCaptioner
 from tests.benchmark.augmentation.tiny_writers import llava_model
 

@@ -6,10 +6,10 @@ import pytest
 import torch
 from PIL import Image
 
-from benchmark.augmentation.rewrite import PROMPT, Rewrite
 from benchmark.config import demo_model
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
+from benchmark.studies.augmentation.rewrite import PROMPT, Rewrite
 from tests.benchmark.augmentation.tiny_writers import repeating_model
 
 CPU = torch.device("cpu")

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmark.concreteness import correlation
-from benchmark.concreteness.correlation import NAMES, bootstrap, correlate
+from benchmark.studies.concreteness import correlation
+from benchmark.studies.concreteness.correlation import NAMES, bootstrap, correlate
 
 ORACLES = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 

@@ -6,8 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.concreteness.correlation import Correlation
-from benchmark.concreteness.evaluation import (
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
+from benchmark.engine.local import LocalEngine
+from benchmark.pool.pool import Pool
+from benchmark.studies.concreteness.correlation import Correlation
+from benchmark.studies.concreteness.evaluation import (
     Evaluation,
     check_needs,
     evaluate,
@@ -16,11 +20,7 @@ from benchmark.concreteness.evaluation import (
     score_texts,
     write_evaluation,
 )
-from benchmark.concreteness.rated_texts import RatedTexts
-from benchmark.core.batch import Batch
-from benchmark.core.errors import UserError
-from benchmark.engine.local import LocalEngine
-from benchmark.pool.pool import Pool
+from benchmark.studies.concreteness.rated_texts import RatedTexts
 from filters.base import Filter, Scores
 from filters.composite import RankSum, Threshold
 from filters.oracle import Oracle

@@ -7,16 +7,16 @@ import pytest
 import torch
 from rich.console import Console
 
-from benchmark.concreteness.coloured import to_html, to_line, to_table
-from benchmark.concreteness.explanation import (
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
+from benchmark.studies.concreteness.coloured import to_html, to_line, to_table
+from benchmark.studies.concreteness.explanation import (
     Explanation,
     Word,
     leave_one_out,
     read_explanations,
     write_explanation,
 )
-from benchmark.core.batch import Batch
-from benchmark.core.errors import UserError
 from filters.base import Filter, Scores
 from filters.icc.scorer import DistilledScorer
 from tests.filters.checkpoints import roberta_scorer

@@ -3,10 +3,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.concreteness.rated_texts import DEMO_START, demo_captions, read_annotations, read_word_ratings
 from benchmark.core.errors import UserError
 from benchmark.demo.concreteness import concreteness
 from benchmark.demo.draws import pair
+from benchmark.studies.concreteness.rated_texts import (
+    DEMO_START,
+    demo_captions,
+    read_annotations,
+    read_word_ratings,
+)
 
 HEADER = "Word\tBigram\tConc.M\tConc.SD\tUnknown\tTotal\tPercent_known\tSUBTLEX\tDom_Pos"
 

@@ -1,6 +1,6 @@
-from benchmark.concreteness.correlation import Correlation
-from benchmark.concreteness.evaluation import Evaluation
-from benchmark.concreteness.tables import concreteness_tables
+from benchmark.studies.concreteness.correlation import Correlation
+from benchmark.studies.concreteness.evaluation import Evaluation
+from benchmark.studies.concreteness.tables import concreteness_tables
 
 
 def evaluation(name: str, value: float | None, benchmark: str = "captions", **changes) -> Evaluation:

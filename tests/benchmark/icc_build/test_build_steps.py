@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from benchmark.icc_build.steps import MANIFEST, run_step
+from benchmark.studies.icc_build.steps import MANIFEST, run_step
 
 
 class Work:

@@ -4,9 +4,9 @@ import pytest
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.icc_build import captions as module
-from benchmark.icc_build.captions import captions_from_file, write_split
 from benchmark.pool.pool import Pool
+from benchmark.studies.icc_build import captions as module
+from benchmark.studies.icc_build.captions import captions_from_file, write_split
 
 TEXT = frozenset({"text"})
 

@@ -15,8 +15,8 @@ from benchmark.config import CONF, make_filter, register_resolvers
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
-from benchmark.icc_build.build import Build
-from benchmark.icc_build.reconstruction import ReconstructShard
+from benchmark.studies.icc_build.build import Build
+from benchmark.studies.icc_build.reconstruction import ReconstructShard
 from benchmark.tasks.icc_build import icc_build, make_plan
 
 CPU = torch.device("cpu")

@@ -12,10 +12,10 @@ from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.models.clip_models import load_clip
 from benchmark.pool.pool import Pool
-from benchmark.profile.measurements import Measurements, join, measure, measuring_filters
-from benchmark.profile.profiling import Profile, Tools, profile_pool, read_profiles, write_profile
-from benchmark.profile.statistics import histograms, summarise
 from benchmark.scoring.score_pool import ScoreTable
+from benchmark.studies.profile.measurements import Measurements, join, measure, measuring_filters
+from benchmark.studies.profile.profiling import Profile, Tools, profile_pool, read_profiles, write_profile
+from benchmark.studies.profile.statistics import histograms, summarise
 from filters.text_areas import remove_areas
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.spotters import PlantedText

@@ -3,13 +3,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from benchmark.profile.examples import Example
-from benchmark.profile.intervals import Estimate
-from benchmark.profile.page import to_html
-from benchmark.profile.profiling import Cluster, Profile
-from benchmark.profile.statistics import MEANS, RELATIVE, Group, Histogram
-from benchmark.profile.tables import SHOWN, profile_tables
 from benchmark.report.svg import WIDE, lines, stacked_bars, steps
+from benchmark.studies.profile.examples import Example
+from benchmark.studies.profile.intervals import Estimate
+from benchmark.studies.profile.page import to_html
+from benchmark.studies.profile.profiling import Cluster, Profile
+from benchmark.studies.profile.statistics import MEANS, RELATIVE, Group, Histogram
+from benchmark.studies.profile.tables import SHOWN, profile_tables
 
 SVG = "{http://www.w3.org/2000/svg}"
 SERIES = (("a & b", "#111111"), ("<b>", "#222222"))

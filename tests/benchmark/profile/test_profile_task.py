@@ -13,8 +13,8 @@ from benchmark.demo.lettering import render_text
 from benchmark.demo.shards import encode_jpeg
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.profile.profiling import Tools, profile_pool
-from benchmark.profile.sample import PoolSample
+from benchmark.studies.profile.profiling import Tools, profile_pool
+from benchmark.studies.profile.sample import PoolSample
 from tests.benchmark.test_cli import Run, assert_one_line, run  # noqa: F401  the fixture of the command line
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.spotters import PlantedText

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from benchmark.text_spotting.rendering import LARGEST, SMALLEST, STYLES, font, letter_height, render, why_not
+from benchmark.studies.text_spotting.rendering import (
+    LARGEST,
+    SMALLEST,
+    STYLES,
+    font,
+    letter_height,
+    render,
+    why_not,
+)
 
 COLOURS = {"white": 255, "black": 0, "gray": 128}
 

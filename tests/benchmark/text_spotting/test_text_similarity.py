@@ -10,15 +10,15 @@ import pytest
 from PIL import Image
 
 from benchmark.core.errors import UserError
-from benchmark.text_spotting.evaluation import (
+from benchmark.studies.text_spotting.evaluation import (
     Evaluation,
     Model,
     evaluate,
     read_evaluations,
     write_evaluation,
 )
-from benchmark.text_spotting.rendering import render
-from benchmark.text_spotting.similarity import (
+from benchmark.studies.text_spotting.rendering import render
+from benchmark.studies.text_spotting.similarity import (
     BATCH,
     Floats,
     Similarities,
@@ -27,8 +27,8 @@ from benchmark.text_spotting.similarity import (
     measure,
     summarise,
 )
-from benchmark.text_spotting.tables import text_spotting_tables
-from benchmark.text_spotting.vocabulary import Vocabulary, count_ngrams
+from benchmark.studies.text_spotting.tables import text_spotting_tables
+from benchmark.studies.text_spotting.vocabulary import Vocabulary, count_ngrams
 
 
 class Reader:

@@ -3,8 +3,8 @@ from pathlib import Path
 
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.text_spotting.texts import written
-from benchmark.text_spotting.vocabulary import count_ngrams
+from benchmark.studies.text_spotting.texts import written
+from benchmark.studies.text_spotting.vocabulary import count_ngrams
 from tests.filters.spotters import PlantedText
 from tests.pools import rows, write_pool
 

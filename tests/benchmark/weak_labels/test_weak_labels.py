@@ -13,10 +13,10 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids, encode_uids, sort_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.weak_labels import vocabulary
-from benchmark.weak_labels.labels import LabelConfig, label_pool, read_labels
-from benchmark.weak_labels.topics import TopicModel
-from benchmark.weak_labels.vocabulary import choose_vocabulary
+from benchmark.studies.weak_labels import vocabulary
+from benchmark.studies.weak_labels.labels import LabelConfig, label_pool, read_labels
+from benchmark.studies.weak_labels.topics import TopicModel
+from benchmark.studies.weak_labels.vocabulary import choose_vocabulary
 from tests.pools import Row, jpeg, write_pool
 
 # A planted world of two topics, in English that the demo's tagger knows; the last caption has no noun at all.
@@ -132,7 +132,7 @@ def test_the_same_seed_gives_the_same_labels(
 
 
 def test_a_killed_labelling_leaves_nothing_that_counts(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    from benchmark.weak_labels import labels
+    from benchmark.studies.weak_labels import labels
 
     def stop(*arguments: object) -> None:
         raise KeyboardInterrupt

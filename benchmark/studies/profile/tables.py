@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from benchmark.profile.intervals import Estimate
-from benchmark.profile.profiling import Cluster, Profile
 from benchmark.report.leaderboard import MISSING, Table
+from benchmark.studies.profile.intervals import Estimate
+from benchmark.studies.profile.profiling import Cluster, Profile
 
 RATES = {
     "cotr": "Co-embedded text rate, all images",

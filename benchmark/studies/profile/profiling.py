@@ -10,13 +10,13 @@ from typing import Any
 from benchmark.core.records import read_records, write_record
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.profile.clusters import cluster_images
-from benchmark.profile.examples import Example, top_examples
-from benchmark.profile.intervals import Estimate
-from benchmark.profile.measurements import measure, measuring_filters
-from benchmark.profile.sample import PoolSample
-from benchmark.profile.statistics import Group, Histogram, by_cluster, histograms, summarise
 from benchmark.results.result import provenance
+from benchmark.studies.profile.clusters import cluster_images
+from benchmark.studies.profile.examples import Example, top_examples
+from benchmark.studies.profile.intervals import Estimate
+from benchmark.studies.profile.measurements import measure, measuring_filters
+from benchmark.studies.profile.sample import PoolSample
+from benchmark.studies.profile.statistics import Group, Histogram, by_cluster, histograms, summarise
 from filters.clip import ClipFeatures
 from filters.ocr.features import TextRecognition
 from filters.ocr.spotter import TextSpotter

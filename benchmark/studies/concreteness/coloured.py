@@ -6,9 +6,9 @@ from html import escape
 from rich.table import Table
 from rich.text import Text
 
-from benchmark.concreteness.explanation import Explanation, Word
 from benchmark.report.leaderboard import MISSING
 from benchmark.report.page import page
+from benchmark.studies.concreteness.explanation import Explanation, Word
 
 CONCRETE, ABSTRACT = (46, 160, 67), (218, 54, 51)  # RGB: green adds to the score, red takes from it
 _STYLE = """body{font-size:16px;line-height:1.7}h2{font-size:1em;font-weight:normal;opacity:.7;margin:1.5em 0 0}

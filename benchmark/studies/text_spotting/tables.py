@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmark.report.leaderboard import MISSING, Table
-from benchmark.text_spotting.evaluation import Evaluation
-from benchmark.text_spotting.rendering import STYLES
-from benchmark.text_spotting.similarity import Bin, Summary
+from benchmark.studies.text_spotting.evaluation import Evaluation
+from benchmark.studies.text_spotting.rendering import STYLES
+from benchmark.studies.text_spotting.similarity import Bin, Summary
 
 CONTROL = "other: the same images with another n-gram, at random; above: own > other, chance 50%"
 

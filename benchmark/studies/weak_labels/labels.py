@@ -26,8 +26,8 @@ from benchmark.pool.pool import Pool, Shard
 from benchmark.results.result import library_versions
 from benchmark.scoring.shard_reader import PoolBatches, ShardReader, features_path
 from benchmark.scoring.shard_work import ExtractShard
-from benchmark.weak_labels.topics import TopicModel
-from benchmark.weak_labels.vocabulary import CaptionNgrams, Vocabulary, choose_vocabulary, documents
+from benchmark.studies.weak_labels.topics import TopicModel
+from benchmark.studies.weak_labels.vocabulary import CaptionNgrams, Vocabulary, choose_vocabulary, documents
 from downstream.weak_backbone import TopicLabels
 
 log = logging.getLogger(__name__)

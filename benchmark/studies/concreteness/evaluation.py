@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.concreteness.correlation import Correlation, correlate
-from benchmark.concreteness.rated_texts import RatedTexts
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
@@ -21,6 +19,8 @@ from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.results.result import provenance
 from benchmark.scoring.score_pool import fit_filter
+from benchmark.studies.concreteness.correlation import Correlation, correlate
+from benchmark.studies.concreteness.rated_texts import RatedTexts
 from filters.base import Composite, Filter, Scores
 
 SCHEMA_VERSION = 1

@@ -5,10 +5,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchmark.concreteness.correlation import NAMES, Correlation
-from benchmark.concreteness.evaluation import Evaluation
-from benchmark.concreteness.rated_texts import CAPTIONS, DEMO, WORDS
 from benchmark.report.leaderboard import MISSING, Table
+from benchmark.studies.concreteness.correlation import NAMES, Correlation
+from benchmark.studies.concreteness.evaluation import Evaluation
+from benchmark.studies.concreteness.rated_texts import CAPTIONS, DEMO, WORDS
 
 SYMBOLS = dict(zip(NAMES, ("ρ", "ρ_s", "τ"), strict=True))
 # What stands side by side, and how the title says so: the paper's two, in its order, and the demo's.

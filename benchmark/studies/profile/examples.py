@@ -8,10 +8,10 @@ import torch
 
 from benchmark.core.uids import decode_uids
 from benchmark.pool.pool import Pool
-from benchmark.profile.clusters import Integers
-from benchmark.profile.measurements import Measurements
 from benchmark.scoring.feature_cache import FeatureTable
 from benchmark.scoring.shard_reader import ShardReader
+from benchmark.studies.profile.clusters import Integers
+from benchmark.studies.profile.measurements import Measurements
 from filters.cotr import co_embedded_words
 from filters.ocr.features import TextRecognition
 from filters.ocr.spotter import TextSpotter

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from benchmark.core.progress import progress
-from benchmark.text_spotting.rendering import STYLES, render
+from benchmark.studies.text_spotting.rendering import STYLES, render
 
 BATCH = 64  # texts at once, four images each
 

@@ -13,9 +13,17 @@ import numpy as np
 from benchmark.core.errors import UserError
 from benchmark.core.records import read_records, write_record
 from benchmark.results.result import provenance
-from benchmark.text_spotting.rendering import why_not
-from benchmark.text_spotting.similarity import Bin, Encoder, Summary, by_bin, by_style, measure, summarise
-from benchmark.text_spotting.vocabulary import Vocabulary
+from benchmark.studies.text_spotting.rendering import why_not
+from benchmark.studies.text_spotting.similarity import (
+    Bin,
+    Encoder,
+    Summary,
+    by_bin,
+    by_style,
+    measure,
+    summarise,
+)
+from benchmark.studies.text_spotting.vocabulary import Vocabulary
 
 SCHEMA_VERSION = 1
 FOLDER = "text_spotting"  # within the results

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from benchmark.augmentation.base import Augmenter
 from benchmark.core.batch import CAPTION_EMPTY, Sample
 from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_write, write_text
 from benchmark.core.progress import progress
 from benchmark.engine.base import Engine
+from benchmark.studies.augmentation.base import Augmenter
 from benchmark.subset.other_captions import CAPTION, UID
 from downstream.training_data import Samples, read_samples
 

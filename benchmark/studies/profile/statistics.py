@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.profile.intervals import Estimate, mean, share
-from benchmark.profile.measurements import Measurements
+from benchmark.studies.profile.intervals import Estimate, mean, share
+from benchmark.studies.profile.measurements import Measurements
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]

@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from PIL import Image
 
-from benchmark.augmentation.base import Augmenter, first_words
 from benchmark.core.batch import Sample
 from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers, revision
+from benchmark.studies.augmentation.base import Augmenter, first_words
 from downstream.base import load_pretrained
 from filters.icc.vba import ImageCaptioner
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmark.augmentation.base import Augmenter, first_words
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers, revision
+from benchmark.studies.augmentation.base import Augmenter, first_words
 from downstream.base import load_pretrained
 
 PROMPT = "Rewrite this caption in detail and no more than 77 words."

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from benchmark.core.batch import Batch
-from benchmark.text_spotting.vocabulary import forget
+from benchmark.studies.text_spotting.vocabulary import forget
 from filters.base import Reader
 from filters.ngrams import Ngrams
 

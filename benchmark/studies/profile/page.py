@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from html import escape
 
-from benchmark.profile.profiling import Cluster, Profile
-from benchmark.profile.statistics import parrot_shares
-from benchmark.profile.tables import clusters_table, overall_tables
 from benchmark.report.page import page, rows_html, table_html
 from benchmark.report.svg import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Named, lines, stacked_bars, steps
+from benchmark.studies.profile.profiling import Cluster, Profile
+from benchmark.studies.profile.statistics import parrot_shares
+from benchmark.studies.profile.tables import clusters_table, overall_tables
 
 KINDS: tuple[Named, ...] = (("no text", GREY), ("text, none repeated", SKY), ("parrot caption", ORANGE))
 REMOVALS: dict[str, Named] = {

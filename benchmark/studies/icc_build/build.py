@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from benchmark.concreteness.rated_texts import RatedTexts
 from benchmark.core.batch import Batch
 from benchmark.core.paths import atomic_write
 from benchmark.engine.base import Engine
-from benchmark.icc_build.captions import write_split
-from benchmark.icc_build.reconstruction import read_reconstructions, reconstruct
-from benchmark.icc_build.steps import Done, run_step
 from benchmark.pool.pool import Pool
+from benchmark.studies.concreteness.rated_texts import RatedTexts
+from benchmark.studies.icc_build.captions import write_split
+from benchmark.studies.icc_build.reconstruction import read_reconstructions, reconstruct
+from benchmark.studies.icc_build.steps import Done, run_step
 from filters.icc.autoencoder import Autoencoder
 from filters.icc.combine import Combination, fit_combination
 from filters.icc.direct import standardizer_file

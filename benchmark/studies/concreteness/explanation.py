@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmark.concreteness.evaluation import score_texts
 from benchmark.core.errors import UserError
 from benchmark.core.records import read_records, write_record
+from benchmark.studies.concreteness.evaluation import score_texts
 from filters.base import Filter
 
 SCHEMA_VERSION = 1
