@@ -7,8 +7,8 @@ import torch
 
 from benchmark.core.batch import Batch
 from filters.base import Filter, Scores
-from filters.parsing import CaptionParser
-from filters.scene_graph import SceneGraph, scene_graph
+from filters.text.parsing import CaptionParser
+from filters.text.scene_graph import SceneGraph, scene_graph
 
 
 class ComplexityAction(Filter):

@@ -9,7 +9,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from filters.base import Filter, Scores
-from filters.language import LIBRARY, english_detector
+from filters.text.language import LIBRARY, english_detector
 
 
 class English(Filter):

@@ -9,8 +9,8 @@ from benchmark.core.batch import Batch
 from benchmark.core.uids import encode_uids
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures
-from filters.clusters import ImageClusters
-from filters.pool_embeddings import ByUid, check_width, gather, read_target, target_digest
+from filters.embeddings.clusters import ImageClusters
+from filters.embeddings.pool_embeddings import ByUid, check_width, gather, read_target, target_digest
 
 
 class ImageBased(Filter):

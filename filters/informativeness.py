@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from benchmark.core.batch import Batch
 from filters.base import Filter, Scores
-from filters.ngrams import Ngrams
+from filters.text.ngrams import Ngrams
 
 KINDS = ("unigrams", "bigrams")
 # Counters of each kind, 128 MB: a fit needs no more, however large the pool. N-grams that share one count as one:

@@ -11,7 +11,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import locate_checkpoint, revision
 from filters.base import Filter, Scores
-from filters.chat_models import ChatModel, EndpointChat, LocalChat
+from filters.text.chat_models import ChatModel, EndpointChat, LocalChat
 
 SYSTEM = (
     "You are an expert visual reasoner, capable of understanding the visual concreteness of image {kind}s."

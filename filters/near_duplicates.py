@@ -8,9 +8,9 @@ import numpy.typing as npt
 from benchmark.core.batch import Batch
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures, cosines
-from filters.clusters import ImageClusters
 from filters.composite import Cascade, Threshold
-from filters.pool_embeddings import CHUNK, ByUid, gather
+from filters.embeddings.clusters import ImageClusters
+from filters.embeddings.pool_embeddings import CHUNK, ByUid, gather
 from filters.random import Random
 
 BLOCK = 4096  # rows of a cluster that are compared at a time

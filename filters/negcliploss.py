@@ -11,7 +11,7 @@ from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures, cosines
-from filters.pool_embeddings import ByUid, gather
+from filters.embeddings.pool_embeddings import ByUid, gather
 
 # Rows and columns of similarities that are summed at a time: on a CPU they stay in its caches.
 TILE = {"cpu": 512, "cuda": 8192}

@@ -11,7 +11,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters.base import Scores
 from filters.clip import ClipFeatures
-from filters.pool_embeddings import (
+from filters.embeddings.pool_embeddings import (
     ByUid,
     Floats,
     Targeted,

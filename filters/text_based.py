@@ -11,7 +11,7 @@ import torch
 
 from benchmark.core.errors import UserError
 from filters.english import English
-from filters.wordnet import Nouns, find_wordnet, wordnet_digest
+from filters.text.wordnet import Nouns, find_wordnet, wordnet_digest
 
 LONGEST = 80  # characters of a word that is looked up; WordNet's longest noun has 71
 CACHED = 1 << 17  # words

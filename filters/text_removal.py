@@ -13,7 +13,7 @@ from filters.clip import ClipFeatures, cosines
 from filters.cotr import co_embedded_words
 from filters.ocr.features import TextDetection, TextRecognition, legible_lines
 from filters.ocr.spotter import TextSpotter
-from filters.text_areas import FILLS, Polygon, remove_areas
+from filters.ocr.text_areas import FILLS, Polygon, remove_areas
 
 AREAS = ("detected", "all", "co")
 FOREIGN = 1000  # images whose areas the control draws from

@@ -9,7 +9,7 @@ import torch
 from benchmark.core.batch import Batch
 from filters.base import Scores
 from filters.clip import ClipFeatures
-from filters.pool_embeddings import Targeted, check_width, outer_sum, quadratic, read_target
+from filters.embeddings.pool_embeddings import Targeted, check_width, outer_sum, quadratic, read_target
 
 
 class Vas(Targeted):

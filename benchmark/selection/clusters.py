@@ -14,7 +14,7 @@ from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import ScoreTable, score_pool
 from benchmark.selection.selection import Selection, Selector, candidates
-from filters.cluster_labels import ClusterLabels
+from filters.embeddings.cluster_labels import ClusterLabels
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -17,8 +17,8 @@ from benchmark.core.paths import cache_dir
 from benchmark.models.checkpoints import locate_checkpoint
 from benchmark.models.clip_models import local_clip_folder
 from benchmark.models.pac_clip import locate_pac_checkpoint
-from filters.parsing import pipeline_revision
-from filters.wordnet import find_wordnet
+from filters.text.parsing import pipeline_revision
+from filters.text.wordnet import find_wordnet
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from benchmark.scoring.score_pool import ScoreTable
 from benchmark.selection.clusters import ClusterSelector, apportion, draw, quotas
 from benchmark.selection.selection import Selection
 from filters.clip import ClipFeatures
-from filters.cluster_labels import ClusterLabels
+from filters.embeddings.cluster_labels import ClusterLabels
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_pool
 

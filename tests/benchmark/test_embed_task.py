@@ -15,7 +15,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.images import decode_image
 from benchmark.models.clip_models import load_clip
 from benchmark.tasks import embed as task
-from filters.pool_embeddings import read_target
+from filters.embeddings.pool_embeddings import read_target
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import jpeg, rows, write_pool
 

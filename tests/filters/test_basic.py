@@ -7,7 +7,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from filters.basic import Basic
-from filters.language import english_detector
+from filters.text.language import english_detector
 
 CAPTION = "a red bicycle in front of an old house"
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from filters.clusters import PER_CLUSTER, ImageClusters
+from filters.embeddings.clusters import PER_CLUSTER, ImageClusters
 
 
 def blobs(count: int, dimensions: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -12,10 +12,10 @@ import torch
 from benchmark.config import demo_model
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from filters import parsing
 from filters.complexity_action import ComplexityAction, rank
-from filters.parsing import LONGEST_CAPTION, load_pipeline, pipeline_revision
-from filters.scene_graph import SceneGraph
+from filters.text import parsing
+from filters.text.parsing import LONGEST_CAPTION, load_pipeline, pipeline_revision
+from filters.text.scene_graph import SceneGraph
 
 CPU = torch.device("cpu")
 

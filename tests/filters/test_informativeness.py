@@ -23,8 +23,8 @@ from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from filters.informativeness import Informativeness
-from filters.ngrams import Ngrams, ngrams
-from filters.parsing import load_pipeline
+from filters.text.ngrams import Ngrams, ngrams
+from filters.text.parsing import load_pipeline
 from tests.filters.english_web_treebank import sentences
 from tests.pools import rows, write_pool
 

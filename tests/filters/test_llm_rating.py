@@ -12,8 +12,8 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from filters import chat_models
 from filters.llm_rating import LlmRating, parse_rating
+from filters.text import chat_models
 from tests.filters.generators import chat_model
 
 CPU = torch.device("cpu")

@@ -6,7 +6,7 @@ import pytest
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids, encode_uids
-from filters.pool_embeddings import (
+from filters.embeddings.pool_embeddings import (
     ByUid,
     check_width,
     gather,
@@ -85,7 +85,7 @@ def test_another_model_s_target_says_so() -> None:
 
 
 def test_moments_and_forms_equal_the_plain_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("filters.pool_embeddings.CHUNK", 3)
+    monkeypatch.setattr("filters.embeddings.pool_embeddings.CHUNK", 3)
     points = np.random.default_rng(0).normal(size=(10, 4)).astype(np.float16)
     wide = points.astype(float)
     matrix = outer_sum(points)

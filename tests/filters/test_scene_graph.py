@@ -3,8 +3,8 @@
 import pytest
 from spacy.tokens import Doc
 
-from filters.scene_graph import SceneGraph, scene_graph
-from filters.stative_verbs import STATIVE_FORMS
+from filters.text.scene_graph import SceneGraph, scene_graph
+from filters.text.stative_verbs import STATIVE_FORMS
 from tests.filters.parses import document, parsed
 
 # Each caption: ClearNLP parse, UD parse, objects, attributes, relations, actions, complexity.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from filters.scene_graph import SceneGraph, scene_graph
+from filters.text.scene_graph import SceneGraph, scene_graph
 from tests.filters.english_web_treebank import sentences, trained
 
 # Sentences of UD English EWT (dev), their gold parses read by hand: relations, attributes, actions, complexity.

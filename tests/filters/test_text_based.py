@@ -9,8 +9,8 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from filters.text.wordnet import DEBIAN, ENDINGS, Nouns, find_wordnet
 from filters.text_based import TextBased, read_synsets
-from filters.wordnet import DEBIAN, ENDINGS, Nouns, find_wordnet
 from tests.filters.wordnet_files import CHURCH, DOG, GOOSE, HOT_DOG, PHOTO, write_synsets, write_wordnet
 
 CPU = torch.device("cpu")
@@ -98,8 +98,8 @@ def test_what_is_not_there_says_how_to_get_it(tmp_path: Path, monkeypatch: pytes
         read_synsets(str(tmp_path / "absent.txt"))
     with pytest.raises(UserError, match=r"holds no index.noun.*apt install wordnet-base"):
         find_wordnet(str(tmp_path))
-    monkeypatch.setattr("filters.wordnet.DEBIAN", tmp_path / "absent")
-    monkeypatch.setattr("filters.wordnet._nltk_places", lambda: iter([]))
+    monkeypatch.setattr("filters.text.wordnet.DEBIAN", tmp_path / "absent")
+    monkeypatch.setattr("filters.text.wordnet._nltk_places", lambda: iter([]))
     with pytest.raises(UserError, match=r"not installed.*nltk.downloader wordnet"):
         find_wordnet(None)
     (tmp_path / "index.noun").write_text("a table of something else\n")

@@ -12,8 +12,8 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.shard_reader import PoolBatches, ShardReader
 from filters.clip import Clip, ClipFeatures
+from filters.ocr.text_areas import remove_areas
 from filters.relative_score import relative_score
-from filters.text_areas import remove_areas
 from filters.text_removal import RandomAreaRemovedClip, TextRemovedClip
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.spotters import PlantedText

@@ -12,7 +12,7 @@ from timm.models import save_for_hf
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from filters.timm_features import TimmFeatures
+from filters.embeddings.timm_features import TimmFeatures
 
 CPU = torch.device("cpu")
 

@@ -15,8 +15,8 @@ from benchmark.demo.draws import generator
 from benchmark.demo.noise import pool_scene
 from benchmark.demo.wording import describe
 from filters.complexity_action import ComplexityAction, rank
-from filters.parsing import load_pipeline
-from filters.scene_graph import scene_graph
+from filters.text.parsing import load_pipeline
+from filters.text.scene_graph import scene_graph
 from tests.filters.english_web_treebank import pipeline, sentences
 
 pytestmark = pytest.mark.perf

@@ -15,9 +15,9 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from benchmark.selection.clusters import ClusterSelector
 from filters.clip import ClipFeatures
-from filters.cluster_labels import ClusterLabels
+from filters.embeddings.cluster_labels import ClusterLabels
+from filters.embeddings.timm_features import TimmFeatures
 from filters.random import Random
-from filters.timm_features import TimmFeatures
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_pool
 

@@ -10,7 +10,7 @@ from benchmark.core.uids import UidArray, encode_uids, find_uids, sort_uids
 from benchmark.pool.pool import Pool
 from benchmark.scoring.shard_reader import ShardReader
 from filters.clip import ClipFeatures
-from filters.clusters import PER_CLUSTER, ImageClusters
+from filters.embeddings.clusters import PER_CLUSTER, ImageClusters
 
 Integers = npt.NDArray[np.int64]
 FEWEST = 20  # images a cluster, on the average: of fewer there is nothing to say

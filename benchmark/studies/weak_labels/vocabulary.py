@@ -8,7 +8,7 @@ from typing import ClassVar
 from benchmark.core.batch import Batch
 from benchmark.studies.text_spotting.vocabulary import forget
 from filters.base import Reader
-from filters.ngrams import Ngrams
+from filters.text.ngrams import Ngrams
 
 HELD = 4_000_000  # different n-grams held while counting, about 500 MB
 

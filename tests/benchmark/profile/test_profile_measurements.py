@@ -16,7 +16,7 @@ from benchmark.scoring.score_pool import ScoreTable
 from benchmark.studies.profile.measurements import Measurements, join, measure, measuring_filters
 from benchmark.studies.profile.profiling import Profile, Tools, profile_pool, read_profiles, write_profile
 from benchmark.studies.profile.statistics import histograms, summarise
-from filters.text_areas import remove_areas
+from filters.ocr.text_areas import remove_areas
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.spotters import PlantedText
 from tests.pools import Row, jpeg, write_pool

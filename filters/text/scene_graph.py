@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from filters.stative_verbs import STATIVE_FORMS
+from filters.text.stative_verbs import STATIVE_FORMS
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token

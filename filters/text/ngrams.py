@@ -8,7 +8,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from filters.base import Features
-from filters.parsing import CaptionParser
+from filters.text.parsing import CaptionParser
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc

@@ -7,8 +7,8 @@ import numpy as np
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters.base import Features, Filter, Scores
-from filters.clusters import ImageClusters
-from filters.pool_embeddings import gather
+from filters.embeddings.clusters import ImageClusters
+from filters.embeddings.pool_embeddings import gather
 
 OUTPUTS = ("image", "text")
 

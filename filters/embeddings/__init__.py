@@ -1,0 +1,1 @@
+"""Image embeddings of a whole pool, and their clusters."""

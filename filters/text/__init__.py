@@ -1,0 +1,1 @@
+"""Reading captions: language, parts of speech, parses, nouns, chat models."""
