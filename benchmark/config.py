@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from benchmark.engine.base import Engine
     from benchmark.pool.pool import Pool
     from benchmark.results.trackers import Tracker
-    from downstream.classification_sets import ClassificationSet
-    from downstream.evaluation_sets import EvaluationSet
+    from downstream.evaluation.classification_sets import ClassificationSet
+    from downstream.evaluation.evaluation_sets import EvaluationSet
     from filters.base import Filter
 
 CONF = Path(__file__).resolve().parent.parent / "conf"

@@ -26,9 +26,9 @@ from benchmark.selection.selection import Manifest, Selection, Selector, subset_
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.subset.reshard import reshard
 from benchmark.subset.subset import Subset
-from downstream.classification_sets import ClassificationSet
-from downstream.evaluation import evaluate
-from downstream.evaluation_sets import EvaluationSet
+from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.evaluation import evaluate
+from downstream.evaluation.evaluation_sets import EvaluationSet
 
 # The settings of a downstream model that name a checkpoint.
 PARTS = ("encoder", "decoder", "image_encoder", "text_encoder")

@@ -58,7 +58,7 @@ def one_launch(path: Path, device: torch.device) -> Iterator[None]:
 def _patient_group(device: torch.device) -> Any:
     import torch
 
-    from downstream.trainer import make_accelerator
+    from downstream.training.trainer import make_accelerator
 
     make_accelerator(device)  # it starts the group that training uses
     return torch.distributed.new_group(backend="gloo", timeout=PATIENCE)

@@ -16,7 +16,7 @@ from benchmark.demo.render import render
 from benchmark.demo.shards import encode_jpeg
 from benchmark.demo.vocabulary import IN_KINDS
 from benchmark.demo.world import single_thing
-from downstream.classification_sets import ClassificationSet, Score, image_folder
+from downstream.evaluation.classification_sets import ClassificationSet, Score, image_folder
 
 log = logging.getLogger(__name__)
 CLASSES_VERSION = 1  # raise it with every change of what is drawn

@@ -15,8 +15,8 @@ from benchmark.core.paths import atomic_write
 from benchmark.core.progress import progress
 from benchmark.models.clip_models import load_clip
 from benchmark.tasks.output import say
-from downstream.classification_sets import ClassificationSet, LabelledImage
-from downstream.evaluation_sets import EvaluationSet, Item
+from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
+from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 
 BATCH = 256  # decoded images that are held at a time
 

@@ -92,7 +92,7 @@ def load_model(cfg: DictConfig) -> Model:
 
 
 def _dual_encoder(cfg: DictConfig, folder: Path) -> Model:
-    from downstream.base import model_folder
+    from downstream.models.base import model_folder
 
     if "dual_encoder" not in cfg.downstream:
         raise UserError(

@@ -20,7 +20,7 @@ from benchmark.studies.weak_labels.labels import label_pool, read_labels
 from benchmark.tasks.output import say
 from benchmark.tasks.run import make_run_id
 from benchmark.tasks.weak_labels import label_config
-from downstream.weak_backbone import TopicLabels, check_architecture
+from downstream.models.weak_backbone import TopicLabels, check_architecture
 
 log = logging.getLogger(__name__)
 

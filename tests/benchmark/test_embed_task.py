@@ -64,7 +64,7 @@ def test_of_classes_the_images_to_train_on(
     for number, split in enumerate(("test/cat", "test/dog", "train/cat", "train/dog")):
         (tmp_path / "pets" / split).mkdir(parents=True)
         (tmp_path / "pets" / split / "0.jpg").write_bytes(jpeg(number))
-    pets = "{_target_: downstream.classification_sets.image_folder, name: pets, score: accuracy, root: "
+    pets = "{_target_: downstream.evaluation.classification_sets.image_folder, name: pets, score: accuracy, root: "
     cfg = configure(tmp_path, f"+evalset.pets={pets}{tmp_path / 'pets'}}}", "task.evalset=pets")
     clip = load_clip(cfg.models.clip.model, None, torch.device("cpu"))
     for images in ((2, 3), (0, 1)):

@@ -9,7 +9,7 @@ from omegaconf import DictConfig
 
 from benchmark.config import CONF, register_resolvers
 from benchmark.selection.selection import Selector
-from downstream.dual_encoder import DualEncoder
+from downstream.models.dual_encoder import DualEncoder
 
 GIVEN = {"ds_clip": ["pool.url=/data/yfcc15m"]}
 

@@ -14,7 +14,7 @@ from benchmark.core.uids import encode_uids
 from benchmark.selection.selection import Selection
 from benchmark.tasks.weak_backbone import labelled
 from benchmark.tasks.weak_labels import topic_table
-from downstream.weak_backbone import TopicLabels
+from downstream.models.weak_backbone import TopicLabels
 from tests.pools import Row, jpeg, write_pool
 
 

@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset
 
-from downstream.captioner import Captioner
-from downstream.dual_encoder import DualEncoder
-from downstream.trainer import TrainConfig
+from downstream.models.captioner import Captioner
+from downstream.models.dual_encoder import DualEncoder
+from downstream.training.trainer import TrainConfig
 
 
 class Log:

@@ -11,10 +11,10 @@ import torch
 from tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, Recorder, draw
 
 from benchmark.core.batch import Sample
-from downstream.captioner import Captioner
-from downstream.dual_encoder import DualEncoder
-from downstream.trainer import TrainConfig
-from downstream.training_data import SampleOrder, StepBatches, TrainingData, draw_caption, loader
+from downstream.models.captioner import Captioner
+from downstream.models.dual_encoder import DualEncoder
+from downstream.training.trainer import TrainConfig
+from downstream.training.training_data import SampleOrder, StepBatches, TrainingData, draw_caption, loader
 
 CPU = torch.device("cpu")
 OTHERS = ("a square", "something red")

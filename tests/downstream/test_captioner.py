@@ -11,8 +11,8 @@ from PIL import Image
 from tiny_models import CAPTIONS, Checkpoints, MemorySubset, Recorder, draw, save_gpt2
 
 from benchmark.core.errors import UserError
-from downstream.captioner import CaptionCollate, Captioner, CaptionLoss
-from downstream.trainer import TrainConfig
+from downstream.models.captioner import CaptionCollate, Captioner, CaptionLoss
+from downstream.training.trainer import TrainConfig
 
 CPU = torch.device("cpu")
 IMAGES = [draw(caption) for caption in CAPTIONS]

@@ -10,14 +10,14 @@ import torch
 from PIL import Image
 from tiny_models import CAPTIONS, COLOURS, UNLOCKED, Checkpoints, draw
 
-from downstream.classification import class_embeddings, classify
-from downstream.classification_sets import ClassificationSet, image_folder
-from downstream.dual_encoder import DualEncoder
-from downstream.evaluation import evaluate
-from downstream.linear_probe import LOCKED, ProbeBatches, View, probe_ranks
+from downstream.evaluation.classification import class_embeddings, classify
+from downstream.evaluation.classification_sets import ClassificationSet, image_folder
+from downstream.evaluation.evaluation import evaluate
+from downstream.evaluation.linear_probe import LOCKED, ProbeBatches, View, probe_ranks
 from downstream.metrics.metric import Metric
-from downstream.trainer import TrainConfig
-from downstream.training_data import SampleOrder
+from downstream.models.dual_encoder import DualEncoder
+from downstream.training.trainer import TrainConfig
+from downstream.training.training_data import SampleOrder
 
 CPU = torch.device("cpu")
 CLASSES = ("red", "green", "blue")
@@ -154,7 +154,7 @@ def test_views() -> None:
 def test_evaluate_takes_sets_of_both_kinds(
     checkpoints: Checkpoints, squares: ClassificationSet, tmp_path: Path
 ) -> None:
-    from downstream.evaluation_sets import EvaluationSet, ImageFile, Item
+    from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
 
     draw(CAPTIONS[0]).save(tmp_path / "one.png")
     pairs = EvaluationSet("pairs", [Item(1, ImageFile(tmp_path / "one.png"), CAPTIONS[:1])], True, True)

@@ -11,7 +11,7 @@ import webdataset as wds
 from PIL import Image
 
 from benchmark.core.errors import UserError
-from downstream.classification_sets import (
+from downstream.evaluation.classification_sets import (
     ClassificationSet,
     classification_webdataset,
     clip_templates,

@@ -13,8 +13,8 @@ from omegaconf import DictConfig
 from tiny_models import CAPTIONS, MemorySubset, Recorder, draw, save_bert, save_gpt2
 
 from benchmark.config import CONF, register_resolvers
-from downstream.captioner import Captioner
-from downstream.dual_encoder import DualEncoder
+from downstream.models.captioner import Captioner
+from downstream.models.dual_encoder import DualEncoder
 
 CPU = torch.device("cpu")
 

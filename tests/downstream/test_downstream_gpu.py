@@ -8,9 +8,9 @@ import pytest
 import torch
 from tiny_models import CAPTIONS, SIZE, UNLOCKED, Checkpoints, MemorySubset, Recorder, draw
 
-from downstream.captioner import Captioner
-from downstream.dual_encoder import DualEncoder
-from downstream.trainer import TrainConfig
+from downstream.models.captioner import Captioner
+from downstream.models.dual_encoder import DualEncoder
+from downstream.training.trainer import TrainConfig
 
 pytestmark = [
     pytest.mark.gpu,

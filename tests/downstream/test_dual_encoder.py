@@ -12,9 +12,9 @@ from tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, Recorder,
 
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
-from downstream.contrastive import info_nce
-from downstream.dual_encoder import DualEncoder, Unlocked
-from downstream.trainer import TrainConfig
+from downstream.models.contrastive import info_nce
+from downstream.models.dual_encoder import DualEncoder, Unlocked
+from downstream.training.trainer import TrainConfig
 
 CPU = torch.device("cpu")
 IMAGES = [draw(caption) for caption in CAPTIONS]

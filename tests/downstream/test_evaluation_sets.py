@@ -11,7 +11,14 @@ import webdataset as wds
 from PIL import Image
 
 from benchmark.core.errors import UserError
-from downstream.evaluation_sets import EvaluationSet, ImageFile, Item, coco_captions, karpathy, webdataset
+from downstream.evaluation.evaluation_sets import (
+    EvaluationSet,
+    ImageFile,
+    Item,
+    coco_captions,
+    karpathy,
+    webdataset,
+)
 
 SPLITS = ("train", "test", "val", "test", "restval")
 

@@ -5,8 +5,8 @@ import torch
 from PIL import Image
 from tiny_models import CAPTIONS, MemorySubset
 
-from downstream.image_augmentation import ImageAugmentation, augment_image
-from downstream.training_data import SampleOrder, StepBatches, TrainingData, loader
+from downstream.training.image_augmentation import ImageAugmentation, augment_image
+from downstream.training.training_data import SampleOrder, StepBatches, TrainingData, loader
 
 AUGMENT = ImageAugmentation(24)
 

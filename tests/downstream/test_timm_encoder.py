@@ -9,9 +9,9 @@ import torch
 from timm.models import save_for_hf
 from tiny_models import CAPTIONS, SIZE, Checkpoints, MemorySubset, Recorder, draw
 
-from downstream.captioner import CaptionCollate, Captioner, CaptionLoss
-from downstream.timm_encoder import is_timm, load_encoder, positions
-from downstream.trainer import TrainConfig
+from downstream.models.captioner import CaptionCollate, Captioner, CaptionLoss
+from downstream.models.timm_encoder import is_timm, load_encoder, positions
+from downstream.training.trainer import TrainConfig
 
 CPU = torch.device("cpu")
 IMAGES = [draw(caption) for caption in CAPTIONS]

@@ -10,10 +10,10 @@ from tiny_models import CAPTIONS, MemorySubset, Recorder
 from torch import nn
 
 from benchmark.core.errors import UserError
-from downstream import checkpointing
-from downstream.checkpointing import TrainReport
-from downstream.trainer import TrainConfig, Trainer, make_optimizer
-from downstream.training_data import SampleOrder, TrainingData
+from downstream.training import checkpointing
+from downstream.training.checkpointing import TrainReport
+from downstream.training.trainer import TrainConfig, Trainer, make_optimizer
+from downstream.training.training_data import SampleOrder, TrainingData
 
 CPU = torch.device("cpu")
 

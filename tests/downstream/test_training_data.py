@@ -5,7 +5,7 @@ import pytest
 import torch
 from tiny_models import CAPTIONS, MemorySubset
 
-from downstream.training_data import SampleOrder, StepBatches, TrainingData, loader
+from downstream.training.training_data import SampleOrder, StepBatches, TrainingData, loader
 
 CPU = torch.device("cpu")
 

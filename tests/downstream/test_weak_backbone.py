@@ -16,8 +16,8 @@ from torch import nn
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
-from downstream.trainer import TrainConfig
-from downstream.weak_backbone import TopicLabels, TopicLoss, WeakBackbone, check_architecture
+from downstream.models.weak_backbone import TopicLabels, TopicLoss, WeakBackbone, check_architecture
+from downstream.training.trainer import TrainConfig
 
 CPU = torch.device("cpu")
 

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 
 from benchmark.core.batch import Sample, SampleError
-from downstream.dual_encoder import Unlocked
+from downstream.models.dual_encoder import Unlocked
 
 COLOURS = {
     "red": (220, 30, 30),

@@ -10,7 +10,7 @@ from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers, revision
 from benchmark.studies.augmentation.base import Augmenter, first_words
-from downstream.base import load_pretrained
+from downstream.models.base import load_pretrained
 
 PROMPT = "Rewrite this caption in detail and no more than 77 words."
 SYMBOL = "==>"

@@ -19,7 +19,7 @@ from benchmark.core.progress import progress
 from benchmark.engine.base import Engine
 from benchmark.studies.augmentation.base import Augmenter
 from benchmark.subset.other_captions import CAPTION, UID
-from downstream.training_data import Samples, read_samples
+from downstream.training.training_data import Samples, read_samples
 
 PART = 1000  # samples
 _MANIFEST = "augmentation.json"

@@ -28,7 +28,7 @@ from benchmark.scoring.shard_reader import PoolBatches, ShardReader, features_pa
 from benchmark.scoring.shard_work import ExtractShard
 from benchmark.studies.weak_labels.topics import TopicModel
 from benchmark.studies.weak_labels.vocabulary import CaptionNgrams, Vocabulary, choose_vocabulary, documents
-from downstream.weak_backbone import TopicLabels
+from downstream.models.weak_backbone import TopicLabels
 
 log = logging.getLogger(__name__)
 NO_NGRAM = "no_ngram"  # why a caption has no label: none of its n-grams is in the vocabulary

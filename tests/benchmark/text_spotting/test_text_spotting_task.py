@@ -71,8 +71,8 @@ def test_a_file_of_web_words_and_a_sweep_into_one_table(
 def test_a_trained_dual_encoder(run: Run, words: Path, tmp_path: Path) -> None:  # noqa: F811
     import torch
 
-    from downstream.dual_encoder import DualEncoder, Unlocked
-    from downstream.trainer import TrainConfig
+    from downstream.models.dual_encoder import DualEncoder, Unlocked
+    from downstream.training.trainer import TrainConfig
 
     training = TrainConfig(samples_seen=8, batch_size=8, lr=1e-3)
     encoder = DualEncoder(

@@ -17,9 +17,9 @@ from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_folder
 from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers
 from benchmark.results.trackers import Tracker
-from downstream.checkpointing import TrainReport, finished, mark_finished
-from downstream.trainer import TrainConfig, make_accelerator
-from downstream.training_data import EpochSamples
+from downstream.training.checkpointing import TrainReport, finished, mark_finished
+from downstream.training.trainer import TrainConfig, make_accelerator
+from downstream.training.training_data import EpochSamples
 
 T = TypeVar("T")
 CPU = torch.device("cpu")

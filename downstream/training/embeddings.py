@@ -16,7 +16,7 @@ from torch.utils.data import Dataset
 from benchmark.core.batch import IMAGE_UNREADABLE, Sample, SampleError
 from benchmark.core.paths import write_text
 from benchmark.core.progress import progress
-from downstream.training_data import IndexArray, Samples, loader, read_samples
+from downstream.training.training_data import IndexArray, Samples, loader, read_samples
 
 Embed = Callable[[torch.Tensor], torch.Tensor]
 

@@ -11,18 +11,18 @@ import torch
 from PIL import Image
 
 from benchmark.core.paths import write_text
-from downstream.base import Downstream
-from downstream.captioner import Captioner
-from downstream.classification import classify
-from downstream.classification_sets import ClassificationSet
-from downstream.dual_encoder import DualEncoder
-from downstream.evaluation_sets import EvaluationSet, Item
+from downstream.evaluation.classification import classify
+from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from downstream.metrics.diversity import unique_ngrams
 from downstream.metrics.java import find_java
 from downstream.metrics.metric import ImageId, Metric, UnavailableError
 from downstream.metrics.retrieval import retrieval_metrics
 from downstream.metrics.suite import score_domains
 from downstream.metrics.tokenizer import tokenize
+from downstream.models.base import Downstream
+from downstream.models.captioner import Captioner
+from downstream.models.dual_encoder import DualEncoder
 
 RETRIEVAL_REFERENCES = 5  # some COCO images have six or seven captions; Karpathy's protocol takes five
 

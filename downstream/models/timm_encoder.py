@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from downstream.base import load_model, load_pretrained
+from downstream.models.base import load_model, load_pretrained
 
 TIMM = "timm_wrapper"  # what transformers calls the config of any timm model
 

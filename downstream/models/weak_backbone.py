@@ -17,11 +17,11 @@ from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.uids import UidArray, encode_uids
 from benchmark.results.trackers import Tracker
-from downstream.base import CPU, Downstream, chunks, half_precision, model_folder, seeded, to_pixels
-from downstream.checkpointing import TrainReport
-from downstream.timm_encoder import timm_processor
-from downstream.trainer import TrainConfig, Trainer
-from downstream.training_data import EpochSamples, Inputs, SampleOrder, TrainingData
+from downstream.models.base import CPU, Downstream, chunks, half_precision, model_folder, seeded, to_pixels
+from downstream.models.timm_encoder import timm_processor
+from downstream.training.checkpointing import TrainReport
+from downstream.training.trainer import TrainConfig, Trainer
+from downstream.training.training_data import EpochSamples, Inputs, SampleOrder, TrainingData
 
 # Of what timm knows about its own weights of an architecture; the rest (tag, licence, origin) is not true of ours.
 KEPT = ("architecture", "interpolation", "mean", "std", "first_conv", "classifier", "fixed_input_size")

@@ -8,7 +8,7 @@ import torch.distributed as dist
 import torch.nn.functional as F  # noqa: N812, the name everyone knows it by
 from torch import nn
 
-from downstream.training_data import Inputs
+from downstream.training.training_data import Inputs
 
 INITIAL_SCALE = 1 / 0.07  # CLIP, section 2.5
 MAX_SCALE = 100.0

@@ -14,7 +14,7 @@ from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import quiet_transformers
 from benchmark.results.trackers import Tracker
-from downstream.base import (
+from downstream.models.base import (
     CPU,
     Downstream,
     chunks,
@@ -25,10 +25,10 @@ from downstream.base import (
     seeded,
     to_pixels,
 )
-from downstream.checkpointing import TrainReport
-from downstream.timm_encoder import as_positions, is_timm, load_encoder, timm_processor
-from downstream.trainer import TrainConfig, Trainer
-from downstream.training_data import EpochSamples, Inputs, SampleOrder, TrainingData
+from downstream.models.timm_encoder import as_positions, is_timm, load_encoder, timm_processor
+from downstream.training.checkpointing import TrainReport
+from downstream.training.trainer import TrainConfig, Trainer
+from downstream.training.training_data import EpochSamples, Inputs, SampleOrder, TrainingData
 
 IGNORED = -100  # label of a position without loss
 CROSS_ATTENTION = ("crossattention", "ln_cross_attn")  # what a language model does not bring along

@@ -21,7 +21,7 @@ from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
 from benchmark.results.trackers import Tracker
-from downstream.base import (
+from downstream.models.base import (
     CPU,
     Downstream,
     chunks,
@@ -32,12 +32,12 @@ from downstream.base import (
     seeded,
     to_pixels,
 )
-from downstream.checkpointing import TrainReport
-from downstream.contrastive import TwoTowers
-from downstream.embeddings import EmbeddedSample, embed_subset
-from downstream.image_augmentation import ImageAugmentation
-from downstream.trainer import TrainConfig, Trainer, make_accelerator
-from downstream.training_data import EpochSamples, Inputs, SampleOrder, Samples, TrainingData
+from downstream.models.contrastive import TwoTowers
+from downstream.training.checkpointing import TrainReport
+from downstream.training.embeddings import EmbeddedSample, embed_subset
+from downstream.training.image_augmentation import ImageAugmentation
+from downstream.training.trainer import TrainConfig, Trainer, make_accelerator
+from downstream.training.training_data import EpochSamples, Inputs, SampleOrder, Samples, TrainingData
 
 Vectors = npt.NDArray[np.float32]
 

@@ -3,11 +3,11 @@
 import numpy as np
 import numpy.typing as npt
 
-from downstream.classification_sets import ClassificationSet
-from downstream.dual_encoder import DualEncoder
-from downstream.linear_probe import LOCKED, probe_ranks
+from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.linear_probe import LOCKED, probe_ranks
 from downstream.metrics.classification import accuracy_at, class_ranks, classification_metrics, mean_per_class
 from downstream.metrics.metric import Metric, library
+from downstream.models.dual_encoder import DualEncoder
 
 
 def classify(model: DualEncoder, evaluation_set: ClassificationSet) -> list[Metric]:

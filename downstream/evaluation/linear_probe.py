@@ -15,11 +15,11 @@ from torch.utils.data import Dataset
 
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
-from downstream.base import chunks, to_pixels
-from downstream.classification_sets import ClassificationSet, LabelledImage
-from downstream.dual_encoder import DualEncoder
+from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.metrics.classification import class_ranks
-from downstream.training_data import SampleOrder, loader
+from downstream.models.base import chunks, to_pixels
+from downstream.models.dual_encoder import DualEncoder
+from downstream.training.training_data import SampleOrder, loader
 
 LOCKED = "the image tower is locked: its probe is the same for every filter"
 LR, MOMENTUM, BATCH_SIZE = 0.1, 0.9, 128

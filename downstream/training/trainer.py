@@ -17,8 +17,8 @@ from torch import nn
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
 from benchmark.results.trackers import Tracker
-from downstream.checkpointing import Progressed, TrainReport, load_checkpoint, save_checkpoint
-from downstream.training_data import StepBatches, TrainingBatch, TrainingData, loader
+from downstream.training.checkpointing import Progressed, TrainReport, load_checkpoint, save_checkpoint
+from downstream.training.training_data import StepBatches, TrainingBatch, TrainingData, loader
 
 log = logging.getLogger(__name__)
 OptimizerName = Literal["adamw", "lamb"]

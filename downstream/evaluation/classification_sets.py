@@ -9,7 +9,7 @@ from typing import Literal
 from PIL import Image
 
 from benchmark.core.errors import UserError
-from downstream.evaluation_sets import (
+from downstream.evaluation.evaluation_sets import (
     HOW,
     IMAGE_ENDINGS,
     MAX_TEXT_BYTES,

@@ -1,0 +1,1 @@
+"""Evaluation sets, and how a trained model is judged on them."""

@@ -1,0 +1,1 @@
+"""The models that are trained: captioner, dual encoder, vision backbone."""

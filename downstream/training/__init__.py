@@ -1,0 +1,1 @@
+"""The one trainer: budget, recipe, order of samples, exact resume."""
