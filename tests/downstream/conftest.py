@@ -4,7 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from tiny_models import CAPTIONS, Checkpoints, MemorySubset, save_bert, save_gpt2, save_swin, save_vit
+
+from tests.downstream.tiny_models import (
+    CAPTIONS,
+    Checkpoints,
+    MemorySubset,
+    save_bert,
+    save_gpt2,
+    save_swin,
+    save_vit,
+)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,11 +10,11 @@ import pytest
 import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
-from tiny_models import CAPTIONS, MemorySubset, Recorder, draw, save_bert, save_gpt2
 
 from benchmark.config import CONF, register_resolvers
 from downstream.models.captioner import Captioner
 from downstream.models.dual_encoder import DualEncoder
+from tests.downstream.tiny_models import CAPTIONS, MemorySubset, Recorder, draw, save_bert, save_gpt2
 
 CPU = torch.device("cpu")
 

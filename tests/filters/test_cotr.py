@@ -5,7 +5,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters.cotr import Cotr, co_embedded_rate, co_embedded_words, fuzzy_rate
 from filters.no_text import NoText
-from tests.filters.spotters import PlantedText
+from tests.filters.ocr.spotters import PlantedText
 
 # Table 14 of Lin et al. 2023: caption, the words found in its image, and their rate worked out by hand.
 TABLE_14 = [

@@ -18,7 +18,7 @@ from filters.base import Composite, Filter
 from filters.no_filter import NoFilter
 from tests.filters.checkpoints import open_clip_model, roberta_scorer
 from tests.filters.generators import chat_model, diffusion_model
-from tests.filters.wordnet_files import PHOTO, write_synsets, write_wordnet
+from tests.filters.text.wordnet_files import PHOTO, write_synsets, write_wordnet
 from tests.pools import rows, write_metadata, write_pool
 
 CPU = torch.device("cpu")

@@ -25,7 +25,7 @@ from benchmark.scoring.score_pool import score_pool
 from filters.informativeness import Informativeness
 from filters.text.ngrams import Ngrams, ngrams
 from filters.text.parsing import load_pipeline
-from tests.filters.english_web_treebank import sentences
+from tests.filters.text.english_web_treebank import sentences
 from tests.pools import rows, write_pool
 
 CPU = torch.device("cpu")

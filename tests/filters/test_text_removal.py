@@ -16,7 +16,7 @@ from filters.ocr.text_areas import remove_areas
 from filters.relative_score import relative_score
 from filters.text_removal import RandomAreaRemovedClip, TextRemovedClip
 from tests.filters.checkpoints import open_clip_model
-from tests.filters.spotters import PlantedText
+from tests.filters.ocr.spotters import PlantedText
 from tests.pools import rows, write_pool
 
 CPU = torch.device("cpu")

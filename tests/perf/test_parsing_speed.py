@@ -17,7 +17,7 @@ from benchmark.demo.wording import describe
 from filters.complexity_action import ComplexityAction, rank
 from filters.text.parsing import load_pipeline
 from filters.text.scene_graph import scene_graph
-from tests.filters.english_web_treebank import pipeline, sentences
+from tests.filters.text.english_web_treebank import pipeline, sentences
 
 pytestmark = pytest.mark.perf
 COUNT = 4096

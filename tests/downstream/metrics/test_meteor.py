@@ -2,12 +2,12 @@ import os
 import time
 
 import pytest
-from test_java import fake_java
 
 from downstream.metrics import meteor as module
 from downstream.metrics.java import Java, find_java
 from downstream.metrics.meteor import meteor
 from downstream.metrics.metric import Corpus, UnavailableError
+from tests.downstream.metrics.test_java import fake_java
 
 CORPUS = Corpus({i: f"a cat {i}" for i in range(60)}, {i: ["a cat", "a dog"] for i in range(60)})
 

@@ -3,13 +3,13 @@ import math
 from pathlib import Path
 
 import pytest
-from test_java import fake_java
 
 from downstream.metrics import spice as module
 from downstream.metrics.java import Java, find_java
 from downstream.metrics.metric import Corpus, UnavailableError
 from downstream.metrics.spice import JARS, spice
 from downstream.metrics.tokenizer import tokenize_corpus
+from tests.downstream.metrics.test_java import fake_java
 
 INSTALLED, REASON = None, ""
 try:  # before a test has a cache of its own

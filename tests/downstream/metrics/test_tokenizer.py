@@ -1,11 +1,11 @@
 import random
 
 import pytest
-from test_java import fake_java
 
 from downstream.metrics import tokenizer
 from downstream.metrics.java import Java, find_java
 from downstream.metrics.metric import Corpus, UnavailableError
+from tests.downstream.metrics.test_java import fake_java
 
 HOSTILE = {
     "a dog\nruns": "a dog runs",

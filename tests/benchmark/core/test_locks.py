@@ -1,0 +1,104 @@
+"""Locks among processes: one makes what several want, the others find it made."""
+
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmark.core.batch import Batch
+from benchmark.core.locks import locked
+from benchmark.demo import classes
+from benchmark.demo.classes import ClassesConfig, ensure_classes
+from benchmark.demo.vocabulary import IN_KINDS
+from benchmark.engine.local import LocalEngine
+from benchmark.pool.pool import Pool
+from benchmark.scoring.score_pool import score_pool
+from filters.base import Filter, Scores
+from tests.pools import rows, write_pool
+
+ROOT = Path(__file__).resolve().parents[3]
+HOLDER = """
+import sys, time
+from pathlib import Path
+from benchmark.core.locks import locked
+
+with locked(Path(sys.argv[1])):
+    sys.stdout.write("held\\n")
+    sys.stdout.flush()
+    time.sleep(600)
+"""
+
+
+def test_who_comes_second_waits_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    order, held = [], threading.Event()
+
+    def first() -> None:
+        with locked(tmp_path / "made"):
+            held.set()
+            time.sleep(0.3)
+            order.append("first")
+
+    with ThreadPoolExecutor() as threads, caplog.at_level("INFO", "benchmark"):
+        done = threads.submit(first)
+        held.wait()
+        with locked(tmp_path / "something else"):
+            order.append("other")
+        with locked(tmp_path / "made"):
+            order.append("second")
+        done.result()
+    assert order == ["other", "first", "second"]
+    assert caplog.messages == [f"waiting for another process, which makes {tmp_path / 'made'}"]
+
+
+def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HOLDER, str(tmp_path / "made")]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        holder.kill()
+    started = time.monotonic()
+    with locked(tmp_path / "made"):
+        assert time.monotonic() - started < 5
+
+
+class Slow(Filter):
+    """Scores a shard in a tenth of a second, and counts how often it was asked."""
+
+    needs = frozenset({"text"})
+    asked = 0
+
+    def score(self, batch: Batch) -> Scores:
+        time.sleep(0.1)
+        type(self).asked += 1
+        return np.array([len(text) for text in batch.texts], np.float32)
+
+
+def test_two_runs_at_once_score_each_shard_once(tmp_path: Path) -> None:
+    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(3, start=3 * i) for i in range(4)])))
+    Slow.asked = 0
+    with ThreadPoolExecutor() as threads:
+        runs = [threads.submit(score_pool, pool, Slow(), LocalEngine("cpu", 1)) for _ in range(3)]
+    tables = [run.result() for run in runs]
+    assert Slow.asked == 4
+    assert all((table.scores == tables[0].scores).all() and len(table.uids) == 12 for table in tables)
+
+
+def test_runs_at_once_draw_the_classes_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn, draw = [], classes._draw_class
+
+    def counted(*arguments: Any) -> None:
+        drawn.append(arguments[-1])
+        draw(*arguments)
+
+    monkeypatch.setattr(classes, "_draw_class", counted)
+    config = ClassesConfig(train=1, test=1, image_size=32, jpeg_quality=80, seed=0)
+    with ThreadPoolExecutor() as threads:
+        folders = list(threads.map(ensure_classes, [config] * 3))
+    assert len(set(folders)) == 1
+    assert drawn == list(IN_KINDS)

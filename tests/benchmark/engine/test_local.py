@@ -1,0 +1,104 @@
+"""The engine of one machine: what its workers return, and what happens when they cannot start or go on."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+from benchmark.core.errors import UserError
+from benchmark.engine.local import LocalEngine
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPT = """
+import os, sys, time
+from pathlib import Path
+from benchmark.engine.local import LocalEngine
+
+class Endless:
+    light = False
+
+    def setup(self, device):
+        Path(sys.argv[1], f"{os.getpid()}.pid").touch()
+
+    def __call__(self, piece):
+        time.sleep(600)
+
+if __name__ == "__main__":
+    list(LocalEngine("cpu", 2).run(Endless(), range(8)))
+"""
+
+
+@dataclass
+class Square:
+    """Squares numbers, but for the one that it breaks at; starts only when it may."""
+
+    starts: bool = True
+    breaks_at: int = -1
+    light: bool = False
+
+    def setup(self, device: torch.device) -> None:
+        """Load nothing."""
+        if not self.starts:
+            raise UserError("no such model")
+
+    def __call__(self, piece: int) -> tuple[int, int]:
+        """Return the square of `piece`, and who made it."""
+        if piece == self.breaks_at:
+            raise ZeroDivisionError(f"at {piece}")
+        return piece * piece, os.getpid()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_every_piece_is_worked_on_once(workers: int) -> None:
+    done = list(LocalEngine("cpu", workers).run(Square(), range(6)))
+    assert sorted(square for square, _ in done) == [0, 1, 4, 9, 16, 25]
+    assert ({pid for _, pid in done} == {os.getpid()}) == (workers == 1)
+
+
+def test_light_work_starts_no_process() -> None:
+    assert {pid for _, pid in LocalEngine("cpu", 2).run(Square(light=True), range(6))} == {os.getpid()}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_mistake_that_shows_when_workers_start_is_told(workers: int) -> None:
+    with pytest.raises(UserError, match=r"^no such model$"):
+        list(LocalEngine("cpu", workers).run(Square(starts=False), range(4)))
+
+
+def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    parent = subprocess.Popen([sys.executable, str(script), str(tmp_path)], env=environment)
+    wait_until(lambda: len(list(tmp_path.glob("*.pid"))) == 2)
+    parent.kill()
+    parent.wait()
+    workers = [int(path.stem) for path in tmp_path.glob("*.pid")]
+    wait_until(lambda: not any(map(is_running, workers)))
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"  # dead, but nobody has asked for its exit status
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_first_error_ends_the_run(workers: int) -> None:
+    with pytest.raises(ZeroDivisionError, match="at 3"):
+        list(LocalEngine("cpu", workers).run(Square(breaks_at=3), range(50)))

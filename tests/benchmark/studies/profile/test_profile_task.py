@@ -1,0 +1,139 @@
+"""``task=profile`` as a user meets it, and on a demo whose text is known."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.demo.build import DemoConfig, build_pool
+from benchmark.demo.draws import pair
+from benchmark.demo.lettering import render_text
+from benchmark.demo.shards import encode_jpeg
+from benchmark.engine.local import LocalEngine
+from benchmark.pool.pool import Pool
+from benchmark.studies.profile.profiling import Tools, profile_pool
+from benchmark.studies.profile.sample import PoolSample
+from tests.benchmark.test_cli import Run, assert_one_line, run  # noqa: F401  the fixture of the command line
+from tests.filters.checkpoints import open_clip_model
+from tests.filters.ocr.spotters import PlantedText
+from tests.pools import Row, rows, write_metadata, write_pool
+
+SHARES = {
+    "near_duplicate": 0.3,
+    "parrot": 0.28,
+    "concrete": 0.18,
+    "abstract": 0.08,
+    "product": 0.07,
+    "news": 0.05,
+    "mismatched": 0.04,
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["profile.samples=0"],
+            "profile.samples=0 is no number of samples; give a whole number from 1 on, or null",
+        ),
+        (["profile.samples=many"], "profile.samples=many is no number of samples"),
+        (["profile.samples=true"], "profile.samples=True is no number of samples"),
+        (
+            ["profile.clusters=0"],
+            "profile.clusters=0 is no number of clusters; give a whole number from 1 on",
+        ),
+        (["profile.clusters=null"], "profile.clusters=None is no number of clusters"),
+        (["pool=img2dataset", "pool.url=/nowhere"], "pool.url=/nowhere is no pool"),
+        (["task.sample=9"], "there is no setting 'task.sample'"),
+    ],
+)
+def test_mistakes_of_a_user(run: Run, arguments: list[str], message: str) -> None:  # noqa: F811
+    assert_one_line(run("task=profile", *arguments), message)
+
+
+def test_a_pool_without_images(run: Run, tmp_path: Path) -> None:  # noqa: F811
+    write_metadata(tmp_path / "a.parquet", rows(20))
+    done = run("task=profile", "pool=img2dataset", f"pool.url={tmp_path}")
+    assert_one_line(done, "holds metadata only, no tars, and images are needed")
+
+
+def written(words: list[str], caption: str, number: int) -> Row:
+    image = render_text(words, np.random.default_rng(number))
+    return Row(f"{number:05d}", f"http://example.org/{number}.jpg", caption, encode_jpeg(image, 90))
+
+
+def test_text_that_is_read_and_repeated(run: Run, tmp_path: Path) -> None:  # noqa: F811
+    plain = rows(7, start=10)  # coarse noise
+    samples = [written(["KEEP", "CALM"], "KEEP CALM & <b>carry on</b>", 0), written(["SALE"], "two dogs", 1)]
+    pool = write_pool(tmp_path / "pool", [[*samples, *plain]])
+    clip = f"models.clip={{model: '{open_clip_model(tmp_path / 'clip')}', pretrained: null}}"
+    where = ["pool=img2dataset", f"pool.url={pool}", f"results_dir={tmp_path}", "engine.workers=1"]
+    done = run("task=profile", *where, clip, "profile.samples=100", "profile.clusters=5")
+    assert done.returncode == 0, done.stderr
+    page, path = (Path(line) for line in done.stdout.splitlines()[-2:])
+    found = json.loads(path.read_text())
+    overall = found["overall"]
+    assert (overall["images"], overall["with_text"], overall["parrots"]) == (9, 2, 1)
+    assert overall["means"]["cotr"]["value"] == pytest.approx(2 / 5 / 9, abs=1e-6)  # KEEP, CALM of five words
+    assert (found["sample"], found["drawn_from"], found["drops"]) == (100, 9, {})
+    assert "rapid" in found["ocr"]["_target_"]
+    assert "Share of images with text" in done.stdout
+    assert "has no more than 9 usable samples" in done.stdout
+    assert page == path.with_suffix(".html")
+    assert "<b>carry" not in page.read_text()
+
+
+@pytest.mark.slow
+def test_the_demo_by_the_command_line(run: Run, tmp_path: Path) -> None:  # noqa: F811
+    small = ["pool.demo.pairs=2000", "pool.demo.shard_size=500", "engine.workers=1"]
+    sets = "pool.demo.evaluation={coco: 4, nocaps: 1, flickr30k: 2}"
+    done = run(
+        "task=profile", *small, sets, "profile.samples=400", "profile.clusters=8", f"results_dir={tmp_path}"
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(Path(done.stdout.splitlines()[-1]).read_text())
+    assert (found["sample"], found["drawn_from"], found["shards"]) == (400, 2000, 4)
+    assert [found["overall"]["images"], len(found["clusters"])] == [400, 8]
+    assert sum(cluster["group"]["images"] for cluster in found["clusters"]) == 400
+    # 54.6% of its images hold text by design; what the engine misses and imagines is in the share, too.
+    assert found["overall"]["text"]["low"] - 0.03 < 0.546 < found["overall"]["text"]["high"] + 0.03
+    means = found["overall"]["means"]
+    assert (
+        means["rsa"]["low"] > means["random_rsa"]["high"]
+    )  # the text, not the painting, is what CLIP misses
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pool, DemoConfig]:
+    noise = {kind: {"share": share} for kind, share in SHARES.items()}
+    config = DemoConfig(800, 200, 128, 95, 0, noise, {})
+    root = tmp_path_factory.mktemp("demo") / "pool"
+    build_pool(root, config, 1)
+    return Pool("demo", str(root)), config
+
+
+def test_intervals_hold_what_is_true_of_the_whole_pool(demo: tuple[Pool, DemoConfig], tmp_path: Path) -> None:
+    """What stands in each image is known here, so that intervals answer for sampling alone, not for OCR."""
+    pool, config = demo
+    planted = {}
+    needs = frozenset({"image"})
+    texts = [pair("pool", index, 0, SHARES).text for index in range(config.pairs)]
+    images = (
+        image for s in pool.shards(needs) for b in pool.batches(s, needs, 99, Counter()) for image in b.images
+    )
+    for text, image in zip(texts, images, strict=True):
+        planted[PlantedText.name(image)] = [([4, 4, 90, 4, 90, 40, 4, 40], text)] if text else []
+    truth = sum(map(bool, texts)) / len(texts)
+    assert 0.5 < truth < 0.6  # 54.6% by design
+    clip = {"model": open_clip_model(tmp_path / "clip"), "pretrained": None}
+    tools = Tools(PlantedText(planted), {}, clip)
+    found = profile_pool(
+        PoolSample(pool, 150, seed=0), tools, LocalEngine("cpu", 1), clusters=5, seed=0
+    ).overall
+    assert (found.images, found.text.count) == (150, 150)
+    assert found.text.low is not None
+    assert found.text.high is not None
+    assert found.text.low <= truth <= found.text.high
+    assert found.text.low != found.text.high

@@ -1,0 +1,163 @@
+"""A dual encoder as a classifier: zero-shot against the definition, and the linear probe."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from downstream.evaluation.classification import class_embeddings, classify
+from downstream.evaluation.classification_sets import ClassificationSet, image_folder
+from downstream.evaluation.evaluation import evaluate
+from downstream.evaluation.linear_probe import LOCKED, ProbeBatches, View, probe_ranks
+from downstream.metrics.metric import Metric
+from downstream.models.dual_encoder import DualEncoder
+from downstream.training.trainer import TrainConfig
+from downstream.training.training_data import SampleOrder
+from tests.downstream.tiny_models import CAPTIONS, COLOURS, UNLOCKED, Checkpoints, draw
+
+CPU = torch.device("cpu")
+CLASSES = ("red", "green", "blue")
+TEMPLATES = ["a {label} square", "{label} on the left"]
+NAMES = ["zero_shot", "zero_shot_acc@1", "zero_shot_acc@5", "zero_shot_mean_per_class", "linear_probe"]
+
+
+def built(checkpoints: Checkpoints, *, locked: bool, workers: int = 0) -> DualEncoder:
+    training = TrainConfig(samples_seen=8, batch_size=8, lr=1e-3, seed=5, workers=workers)
+    unlocked = replace(UNLOCKED, pretrained=True)
+    encoder = DualEncoder(checkpoints.vit, checkpoints.bert, training, locked, True, 16, 5, unlocked)
+    encoder.build(CPU)
+    return encoder
+
+
+@pytest.fixture
+def squares(tmp_path: Path) -> ClassificationSet:
+    """Eight test and twelve training squares a class, in its colour on grounds of any colour."""
+    rng = np.random.default_rng(0)
+    for split, count in (("test", 8), ("train", 12)):
+        for kind in CLASSES:
+            (tmp_path / split / kind).mkdir(parents=True)
+            for number in range(count):
+                pixels = np.full((40, 56, 3), rng.integers(0, 256, 3), np.uint8)
+                pixels[8:32, 12:44] = COLOURS[kind]
+                Image.fromarray(pixels).save(tmp_path / split / kind / f"{number}.png")
+    return image_folder("squares", str(tmp_path), "accuracy", TEMPLATES, probe_epochs=20)
+
+
+def values(metrics: list[Metric]) -> dict[str, float | None]:
+    return {metric.name: metric.value for metric in metrics}
+
+
+def test_zero_shot_against_the_definition(checkpoints: Checkpoints, squares: ClassificationSet) -> None:
+    encoder = built(checkpoints, locked=True)
+    embeddings = []
+    for label in CLASSES:  # the loader sorts: blue, green, red
+        vectors = [encoder.embed_texts([template.replace("{label}", label)])[0] for template in TEMPLATES]
+        mean = np.mean(vectors, axis=0)
+        embeddings.append(mean / np.linalg.norm(mean))
+    order = [CLASSES.index(label) for label in squares.classes]
+    assert np.allclose(class_embeddings(encoder, squares), np.array(embeddings)[order], atol=1e-6)
+    right = []
+    for item in squares.test:
+        similarity = np.array(embeddings)[order] @ encoder.embed_images([item.load()])[0]
+        right.append(similarity.argmax() == item.label)
+    found = classify(encoder, squares)
+    assert [metric.name for metric in found] == NAMES
+    assert values(found)["zero_shot_acc@1"] == pytest.approx(np.mean(right))
+    assert values(found)["zero_shot"] == values(found)["zero_shot_acc@1"]
+    # Classes are of one size here: take away images of one, and the two scores differ.
+    fewer = replace(squares, test=squares.test[6:], score="mean_per_class")
+    of_class = [np.mean(right[6:8]), np.mean(right[8:16]), np.mean(right[16:])]
+    assert values(classify(encoder, fewer))["zero_shot"] == pytest.approx(np.mean(of_class))
+
+
+def test_a_locked_tower_has_no_probe(checkpoints: Checkpoints, squares: ClassificationSet) -> None:
+    def never() -> Any:
+        raise AssertionError("training images are not needed")
+
+    probe = classify(built(checkpoints, locked=True), replace(squares, train=never))[-1]
+    assert (probe.name, probe.value, probe.reason, probe.count) == ("linear_probe", None, LOCKED, 24)
+    probe = classify(built(checkpoints, locked=False), replace(squares, train=None))[-1]
+    assert probe.reason == "the set has no training images"
+
+
+def test_the_probe_learns_colours_that_names_do_not_tell(
+    checkpoints: Checkpoints, squares: ClassificationSet
+) -> None:
+    encoder = built(checkpoints, locked=False)
+    before = {name: tensor.clone() for name, tensor in encoder.model.state_dict().items()}
+    found = values(classify(encoder, replace(squares, probe_epochs=60)))
+    assert found["linear_probe"] is not None
+    assert found["linear_probe"] > 0.8
+    assert all(torch.equal(tensor, before[name]) for name, tensor in encoder.model.state_dict().items())
+
+
+def test_the_probe_is_the_same_for_any_workers_and_draws_nothing_from_elsewhere(
+    checkpoints: Checkpoints, squares: ClassificationSet
+) -> None:
+    short, state = replace(squares, probe_epochs=2), torch.get_rng_state()
+    one, other = (probe_ranks(built(checkpoints, locked=False, workers=n), short) for n in (0, 1))
+    assert (one == other).all()
+    assert torch.equal(state, torch.get_rng_state())
+
+
+def test_every_epoch_sees_every_image_in_another_view(
+    checkpoints: Checkpoints, squares: ClassificationSet
+) -> None:
+    assert squares.train is not None
+    items, processor = squares.train(), built(checkpoints, locked=False).collate.processor
+
+    def batches(seed: int) -> ProbeBatches:
+        return ProbeBatches(items, SampleOrder.over(36, seed), 5 * 36, View(32, 2), processor)
+
+    one = batches(5)
+    assert len(one) == 2
+    (first, labels), (second, more) = one[0], one[1]
+    assert (len(first), len(second)) == (128, 5 * 36 - 128)
+    assert torch.bincount(torch.cat([labels, more])).tolist() == [60, 60, 60]
+    assert len({view.numpy().tobytes() for view in torch.cat([first, second])}) == 180
+    assert torch.equal(batches(5)[0][0], first)
+    assert not torch.equal(batches(6)[0][0], first)
+
+
+def test_the_probes_features_are_from_before_the_head(
+    checkpoints: Checkpoints, squares: ClassificationSet
+) -> None:
+    encoder = built(checkpoints, locked=False)
+    first = probe_ranks(encoder, replace(squares, probe_epochs=1))
+    with torch.no_grad():
+        encoder.model.image_head.weight.zero_()  # type: ignore[union-attr]
+    assert (probe_ranks(encoder, replace(squares, probe_epochs=1)) == first).all()
+
+
+def test_views() -> None:
+    image = Image.fromarray(np.arange(40 * 60 * 3, dtype=np.uint32).reshape(40, 60, 3).astype(np.uint8))
+    view = View(40, Image.Resampling.BILINEAR)
+    assert view.centre(image).tobytes() == image.crop((10, 0, 50, 40)).tobytes()
+    rng = np.random.default_rng(0)
+    gradient = Image.fromarray(np.tile(np.linspace(0, 255, 64, dtype=np.uint8), (64, 1)))
+    left, means = [], []
+    for _ in range(200):
+        drawn = np.asarray(View(16, 2).random(gradient, rng)).astype(int)
+        assert drawn.shape == (16, 16)
+        left.append(drawn[:, 0].mean() < drawn[:, -1].mean())
+        means.append(abs(drawn[:, -1].mean() - drawn[:, 0].mean()) / 255)
+    assert 0.4 < np.mean(left) < 0.6  # flipped half of the time
+    assert min(means) < 0.4 < 0.85 < max(means)  # widths from a quarter of the image to nearly all of it
+    strip = Image.new("RGB", (400, 4))
+    assert View(8, 2).random(strip, rng).size == (8, 8)
+
+
+def test_evaluate_takes_sets_of_both_kinds(
+    checkpoints: Checkpoints, squares: ClassificationSet, tmp_path: Path
+) -> None:
+    from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
+
+    draw(CAPTIONS[0]).save(tmp_path / "one.png")
+    pairs = EvaluationSet("pairs", [Item(1, ImageFile(tmp_path / "one.png"), CAPTIONS[:1])], True, True)
+    found = evaluate(built(checkpoints, locked=True), [pairs, squares], {"metrics": []}, tmp_path, CPU)
+    assert list(found) == ["pairs", "squares"]
+    assert [metric.name for metric in found["squares"]] == NAMES

@@ -1,0 +1,157 @@
+"""Scene graphs: hand-made parses in both schemes of labels, gold trees of web text, and a gold set of captions."""
+
+import pytest
+from spacy.tokens import Doc
+
+from filters.text.scene_graph import SceneGraph, scene_graph
+from filters.text.stative_verbs import STATIVE_FORMS
+from tests.filters.text.parses import document, parsed
+
+# Each caption: ClearNLP parse, UD parse, objects, attributes, relations, actions, complexity.
+CASES = {
+    "a dog": (
+        "a/DET/det/2 dog/NOUN/ROOT/0",
+        "a/DET/det/2 dog/NOUN/root/0",
+        "dog", "", "", "", 0,
+    ),
+    "two red balls": (
+        "two/NUM/nummod/3 red/ADJ/amod/3 balls/NOUN/ROOT/0",
+        "two/NUM/nummod/3 red/ADJ/amod/3 balls/NOUN/root/0",
+        "balls", "balls two, balls red", "", "", 2,
+    ),
+    "the dog sleeps": (
+        "the/DET/det/2 dog/NOUN/nsubj/3 sleeps/VERB/ROOT/0",
+        "the/DET/det/2 dog/NOUN/nsubj/3 sleeps/VERB/root/0",
+        "dog", "dog sleeps", "", "sleeps", 1,
+    ),
+    "she is happy": (
+        "she/PRON/nsubj/2 is/AUX/ROOT/0 happy/ADJ/acomp/2",
+        "she/PRON/nsubj/3 is/AUX/cop/3 happy/ADJ/root/0",
+        "", "", "", "", 0,
+    ),
+    "the dog is happy": (
+        "the/DET/det/2 dog/NOUN/nsubj/3 is/AUX/ROOT/0 happy/ADJ/acomp/3",
+        "the/DET/det/2 dog/NOUN/nsubj/4 is/AUX/cop/4 happy/ADJ/root/0",
+        "dog", "dog happy", "", "", 1,
+    ),
+    "a man riding a horse on the beach": (
+        "a/DET/det/2 man/NOUN/ROOT/0 riding/VERB/acl/2 a/DET/det/5 horse/NOUN/dobj/3 on/ADP/prep/3 the/DET/det/8"
+        " beach/NOUN/pobj/6",
+        "a/DET/det/2 man/NOUN/root/0 riding/VERB/acl/2 a/DET/det/5 horse/NOUN/obj/3 on/ADP/case/8 the/DET/det/8"
+        " beach/NOUN/obl/3",
+        "man horse beach", "", "man riding horse, man riding on beach", "riding", 2,
+    ),
+    "a cat is chased by a black dog": (  # passive
+        "a/DET/det/2 cat/NOUN/nsubjpass/4 is/AUX/auxpass/4 chased/VERB/ROOT/0 by/ADP/agent/4 a/DET/det/8"
+        " black/ADJ/amod/8 dog/NOUN/pobj/5",
+        "a/DET/det/2 cat/NOUN/nsubj:pass/4 is/AUX/aux:pass/4 chased/VERB/root/0 by/ADP/case/8 a/DET/det/8"
+        " black/ADJ/amod/8 dog/NOUN/obl:agent/4",
+        "cat dog", "dog black", "cat chased by dog", "chased", 2,
+    ),
+    "trees and bushes growing on green grass": (  # what follows both is about both; "green" is of the grass alone
+        "trees/NOUN/ROOT/0 and/CCONJ/cc/1 bushes/NOUN/conj/1 growing/VERB/acl/1 on/ADP/prep/4 green/ADJ/amod/7"
+        " grass/NOUN/pobj/5",
+        "trees/NOUN/root/0 and/CCONJ/cc/3 bushes/NOUN/conj/1 growing/VERB/acl/1 on/ADP/case/7 green/ADJ/amod/7"
+        " grass/NOUN/obl/4",
+        "trees bushes grass", "grass green", "trees growing on grass, bushes growing on grass", "growing", 3,
+    ),
+    "a man sits and holds a cup": (  # the second verb has the first one's subject
+        "a/DET/det/2 man/NOUN/nsubj/3 sits/VERB/ROOT/0 and/CCONJ/cc/3 holds/VERB/conj/3 a/DET/det/7 cup/NOUN/dobj/5",
+        "a/DET/det/2 man/NOUN/nsubj/3 sits/VERB/root/0 and/CCONJ/cc/5 holds/VERB/conj/3 a/DET/det/7 cup/NOUN/obj/5",
+        "man cup", "man sits", "man holds cup", "sits holds", 2,
+    ),
+    "there is a car on the track": (
+        "there/PRON/expl/2 is/VERB/ROOT/0 a/DET/det/4 car/NOUN/attr/2 on/ADP/prep/2 the/DET/det/7 track/NOUN/pobj/5",
+        "there/PRON/expl/2 is/VERB/root/0 a/DET/det/4 car/NOUN/nsubj/2 on/ADP/case/7 the/DET/det/7 track/NOUN/obl/2",
+        "car track", "", "car on track", "", 1,
+    ),
+    "the mug is beside the plate": (
+        "the/DET/det/2 mug/NOUN/nsubj/3 is/AUX/ROOT/0 beside/ADP/prep/3 the/DET/det/6 plate/NOUN/pobj/4",
+        "the/DET/det/2 mug/NOUN/nsubj/6 is/AUX/cop/6 beside/ADP/case/6 the/DET/det/6 plate/NOUN/root/0",
+        "mug plate", "", "mug beside plate", "", 1,
+    ),
+    "the girl has the boy 's hat": (  # having is no action; an owner is a relation
+        "the/DET/det/2 girl/NOUN/nsubj/3 has/VERB/ROOT/0 the/DET/det/5 boy/NOUN/poss/7 's/PART/case/5"
+        " hat/NOUN/dobj/3",
+        "the/DET/det/2 girl/NOUN/nsubj/3 has/VERB/root/0 the/DET/det/5 boy/NOUN/nmod:poss/7 's/PART/case/5"
+        " hat/NOUN/obj/3",
+        "girl boy hat", "", "boy have hat, girl has hat", "", 2,
+    ),
+    "a group of dogs on top of a box": (  # neither the group nor the top is an object
+        "a/DET/det/2 group/NOUN/ROOT/0 of/ADP/prep/2 dogs/NOUN/pobj/3 on/ADP/prep/4 top/NOUN/pobj/5 of/ADP/prep/6"
+        " a/DET/det/9 box/NOUN/pobj/7",
+        "a/DET/det/2 group/NOUN/root/0 of/ADP/case/4 dogs/NOUN/nmod/2 on/ADP/case/6 top/NOUN/nmod/4 of/ADP/case/9"
+        " a/DET/det/9 box/NOUN/nmod/6",
+        "dogs box", "", "dogs on box", "", 1,
+    ),
+    "a pair of dogs on the grass": (  # what is said of the pair is said of the dogs
+        "a/DET/det/2 pair/NOUN/ROOT/0 of/ADP/prep/2 dogs/NOUN/pobj/3 on/ADP/prep/2 the/DET/det/7 grass/NOUN/pobj/5",
+        "a/DET/det/2 pair/NOUN/root/0 of/ADP/case/4 dogs/NOUN/nmod/2 on/ADP/case/7 the/DET/det/7 grass/NOUN/nmod/2",
+        "dogs grass", "", "dogs on grass", "", 1,
+    ),
+    "a horse that a man rides": (
+        "a/DET/det/2 horse/NOUN/ROOT/0 that/PRON/dobj/6 a/DET/det/5 man/NOUN/nsubj/6 rides/VERB/relcl/2",
+        "a/DET/det/2 horse/NOUN/root/0 that/PRON/obj/6 a/DET/det/5 man/NOUN/nsubj/6 rides/VERB/acl:relcl/2",
+        "horse man", "", "man rides horse", "rides", 1,
+    ),
+    "a ball next to a box": (
+        "a/DET/det/2 ball/NOUN/ROOT/0 next/ADV/advmod/2 to/ADP/prep/3 a/DET/det/6 box/NOUN/pobj/4",
+        "a/DET/det/2 ball/NOUN/root/0 next/ADP/case/6 to/ADP/fixed/3 a/DET/det/6 box/NOUN/nmod/2",
+        "ball box", "", "ball next to box", "", 1,
+    ),
+    "I like dogs": (  # a pronoun is no object, liking no action
+        "I/PRON/nsubj/2 like/VERB/ROOT/0 dogs/NOUN/dobj/2",
+        "I/PRON/nsubj/2 like/VERB/root/0 dogs/NOUN/obj/2",
+        "dogs", "dogs like", "", "", 1,
+    ),
+    "keep calm and travel": (  # an order is nobody's action
+        "keep/VERB/ROOT/0 calm/ADJ/acomp/1 and/CCONJ/cc/1 travel/VERB/conj/1",
+        "keep/VERB/root/0 calm/ADJ/xcomp/1 and/CCONJ/cc/4 travel/VERB/conj/1",
+        "", "", "", "", 0,
+    ),
+}  # fmt: skip
+
+
+def readable(doc: Doc, graph: SceneGraph) -> tuple[str, set[str], set[str], str, int]:
+    words = [token.lower_ for token in doc]
+    return (
+        " ".join(words[i] for i in graph.objects),
+        {f"{words[i]} {word}" for i, word in graph.attributes},
+        {f"{words[i]} {verb} {words[j]}" for i, verb, j in graph.relations},
+        " ".join(graph.actions),
+        graph.complexity,
+    )
+
+
+def parts(text: str) -> set[str]:
+    return set(text.split(", ")) if text else set()
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["ClearNLP", "UD"])
+@pytest.mark.parametrize("caption", CASES)
+def test_graphs_by_hand_in_both_schemes(caption: str, scheme: int) -> None:
+    *parses, objects, attributes, relations, actions, complexity = CASES[caption]
+    doc = parsed(parses[scheme])
+    assert [token.text for token in doc] == caption.split()
+    expected = (objects, parts(attributes), parts(relations), actions, complexity)
+    assert readable(doc, scene_graph(doc)) == expected
+
+
+def test_the_papers_example_has_complexity_three() -> None:
+    """Radenovic et al. 2023, section 3.1: "bird" is small, brown, and chased by a black cat."""
+    doc = parsed(
+        "a/DET/det/3 black/ADJ/amod/3 cat/NOUN/nsubj/5 is/AUX/aux/5 chasing/VERB/ROOT/0 a/DET/det/9"
+        " small/ADJ/amod/9 brown/ADJ/amod/9 bird/NOUN/dobj/5"
+    )
+    graph = scene_graph(doc)
+    assert (graph.complexity, graph.relatedness, graph.actions) == (3, 1, ["chasing"])
+
+
+def test_an_empty_document_has_an_empty_graph() -> None:
+    graph = scene_graph(document([], [], [], []))
+    assert (graph.objects, graph.complexity, graph.relatedness, graph.actions) == ([], 0, 0, [])
+
+
+def test_stative_verbs_in_all_their_forms() -> None:
+    assert {"have", "has", "had", "knew", "preferred", "loving", "loved", "wants", "belongs"} <= STATIVE_FORMS
+    assert not {"sit", "sits", "sitting", "holding", "wearing", "riding", "runs", "ran"} & STATIVE_FORMS

@@ -1,0 +1,3 @@
+from tests.downstream.conftest import checkpoints, eight_pairs
+
+__all__ = ["checkpoints", "eight_pairs"]

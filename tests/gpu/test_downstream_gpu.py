@@ -1,0 +1,66 @@
+"""Both models in bf16 on a GPU: they learn, and embed as on a CPU."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from downstream.models.captioner import Captioner
+from downstream.models.dual_encoder import DualEncoder
+from downstream.training.trainer import TrainConfig
+from tests.downstream.tiny_models import CAPTIONS, SIZE, UNLOCKED, Checkpoints, MemorySubset, Recorder, draw
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
+]
+IMAGES = [draw(caption) for caption in CAPTIONS]
+TRAINING = TrainConfig(samples_seen=2400, batch_size=8, lr=3e-3, workers=2, log_every=1)
+
+
+def test_captioner(checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path) -> None:
+    captioner, tracker = Captioner(checkpoints.swin, checkpoints.gpt2, TRAINING, 16, 3, 12, 5), Recorder()
+    captioner.train(eight_pairs, tmp_path, torch.device("cuda"), tracker, "f")
+    assert tracker.losses()[-1] < 0.2 < tracker.losses()[0]
+    assert captioner.caption(IMAGES) == CAPTIONS
+
+
+def test_captioner_with_an_encoder_of_timm(
+    checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path
+) -> None:
+    import timm
+    from timm.models import save_for_hf
+
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        network = timm.create_model("test_vit", pretrained=False, img_size=SIZE)
+    data = {"input_size": (3, SIZE, SIZE), "crop_pct": 1.0, "crop_mode": "squash"}
+    save_for_hf(network, str(tmp_path / "timm"), safe_serialization=True, data_config=data)
+    encoder = str(tmp_path / "timm")
+    captioner, tracker = Captioner(encoder, checkpoints.gpt2, TRAINING, 16, 3, 12, 5), Recorder()
+    captioner.train(eight_pairs, tmp_path, torch.device("cuda"), tracker, "f")
+    assert tracker.losses()[-1] < 0.5 * tracker.losses()[0]
+    assert len(captioner.caption(IMAGES)) == len(IMAGES)
+
+
+def test_both_towers_with_lamb_and_augmented_images(
+    checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path
+) -> None:
+    training = replace(TRAINING, optimizer="lamb", lr=2e-2, weight_decay=0.2)
+    unlocked = replace(UNLOCKED, pretrained=False, augment=True)
+    encoder = DualEncoder(checkpoints.vit, checkpoints.bert, training, False, False, 16, 5, unlocked)
+    tracker = Recorder()
+    encoder.train(eight_pairs, tmp_path, torch.device("cuda"), tracker, "f")
+    assert tracker.losses()[-1] < tracker.losses()[0]
+
+
+def test_dual_encoder(checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path) -> None:
+    encoder = DualEncoder(checkpoints.vit, checkpoints.bert, TRAINING, True, True, 16, 5, UNLOCKED)
+    tracker = Recorder()
+    encoder.train(eight_pairs, tmp_path, torch.device("cuda"), tracker, "f")
+    assert tracker.losses()[-1] < 0.5 * tracker.losses()[0]
+    on_gpu = encoder.embed_images(IMAGES)
+    encoder.load(tmp_path, torch.device("cpu"))
+    assert np.allclose(on_gpu, encoder.embed_images(IMAGES), atol=0.02)
