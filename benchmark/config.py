@@ -45,7 +45,7 @@ def demo_model(name: str) -> str:
 
 
 def _demo_evalset(name: str, *, _root_: DictConfig) -> str:
-    from benchmark.demo.build import demo_root
+    from benchmark.demo.settings import demo_root
 
     if "demo" not in _root_.pool:
         raise UserError("evalset=demo needs pool=demo; use evalset=paper or evalset=hub for real images")

@@ -1,6 +1,7 @@
-"""Who may import whom: the design's rooms, checked on the source itself."""
+"""The rooms of docs/architecture.md, checked on the source itself: who imports whom, lazily or not."""
 
 import ast
+from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -8,72 +9,113 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("benchmark", "filters", "downstream")
-OFFERED = {
-    f"benchmark.{name}"
-    for name in (
-        "batch", "bert_match", "checkpoints", "clip_models", "devices", "errors", "images", "pac_clip", "paths",
-        "pool", "progress", "tracker", "uids",
-    )
-}  # fmt: skip
+# The way of the data: a module imports from its own room and from earlier ones.
+ROOMS = (
+    "benchmark.core", "benchmark.models", "benchmark.pool", "benchmark.engine", "filters", "benchmark.scoring",
+    "benchmark.selection", "benchmark.subset", "downstream", "benchmark.results", "benchmark.report",
+    "benchmark.studies", "benchmark.demo", "benchmark.config", "benchmark.pipeline", "benchmark.tasks",
+    "benchmark.free_text", "benchmark.__main__",
+)  # fmt: skip
+PLUG_INS = ("filters", "downstream")
+OFFERED_TO_PLUG_INS = ("benchmark.core", "benchmark.models")
+HEAVY = {"transformers", "open_clip", "diffusers", "bert_score", "wandb", "ray"}
 
 
-def modules() -> dict[str, Path]:
-    found = {}
+def read_sources() -> dict[str, str]:
+    sources = {}
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
             parts = path.relative_to(ROOT).with_suffix("").parts
-            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+            sources[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path.read_text()
+    return sources
 
 
-def imports(path: Path, *, at_import_time: bool = False) -> set[str]:
-    """The modules of ours that a file imports; those inside functions and TYPE_CHECKING only if asked for all."""
-    tree = ast.parse(path.read_text())
-    nodes = tree.body if at_import_time else list(ast.walk(tree))
-    found = set()
-    for node in nodes:
+SOURCES = read_sources()
+
+
+def imports(sources: Mapping[str, str], name: str, *, at_import_time: bool = False) -> set[str]:
+    """The modules of ours that `name` imports: everywhere in the file, or only at its top level."""
+    tree = ast.parse(sources[name])
+    imported = set()
+    for node in tree.body if at_import_time else ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return found & set(MODULES)
+            imported |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return (imported & set(sources)) - {name}
 
 
-MODULES = modules()
+def room(name: str) -> str | None:
+    """The room of a module; None for a package that only holds rooms."""
+    return next((r for r in ROOMS if name == r or name.startswith(f"{r}.")), None)
 
 
-@pytest.mark.parametrize(("package", "other"), [("filters", "downstream"), ("downstream", "filters")])
-def test_plug_ins_do_not_know_each_other_and_take_only_what_is_offered(package: str, other: str) -> None:
-    for name, path in MODULES.items():
-        if name.split(".")[0] == package:
-            used = imports(path)
-            assert not {m for m in used if m.split(".")[0] == other}, name
-            assert {m for m in used if m.startswith("benchmark.")} <= OFFERED, name
-
-
-def test_no_import_cycles() -> None:
-    graph = {name: imports(path, at_import_time=True) - {name} for name, path in MODULES.items()}
+def broken_rules(sources: Mapping[str, str]) -> list[str]:
+    broken = []
+    for name in sources:
+        here = room(name)
+        for other in imports(sources, name):
+            there = room(other)
+            if here is None or there is None:
+                continue
+            if ROOMS.index(there) > ROOMS.index(here):
+                broken.append(f"{name} imports {other}, of a later room")
+            if here in PLUG_INS and there not in (here, *OFFERED_TO_PLUG_INS):
+                broken.append(f"{name} imports {other}, which plug-ins are not offered")
     try:
-        TopologicalSorter(graph).prepare()
+        TopologicalSorter({name: imports(sources, name) for name in sources}).prepare()
     except CycleError as error:
-        pytest.fail(" -> ".join(error.args[1]))
+        broken.append("circle: " + " -> ".join(error.args[1]))
+    return broken
+
+
+def test_every_module_is_in_a_room() -> None:
+    assert [name for name in SOURCES if room(name) is None] == ["benchmark"]
+
+
+def test_at_most_six_modules_are_loose_in_benchmark() -> None:
+    assert len(list((ROOT / "benchmark").glob("*.py"))) <= 6
+
+
+def test_rooms_import_from_earlier_rooms_without_circles() -> None:
+    assert broken_rules(SOURCES) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("filters.clip", "from downstream.models.captioner import Captioner"),
+        ("downstream.models.base", "from benchmark.pool.pool import Pool"),
+        ("benchmark.core.uids", "def late():\n    import benchmark.scoring.score_pool"),
+        ("benchmark.core.uids", "def late():\n    from benchmark.tasks import run"),
+        ("benchmark.pool.pool", "if TYPE_CHECKING:\n    from filters.base import Filter"),
+        ("benchmark.core.errors", "def late():\n    from benchmark.core import paths, uids"),
+    ],
+)
+def test_a_planted_import_is_found(name: str, line: str) -> None:
+    assert broken_rules(dict(SOURCES) | {name: f"{SOURCES[name]}\n{line}\n"})
+
+
+def test_tests_mirror_the_packages() -> None:
+    """Each folder of tests beside the tiers has its package."""
+    tests = ROOT / "tests"
+    for folder in {path.parent for package in PACKAGES for path in (tests / package).rglob("test_*.py")}:
+        assert (ROOT / folder.relative_to(tests)).is_dir(), folder
 
 
 def test_heavy_libraries_are_imported_where_they_are_used() -> None:
-    heavy = {"transformers", "open_clip", "diffusers", "bert_score", "wandb", "ray"}
-    for name, path in MODULES.items():
-        for node in ast.parse(path.read_text()).body:
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert not {n.split(".")[0] for n in names} & heavy, name
+    for name, source in SOURCES.items():
+        for node in ast.parse(source).body:
+            imported = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            imported += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {n.split(".")[0] for n in imported} & HEAVY, name
 
 
 def test_the_command_line_answers_without_torch() -> None:
-    """Nothing that `benchmark.__main__` imports at once may import torch: a misspelt command would wait for it."""
+    """Nothing that `benchmark.__main__` imports at once imports torch: a misspelt command would wait for it."""
     todo, seen = ["benchmark.__main__"], set()
     while todo:
         name = todo.pop()
         seen.add(name)
-        source = MODULES[name].read_text()
-        assert "\nimport torch" not in source, name
-        todo += [m for m in imports(MODULES[name], at_import_time=True) if m not in seen]
+        assert "\nimport torch" not in SOURCES[name], name
+        todo += [m for m in imports(SOURCES, name, at_import_time=True) if m not in seen]

@@ -54,11 +54,20 @@ def one_launch(path: Path, device: torch.device) -> Iterator[None]:
         yield
 
 
+def make_accelerator(device: torch.device) -> Any:
+    """Return the accelerator of this process: bf16 on GPUs, all processes of a launch, or just this one."""
+    import torch
+    from accelerate import Accelerator
+
+    if device.type == "cuda" and device.index is not None:
+        torch.cuda.set_device(device)
+    on_gpu = device.type == "cuda"
+    return Accelerator(cpu=not on_gpu, mixed_precision="bf16" if on_gpu else "no")
+
+
 @lru_cache(maxsize=1)
 def _patient_group(device: torch.device) -> Any:
     import torch
-
-    from downstream.training.trainer import make_accelerator
 
     make_accelerator(device)  # it starts the group that training uses
     return torch.distributed.new_group(backend="gloo", timeout=PATIENCE)

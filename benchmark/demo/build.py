@@ -1,56 +1,16 @@
 """Writes the demo: a pool in img2dataset's layout and its evaluation sets, the same bytes for the same config."""
 
-import hashlib
-import json
 import multiprocessing
-from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from benchmark.core.locks import locked
-from benchmark.core.paths import atomic_folder, cache_dir
+from benchmark.core.paths import atomic_folder
 from benchmark.core.progress import progress
 from benchmark.demo.evaluation_sets import SETS, write_evaluation_set
+from benchmark.demo.settings import DemoConfig, demo_root
 from benchmark.demo.shards import write_shard
-
-# Raise it with every change of what is drawn or written: caches of older worlds are then left alone.
-GENERATOR_VERSION = 2
-
-
-@dataclass(frozen=True)
-class DemoConfig:
-    """What the demo consists of.
-
-    `noise` gives each kind's `share` of the pool and, for the reader, the figure that it `follows`;
-    `evaluation` gives each set's number of images (for NoCaps: in each domain).
-    """
-
-    pairs: int
-    shard_size: int
-    image_size: int
-    jpeg_quality: int
-    seed: int
-    noise: Mapping[str, Mapping[str, Any]]
-    evaluation: Mapping[str, int]
-
-    @property
-    def shares(self) -> dict[str, float]:
-        """The share of each kind of noise."""
-        return {kind: float(entry["share"]) for kind, entry in self.noise.items()}
-
-    @property
-    def fingerprint(self) -> str:
-        """What identifies the demo's bytes: everything but the reasons for the shares."""
-        fields = {**asdict(self), "noise": self.shares, "version": GENERATOR_VERSION}
-        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def demo_root(config: DemoConfig) -> Path:
-    """Return the folder of this demo in the user's cache; it may not be there yet."""
-    return cache_dir() / "demo" / config.fingerprint
 
 
 def ensure_demo(config: DemoConfig, workers: int = 2) -> Path:

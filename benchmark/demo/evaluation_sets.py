@@ -5,27 +5,25 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import cv2
 import numpy as np
 
 from benchmark.demo.draws import generator
 from benchmark.demo.render import render
+from benchmark.demo.settings import DemoConfig
 from benchmark.demo.shards import encode_jpeg
 from benchmark.demo.vocabulary import Domain
 from benchmark.demo.wording import describe_times
 from benchmark.demo.world import Scene, sample_scene
-
-if TYPE_CHECKING:
-    from benchmark.demo.build import DemoConfig
 
 REFERENCES = 5
 SETS = ("coco", "nocaps", "flickr30k")
 FIRST_INDEX = {"coco": 0, "flickr30k": 1_000_000, "in": 2_000_000, "near": 3_000_000, "out": 4_000_000}
 
 
-def write_evaluation_set(folder: Path, config: "DemoConfig", name: str) -> None:
+def write_evaluation_set(folder: Path, config: DemoConfig, name: str) -> None:
     """Write the set `name` to `folder`: images, and the annotations of its original."""
     cv2.setNumThreads(1)
     writers: dict[str, Callable[[Path, DemoConfig], None]] = {
@@ -38,7 +36,7 @@ def write_evaluation_set(folder: Path, config: "DemoConfig", name: str) -> None:
 
 
 def _draw(
-    path: Path, index: int, config: "DemoConfig", sample: Callable[[np.random.Generator], Scene]
+    path: Path, index: int, config: DemoConfig, sample: Callable[[np.random.Generator], Scene]
 ) -> list[str]:
     """Draw image `index` of the evaluation draw to `path` and return its references."""
     rng = generator("evaluation", index, config.seed)
@@ -72,7 +70,7 @@ def karpathy_entry(filename: str, number: int, captions: list[str]) -> dict[str,
     }
 
 
-def _write_coco(folder: Path, config: "DemoConfig") -> None:
+def _write_coco(folder: Path, config: DemoConfig) -> None:
     images = []
     for number in range(config.evaluation["coco"]):
         cocoid = 100_000 + 7 * number
@@ -83,7 +81,7 @@ def _write_coco(folder: Path, config: "DemoConfig") -> None:
     _write_json(folder / "dataset_coco.json", {"images": images, "dataset": "coco"})
 
 
-def _write_flickr30k(folder: Path, config: "DemoConfig") -> None:
+def _write_flickr30k(folder: Path, config: DemoConfig) -> None:
     images = []
     for number in range(config.evaluation["flickr30k"]):
         filename = f"{1_000_000_000 + 13 * number}.jpg"
@@ -93,7 +91,7 @@ def _write_flickr30k(folder: Path, config: "DemoConfig") -> None:
     _write_json(folder / "dataset_flickr30k.json", {"images": images, "dataset": "flickr30k"})
 
 
-def _write_nocaps(folder: Path, config: "DemoConfig") -> None:
+def _write_nocaps(folder: Path, config: DemoConfig) -> None:
     images: list[dict[str, Any]] = []
     annotations: list[dict[str, Any]] = []
     for domain in get_args(Domain):

@@ -4,7 +4,8 @@ import logging
 import os
 from collections.abc import Sequence
 
-from benchmark.demo.build import DemoConfig, demo_root, ensure_demo
+from benchmark.demo.build import ensure_demo
+from benchmark.demo.settings import DemoConfig, demo_root
 from benchmark.pool.pool import Pool
 
 log = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cv2
 import numpy as np
@@ -14,9 +14,7 @@ import pyarrow.parquet as pq
 from benchmark.core.uids import make_uid
 from benchmark.demo.draws import pair
 from benchmark.demo.noise import Pair
-
-if TYPE_CHECKING:
-    from benchmark.demo.build import DemoConfig
+from benchmark.demo.settings import DemoConfig
 
 BLOCK = 512  # of a tar
 SCHEMA = pa.schema(
@@ -57,7 +55,7 @@ def tar_member(name: str, data: bytes) -> bytes:
     return bytes(header) + data + bytes(-len(data) % BLOCK)
 
 
-def _fields(drawn: Pair, jpeg: bytes, index: int, key: str, config: "DemoConfig") -> dict[str, Any]:
+def _fields(drawn: Pair, jpeg: bytes, index: int, key: str, config: DemoConfig) -> dict[str, Any]:
     url = f"demo://{config.seed}/{index:08d}.jpg"
     return {
         "uid": make_uid(url, drawn.caption),
@@ -82,7 +80,7 @@ def _sidecar(row: dict[str, Any]) -> bytes:
     return json.dumps({**fields, **size, "caption": row["text"]}).encode()
 
 
-def write_shard(root: Path, config: "DemoConfig", shard: int) -> None:
+def write_shard(root: Path, config: DemoConfig, shard: int) -> None:
     """Draw shard number `shard` of the pool into ``root/shards`` and ``root/metadata``."""
     cv2.setNumThreads(1)  # images this small gain nothing from threads, and the workers share the cores
     for folder in ("shards", "metadata"):

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from benchmark.core.metric_logger import MetricLogger
 
-class Tracker(Protocol):
-    """Logs numbers of one run."""
 
-    def log(self, values: Mapping[str, float], step: int | None = None) -> None:
-        """Log `values` (e.g. ``{"captioner/loss": 2.1}``) at `step` samples seen."""
+class Tracker(MetricLogger, Protocol):
+    """Logs numbers of one run, and its result."""
 
     def finish(self, result: Mapping[str, Any]) -> None:
         """Log the whole result and close."""

@@ -10,6 +10,7 @@ from rich.console import Console
 from benchmark.config import choice, make_engine, make_filter, make_pool, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
+from benchmark.demo.rated_captions import demo_captions
 from benchmark.results.result import library_versions
 from benchmark.studies.concreteness.coloured import to_line, to_table
 from benchmark.studies.concreteness.evaluation import (
@@ -22,7 +23,6 @@ from benchmark.studies.concreteness.evaluation import (
 from benchmark.studies.concreteness.explanation import Explanation, leave_one_out, write_explanation
 from benchmark.studies.concreteness.rated_texts import (
     RatedTexts,
-    demo_captions,
     read_annotations,
     read_word_ratings,
 )

@@ -14,11 +14,12 @@ from safetensors import SafetensorError
 
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
+from benchmark.core.launch import make_accelerator
+from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.paths import atomic_folder
 from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers
-from benchmark.results.trackers import Tracker
 from downstream.training.checkpointing import TrainReport, finished, mark_finished
-from downstream.training.trainer import TrainConfig, make_accelerator
+from downstream.training.trainer import TrainConfig
 from downstream.training.training_data import EpochSamples
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ class Downstream(ABC):
         subset: EpochSamples[Sample],
         run_dir: Path,
         device: torch.device,
-        tracker: Tracker,
+        tracker: MetricLogger,
         fingerprint: str,
     ) -> TrainReport:
         """Train on `subset`, and leave the model in ``run_dir/model``.
@@ -68,7 +69,7 @@ class Downstream(ABC):
 
     @abstractmethod
     def fit(
-        self, subset: EpochSamples[Sample], folder: Path, tracker: Tracker, fingerprint: str
+        self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Train the built model."""
 

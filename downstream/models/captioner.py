@@ -12,8 +12,8 @@ from torch import nn
 
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
+from benchmark.core.metric_logger import MetricLogger
 from benchmark.models.checkpoints import quiet_transformers
-from benchmark.results.trackers import Tracker
 from downstream.models.base import (
     CPU,
     Downstream,
@@ -171,7 +171,7 @@ class Captioner(Downstream):
         self.model.generation_config.do_sample = False
 
     def fit(
-        self, subset: EpochSamples[Sample], folder: Path, tracker: Tracker, fingerprint: str
+        self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Train on `subset` for the budget."""
         limit = min(self.max_tokens, self.model.config.decoder.max_position_embeddings)

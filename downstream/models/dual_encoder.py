@@ -19,8 +19,9 @@ from safetensors.torch import load_file, save_file
 
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
+from benchmark.core.launch import make_accelerator
+from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.paths import write_text
-from benchmark.results.trackers import Tracker
 from downstream.models.base import (
     CPU,
     Downstream,
@@ -36,7 +37,7 @@ from downstream.models.contrastive import TwoTowers
 from downstream.training.checkpointing import TrainReport
 from downstream.training.embeddings import EmbeddedSample, embed_subset
 from downstream.training.image_augmentation import ImageAugmentation
-from downstream.training.trainer import TrainConfig, Trainer, make_accelerator
+from downstream.training.trainer import TrainConfig, Trainer
 from downstream.training.training_data import EpochSamples, Inputs, SampleOrder, Samples, TrainingData
 
 Vectors = npt.NDArray[np.float32]
@@ -144,7 +145,7 @@ class DualEncoder(Downstream):
         self.device = device
 
     def fit(
-        self, subset: EpochSamples[Sample], folder: Path, tracker: Tracker, fingerprint: str
+        self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Train on `subset` for the budget."""
         order = SampleOrder(subset.epochs, self.training.seed)

@@ -15,8 +15,8 @@ from torch import nn
 
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
+from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.uids import UidArray, encode_uids
-from benchmark.results.trackers import Tracker
 from downstream.models.base import CPU, Downstream, chunks, half_precision, model_folder, seeded, to_pixels
 from downstream.models.timm_encoder import timm_processor
 from downstream.training.checkpointing import TrainReport
@@ -139,7 +139,7 @@ class WeakBackbone(Downstream):
         self.device = device
 
     def fit(
-        self, subset: EpochSamples[Sample], folder: Path, tracker: Tracker, fingerprint: str
+        self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Train on `subset` for the budget."""
         collate = TopicCollate(self.processor, self.labels)

@@ -15,8 +15,9 @@ import torch
 from torch import nn
 
 from benchmark.core.errors import UserError
+from benchmark.core.launch import make_accelerator
+from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.progress import progress
-from benchmark.results.trackers import Tracker
 from downstream.training.checkpointing import Progressed, TrainReport, load_checkpoint, save_checkpoint
 from downstream.training.training_data import StepBatches, TrainingBatch, TrainingData, loader
 
@@ -96,16 +97,6 @@ def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimiz
     return lamb
 
 
-def make_accelerator(device: torch.device) -> Any:
-    """Return the accelerator of this process: bf16 on GPUs, all processes of a launch, or just this one."""
-    from accelerate import Accelerator
-
-    if device.type == "cuda" and device.index is not None:
-        torch.cuda.set_device(device)
-    on_gpu = device.type == "cuda"
-    return Accelerator(cpu=not on_gpu, mixed_precision="bf16" if on_gpu else "no")
-
-
 @dataclass(frozen=True)
 class _Stepper:
     """One optimizer step on a batch that may be spread over processes."""
@@ -157,7 +148,7 @@ class Trainer:
     name: str
     config: TrainConfig
     device: torch.device
-    tracker: Tracker
+    tracker: MetricLogger
 
     def fit(self, model: nn.Module, data: TrainingData[Any], folder: Path, fingerprint: str) -> TrainReport:
         """Train `model` in place for the budget, from the checkpoint in `folder` if there is one.

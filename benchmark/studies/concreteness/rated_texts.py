@@ -10,13 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.errors import UserError
-from benchmark.demo.draws import pair
 
 WORDS, CAPTIONS, DEMO = "words", "captions", "demo"
 CAPTION, ANNOTATION = "caption", "concreteness_annotation"  # the columns of the ICC authors' file
 WORD, BIGRAM, PART_OF_SPEECH, RATING = "Word", "Bigram", "Dom_Pos", "Conc.M"  # of Brysbaert et al. 2014
-# First index of the `annotation` draw that is only evaluated on: building a scorer uses those below.
-DEMO_START = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -99,16 +96,3 @@ def _rated(
             raise UserError(f"{path}, line {line}: {rating} is {row[rating][:40]!r}, not a number")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     return RatedTexts(name, path.name, digest, [row[text] for _, row in rows], ratings, len(rows))
-
-
-def demo_captions(count: int, seed: int, shares: Mapping[str, float]) -> RatedTexts:
-    """Draw captions of the demo world with their planted concreteness, none of which a training step sees.
-
-    Kinds of noise are mixed by the pool's `shares`, without near-duplicates: those are copies of a stock that the
-    scorer's training may have drawn from too.
-    """
-    kinds = {kind: share for kind, share in shares.items() if kind != "near_duplicate"}
-    drawn = [pair("annotation", DEMO_START + index, seed, kinds) for index in range(count)]
-    texts, ratings = [p.caption for p in drawn], np.array([p.concreteness for p in drawn], np.float64)
-    digest = hashlib.sha256("\n".join(texts).encode() + ratings.tobytes()).hexdigest()
-    return RatedTexts(DEMO, f"the demo's annotation draw from {DEMO_START:,}", digest, texts, ratings, count)

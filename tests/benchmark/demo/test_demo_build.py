@@ -15,9 +15,10 @@ from PIL import Image
 
 from benchmark.core.uids import make_uid
 from benchmark.demo import build
-from benchmark.demo.build import DemoConfig, build_pool, demo_root, ensure_demo
+from benchmark.demo.build import build_pool, ensure_demo
 from benchmark.demo.draws import generator, pair
 from benchmark.demo.evaluation_sets import FIRST_INDEX
+from benchmark.demo.settings import DemoConfig, demo_root
 from benchmark.demo.vocabulary import OUT_KINDS, OUT_PATTERNS
 from benchmark.demo.world import sample_scene
 from benchmark.pool.pool import Pool

@@ -8,10 +8,9 @@ from scipy.stats import spearmanr
 
 from benchmark.config import CONF, make_filter, register_resolvers
 from benchmark.core.batch import Batch
-from benchmark.demo.annotator import annotated_captions
 from benchmark.demo.concreteness import concreteness
+from benchmark.demo.rated_captions import annotated_captions, demo_captions
 from benchmark.demo.training.data import pool_shares
-from benchmark.studies.concreteness.rated_texts import demo_captions
 
 
 def score(texts: list[str], *overrides: str):

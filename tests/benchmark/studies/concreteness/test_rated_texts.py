@@ -6,9 +6,8 @@ import pytest
 from benchmark.core.errors import UserError
 from benchmark.demo.concreteness import concreteness
 from benchmark.demo.draws import pair
+from benchmark.demo.rated_captions import DEMO_START, demo_captions
 from benchmark.studies.concreteness.rated_texts import (
-    DEMO_START,
-    demo_captions,
     read_annotations,
     read_word_ratings,
 )

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.demo.build import DemoConfig, build_pool
+from benchmark.demo.build import build_pool
 from benchmark.demo.draws import pair
 from benchmark.demo.lettering import render_text
+from benchmark.demo.settings import DemoConfig
 from benchmark.demo.shards import encode_jpeg
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
