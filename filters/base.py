@@ -1,7 +1,5 @@
 """What a filter is: a class that only scores. The harness owns loops, devices, caching, timing and thresholds."""
 
-import hashlib
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -11,35 +9,9 @@ import numpy.typing as npt
 import torch
 
 from benchmark.core.batch import Batch
+from benchmark.core.identity import Identified
 
 Scores = npt.NDArray[np.float32]
-
-
-class Identified:
-    """Something whose output is cached under a key made of its class, its configuration and its weights."""
-
-    def identity(self) -> dict[str, Any]:
-        """Return what the output depends on: the class and its public attributes.
-
-        A class that loads weights adds their revision. State made by ``setup`` or ``fit`` is private
-        (``_model``), so it is left out.
-        """
-        return {"class": f"{type(self).__module__}.{type(self).__qualname__}"} | {
-            name: _identity(value)
-            for name, value in vars(self).items()
-            if not name.startswith("_") and name != "needs"
-        }
-
-    def key(self) -> str:
-        """Return the cache key: a readable name and a hash of the identity."""
-        text = json.dumps(self.identity(), sort_keys=True, default=str)
-        return f"{type(self).__name__.lower()}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-
-
-def _identity(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_identity(part) for part in value]
-    return value.identity() if isinstance(value, Identified) else value
 
 
 class Reader(Identified, ABC):

@@ -18,6 +18,7 @@ class Metric:
 
     `value` is in the library's own unit, None when the metric could not be computed; then, and only then,
     `reason` says why. `count` is the number of images (or queries) behind it, `version` names the library.
+    `curve` holds the numbers whose mean is `value`, by position in the caption, for metrics that have them.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Metric:
     reason: str | None
     count: int
     version: str
+    curve: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.reason is None):

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import torch
 
-from filters.base import Identified
+from benchmark.core.identity import Identified
 
 Beams = list[str]  # the reconstructions of one caption, best first
 

@@ -10,9 +10,9 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from benchmark.core.errors import UserError
+from benchmark.core.identity import Identified
 from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers, revision
 from benchmark.models.clip_models import ClipModel, clip_revision, load_clip
-from filters.base import Identified
 from filters.icc.autoencoder import Autoencoder, Beams, one_line
 
 BRIDGE = "model.safetensors"

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from benchmark.core.identity import Identified
 from benchmark.models.bert_match import BertMatcher, load_bert_matcher
 from benchmark.models.checkpoints import locate_checkpoint, revision
-from filters.base import Identified
 from filters.icc.autoencoder import Beams, one_line
 
 Similarities = npt.NDArray[np.float32]

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from PIL import Image
 
+from benchmark.core.identity import Identified
 from benchmark.models.checkpoints import locate_checkpoint, quiet_diffusers, quiet_transformers, revision
-from filters.base import Identified
 from filters.icc.autoencoder import Autoencoder, Beams, caption_seed, one_line
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from PIL import Image
 
-from filters.base import Identified
+from benchmark.core.identity import Identified
 
 Polygon = list[int]  # x0, y0, x1, y1, ... in pixels of the image, clockwise from the top left of the text
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchmark.core.errors import UserError
-from filters.base import Identified
+from benchmark.core.identity import Identified
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import torch
 
 from benchmark.core.batch import Sample
-from filters.base import Identified
+from benchmark.core.identity import Identified
 
 LONGEST = 77  # words: "no more than 77 words" (DS-CLIP, appendix A), as many as its text encoder has tokens
 

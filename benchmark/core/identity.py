@@ -1,0 +1,32 @@
+"""What an output depends on, as a cache key."""
+
+import hashlib
+import json
+from typing import Any
+
+
+class Identified:
+    """Something whose output is cached under a key made of its class, its configuration and its weights."""
+
+    def identity(self) -> dict[str, Any]:
+        """Return what the output depends on: the class and its public attributes.
+
+        A class that loads weights adds their revision. State made by ``setup`` or ``fit`` is private
+        (``_model``), so it is left out.
+        """
+        return {"class": f"{type(self).__module__}.{type(self).__qualname__}"} | {
+            name: _identity(value)
+            for name, value in vars(self).items()
+            if not name.startswith("_") and name != "needs"
+        }
+
+    def key(self) -> str:
+        """Return the cache key: a readable name and a hash of the identity."""
+        text = json.dumps(self.identity(), sort_keys=True, default=str)
+        return f"{type(self).__name__.lower()}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _identity(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_identity(part) for part in value]
+    return value.identity() if isinstance(value, Identified) else value
