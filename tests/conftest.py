@@ -1,10 +1,15 @@
 """Every test has a cache folder of its own, one thread and no network; workers share what is built once."""
 
+import gc
+import multiprocessing
 import os
 import re
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
+
+import pytest
+from filelock import FileLock
 
 # Before torch is imported, and for the processes that tests start. `make perf` sets its own number of threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -12,10 +17,10 @@ os.environ.setdefault("OPENCV_FOR_THREADS_NUM", os.environ["OMP_NUM_THREADS"])
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["WANDB_MODE"] = "offline"
+gc.disable()  # until all is imported: a tenth of the time that collection takes
 
-import pytest
-from filelock import FileLock
-
+# The engine's processes come from one server; it imports torch once in place of each of them.
+multiprocessing.set_forkserver_preload(["torch"])
 # What a test says that misses a library or a package, and not data, weights or a GPU.
 NOT_INSTALLED = re.compile(r"could not import|No module named|pip install|apt(-get)? install", re.IGNORECASE)
 BuildOnce = Callable[[str, Callable[[Path], object]], Path]
@@ -28,6 +33,15 @@ def fail_if_not_installed(report: Any) -> Any:
         report.outcome = "failed"
         report.longrepr = f"skipped where every extra should be installed: {reason}"
     return report
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # else libraries take what is left for leaks
 
 
 @pytest.hookimpl(wrapper=True)

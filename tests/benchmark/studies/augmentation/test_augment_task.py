@@ -94,7 +94,7 @@ def call(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     folder = write_pool(tmp_path / "small", [rows(12)])
     common = [
         "pool=img2dataset", f"pool.url={folder}", "filter=random", "models=demo", "device=cpu",
-        "downstream=dual_encoder",
+        "downstream=dual_encoder", "engine.workers=1",
         "downstream.dual_encoder.training.samples_seen=8", "downstream.dual_encoder.training.batch_size=4",
         f"models.describer={demo_model('blip')}",
         f"models.rewriter={demo_model('llama')}",
