@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
+from tests.command_line import Done, Run, run_main
+from tests.demos import SMALL_DEMO, draw, link
+
 # Before torch is imported, and for the processes that tests start. `make perf` sets its own number of threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENCV_FOR_THREADS_NUM", os.environ["OMP_NUM_THREADS"])
@@ -61,6 +64,16 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     return folder
 
 
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], cache: Path) -> Run:
+    """The command line in this process: a process of its own would spend seconds on importing torch."""
+
+    def call(*arguments: str) -> Done:
+        return Done(run_main(*arguments), *capfd.readouterr())
+
+    return call
+
+
 @pytest.fixture(scope="session")
 def build_once(tmp_path_factory: pytest.TempPathFactory) -> BuildOnce:
     """Returns a folder by its name; the first worker that asks for it builds it, and all others read it."""
@@ -78,6 +91,13 @@ def build_once(tmp_path_factory: pytest.TempPathFactory) -> BuildOnce:
         return folder
 
     return built
+
+
+@pytest.fixture
+def small_demo(build_once: BuildOnce, cache: Path) -> list[str]:
+    """The settings of a small demo, which is in this test's cache already."""
+    link(build_once("demo", draw), cache)
+    return SMALL_DEMO
 
 
 @pytest.fixture(scope="session")

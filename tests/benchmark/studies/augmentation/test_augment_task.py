@@ -1,6 +1,5 @@
 """task=augment: files that a killed run goes on with, and that training takes."""
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -8,9 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from hydra.core.global_hydra import GlobalHydra
 
-from benchmark.__main__ import main
 from benchmark.config import demo_model
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
@@ -21,6 +18,7 @@ from benchmark.studies.augmentation import writing
 from benchmark.studies.augmentation.base import Augmenter
 from benchmark.studies.augmentation.writing import write_captions
 from benchmark.subset.subset import Subset
+from tests.command_line import Run
 from tests.pools import Row, jpeg, rows, write_pool
 
 HERE = LocalEngine("cpu", 1)
@@ -88,7 +86,7 @@ def test_a_folder_of_something_else_is_left_alone(subset: Subset, tmp_path: Path
 
 
 @pytest.fixture
-def call(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
+def call(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
     for name in ("COCO_ROOT", "NOCAPS_ROOT", "FLICKR30K_ROOT"):
         monkeypatch.setenv(name, "/not/read")
     folder = write_pool(tmp_path / "small", [rows(12)])
@@ -100,18 +98,11 @@ def call(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
         f"models.rewriter={demo_model('llama')}",
     ]  # fmt: skip
 
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["benchmark", *common, *arguments])
-        GlobalHydra.instance().clear()
-        code = 0
-        try:
-            main()
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        out, err = capfd.readouterr()
-        return code, (out.splitlines() or [""])[-1], err
+    def last_line(*arguments: str) -> tuple[int, str, str]:
+        done = run(*common, *arguments)
+        return done.returncode, (done.stdout.splitlines() or [""])[-1], done.stderr
 
-    return run
+    return last_line
 
 
 def test_described_captions_train_another_model(call: Call) -> None:
