@@ -3,7 +3,6 @@
 import gc
 import multiprocessing
 import os
-import re
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from filelock import FileLock
 
 from tests.command_line import Done, Run, run_main
 from tests.demos import SMALL_DEMO, draw, link
+from tests.skips import fail_if_not_installed
 
 # Before torch is imported, and for the processes that tests start. `make perf` sets its own number of threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -24,18 +24,7 @@ gc.disable()  # until all is imported: a tenth of the time that collection takes
 
 # The engine's processes come from one server; it imports torch once in place of each of them.
 multiprocessing.set_forkserver_preload(["torch"])
-# What a test says that misses a library or a package, and not data, weights or a GPU.
-NOT_INSTALLED = re.compile(r"could not import|No module named|pip install|apt(-get)? install", re.IGNORECASE)
 BuildOnce = Callable[[str, Callable[[Path], object]], Path]
-
-
-def fail_if_not_installed(report: Any) -> Any:
-    """Where everything is installed (`.ci/run` sets PAIRSIFT_EVERY_EXTRA), a test may not skip for want of it."""
-    reason = str(report.longrepr[2]) if isinstance(report.longrepr, tuple) else ""
-    if "PAIRSIFT_EVERY_EXTRA" in os.environ and report.skipped and NOT_INSTALLED.search(reason):
-        report.outcome = "failed"
-        report.longrepr = f"skipped where every extra should be installed: {reason}"
-    return report
 
 
 def pytest_collection_finish() -> None:

@@ -16,6 +16,7 @@ from omegaconf import OmegaConf
 
 from benchmark.config import CONF, register_resolvers
 from benchmark.free_text import quote_free_text
+from tests.command_line import Run
 
 ROOT = CONF.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -115,6 +116,21 @@ def test_a_shown_command_would_start(command: str) -> None:
 @pytest.mark.parametrize("command", dict.fromkeys(HEADERS))
 def test_a_command_in_a_configs_header_would_start(command: str) -> None:
     check(command)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python -m benchmark task=doctor",
+        'python -m benchmark task=concreteness explain="a red boat on the lake of dreams"',
+    ],
+)
+def test_a_quick_shown_command_runs(command: str, run: Run, tmp_path: Path) -> None:
+    assert command in COMMANDS
+    done = run(*shlex.split(command)[3:], f"results_dir={tmp_path}")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
 
 
 @pytest.mark.parametrize("settings", dict.fromkeys(SETTINGS))
