@@ -1,6 +1,7 @@
 """Ray and Hydra's joblib launcher; both are extras, so their tests skip where they are not installed."""
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +27,11 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def ray() -> Iterator[RayEngine]:
     """Ray on this machine, started once for the module: that takes longer than what the tests do with it."""
-    ray = pytest.importorskip("ray", reason="pip install 'pairsift[ray]'")
-    yield RayEngine(workers=2)
+    if find_spec("ray") is None:
+        pytest.skip("pip install 'pairsift[ray]'")
+    yield RayEngine(workers=2)  # sets what Ray reads when it is imported
+    import ray
+
     ray.shutdown()
 
 
