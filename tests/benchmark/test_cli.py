@@ -125,7 +125,7 @@ def test_a_selector_prints_the_subset_file_of_each_epoch(run: Run, pool_folder: 
     assert_one_line(run(*given, "selector=cluster_unifrom"), "did you mean 'cluster_uniform'?")
 
 
-def test_commas_are_a_sweep_without_being_told(run: Run, pool_folder: Path) -> None:
+def test_commas_make_a_sweep(run: Run, pool_folder: Path) -> None:
     done = run(*POOL[:-1], f"pool.url={pool_folder}", "size.samples=4,6", "seed=0,1")
     assert done.returncode == 0, done.stderr
     assert len(set(done.stdout.split())) == 4

@@ -25,6 +25,6 @@ def test_a_sentence_reaches_the_configuration_as_it_was(sentence: str) -> None:
     assert str(cfg.explain) == sentence
 
 
-def test_what_is_quoted_or_no_sentence_stays() -> None:
+def test_quoted_values_and_other_settings_are_left_alone() -> None:
     arguments = ["filter=icc,clip", "explain='a, b'", "explain=null", "explain=", "-m", "+explain.x=a b"]
     assert quote_free_text(arguments) == arguments

@@ -42,7 +42,7 @@ def datacomps_recipe(paths, k: int) -> int:
     return len(array)
 
 
-def test_selecting_30_percent(parts) -> None:
+def test_seconds_and_memory_of_selecting_30_percent(parts) -> None:
     k = int(ROWS * 0.3)
     start = time.monotonic()
     assert datacomps_recipe(parts, k) > k

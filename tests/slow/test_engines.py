@@ -47,7 +47,7 @@ def test_ray_gives_the_scores_of_the_local_engine(
     assert np.array_equal(on_ray.scores, local.scores)
 
 
-def test_a_mistake_that_shows_on_ray_is_told_as_on_this_machine(ray: RayEngine, tmp_path: Path) -> None:
+def test_ray_raises_the_same_error_as_the_local_engine(ray: RayEngine, tmp_path: Path) -> None:
     pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(5), rows(5, start=5)])))
     labels = ClusterLabels(TimmFeatures("vit_small_patch8_224.dino"), of="image", clusters=2, seed=0)
     for engine in (LocalEngine("cpu", 2), ray):
