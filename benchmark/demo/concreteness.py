@@ -3,8 +3,8 @@
 import re
 from functools import lru_cache
 
+from benchmark.demo.descriptions import RELATIONS, VERBS
 from benchmark.demo.vocabulary import COLOUR_WORDS, COLOURS, KINDS, PATTERN_WORDS, PLACES, SIZE_WORDS
-from benchmark.demo.wording import RELATIONS, VERBS
 
 # What carries no content either way.
 _FUNCTION_WORDS = (

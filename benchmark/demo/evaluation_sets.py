@@ -10,12 +10,12 @@ from typing import Any, get_args
 import cv2
 import numpy as np
 
+from benchmark.demo.descriptions import describe_times
 from benchmark.demo.draws import generator
 from benchmark.demo.render import render
 from benchmark.demo.settings import DemoConfig
 from benchmark.demo.shards import encode_jpeg
 from benchmark.demo.vocabulary import Domain
-from benchmark.demo.wording import describe_times
 from benchmark.demo.world import Scene, sample_scene
 
 REFERENCES = 5

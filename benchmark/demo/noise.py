@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.demo.concreteness import concreteness
-from benchmark.demo.lettering import letter, render_text
-from benchmark.demo.render import render
-from benchmark.demo.web_text import (
+from benchmark.demo.descriptions import describe
+from benchmark.demo.noisy_captions import (
     STRAY_TEXT,
     abstract_caption,
     echo,
@@ -18,7 +17,8 @@ from benchmark.demo.web_text import (
     product_caption,
     slogan,
 )
-from benchmark.demo.wording import describe
+from benchmark.demo.render import render
+from benchmark.demo.text_rendering import letter, render_text
 from benchmark.demo.world import Scene, Weighted, on_display, pick, sample_scene
 
 Image = npt.NDArray[np.uint8]

@@ -7,8 +7,8 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.demo.action_effects import draw_effect
 from benchmark.demo.backgrounds import Image, backgrounds
-from benchmark.demo.effects import draw_effect
 from benchmark.demo.patterns import pattern_colours, pattern_mask
 from benchmark.demo.sprites import PAINTS, SPRITES, Part
 from benchmark.demo.vocabulary import COLOURS

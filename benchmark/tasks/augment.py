@@ -10,7 +10,7 @@ from benchmark.config import make_engine, make_pool
 from benchmark.core.paths import cache_dir
 from benchmark.pipeline import choose, open_subset
 from benchmark.studies.augmentation.base import Augmenter
-from benchmark.studies.augmentation.writing import write_captions
+from benchmark.studies.augmentation.caption_writer import write_captions
 from benchmark.tasks.output import say
 
 log = logging.getLogger(__name__)

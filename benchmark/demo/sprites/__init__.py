@@ -1,8 +1,8 @@
 """The drawings of the demo world's things."""
 
-from benchmark.demo.sprites.living import LIVING
-from benchmark.demo.sprites.made import MADE
-from benchmark.demo.sprites.rare import RARE
+from benchmark.demo.sprites.animals_and_plants import LIVING
+from benchmark.demo.sprites.objects import MADE
+from benchmark.demo.sprites.rare_objects import RARE
 from benchmark.demo.sprites.shapes import PAINTS, Part, Sprite
 
 SPRITES: dict[str, Sprite] = {**LIVING, **MADE, **RARE}

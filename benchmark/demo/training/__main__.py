@@ -14,7 +14,7 @@ def main() -> None:
     # Before torch is imported: threads that wait by spinning slow each other down tenfold on a busy machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    from benchmark.demo.training.scripts import MODELS, SCRIPTS
+    from benchmark.demo.training.registry import MODELS, SCRIPTS
 
     parser = argparse.ArgumentParser(prog="python -m benchmark.demo.training", description=main.__doc__)
     parser.add_argument("models", nargs="+", choices=[*SCRIPTS, "all"], metavar="|".join([*SCRIPTS, "all"]))
@@ -36,8 +36,8 @@ def train_one(name: str, out: Path, device: str, threads: int) -> None:
     from transformers.utils.logging import disable_progress_bar
 
     from benchmark.core.devices import resolve_device
-    from benchmark.demo.training.card import enter
-    from benchmark.demo.training.scripts import SCRIPTS
+    from benchmark.demo.training.model_card import enter
+    from benchmark.demo.training.registry import SCRIPTS
 
     disable_progress_bar()
     torch.set_num_threads(threads)

@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 from benchmark.demo.training.data import captions
 from benchmark.demo.training.export import save_transformers
 from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
-from benchmark.demo.training.masking import IGNORED, mask
+from benchmark.demo.training.masked_lm import IGNORED, mask
 from benchmark.demo.training.tokenizers import bert_tokenizer
 
 

@@ -1,6 +1,6 @@
 """The tree of a descriptive caption: `wording`'s grammar is so regular that the order of the words decides it."""
 
-from benchmark.demo.training.treebank import (
+from benchmark.demo.training.dependency_trees import (
     ABOUT,
     ADVERBS,
     FINITE,

@@ -10,11 +10,11 @@ import numpy as np
 from torch.utils.data import DataLoader, Dataset
 
 from benchmark.demo.concreteness import FUNCTION_WORDS
+from benchmark.demo.descriptions import describe
 from benchmark.demo.draws import DRAWS
 from benchmark.demo.noise import Pair, retouch
+from benchmark.demo.noisy_captions import abstract_caption, echo, news_caption, product_caption
 from benchmark.demo.training.data import Pairs
-from benchmark.demo.web_text import abstract_caption, echo, news_caption, product_caption
-from benchmark.demo.wording import describe
 from benchmark.demo.world import Scene
 
 TAGGED = 0.85  # share of pages that begin with keywords

@@ -13,7 +13,7 @@ from benchmark.demo.training.data import HELD_OUT
 from benchmark.demo.training.documents import documents
 from benchmark.demo.training.export import save_transformers
 from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
-from benchmark.demo.training.masking import IGNORED
+from benchmark.demo.training.masked_lm import IGNORED
 from benchmark.demo.training.tokenizers import llama_tokenizer
 
 

@@ -19,13 +19,13 @@ import torch
 from torch.utils.data import Dataset
 
 from benchmark.demo.draws import generator
-from benchmark.demo.lettering import Image, render_text
 from benchmark.demo.noise import Pair
+from benchmark.demo.text_rendering import Image, render_text
 from benchmark.demo.training.clip import evaluate, learn, load
 from benchmark.demo.training.data import Pairs, captions
 from benchmark.demo.training.export import save_half
 from benchmark.demo.training.loop import Recipe, seeded
-from benchmark.demo.training.scripts import MODELS
+from benchmark.demo.training.registry import MODELS
 
 ARMS = ("parrots", "no_text")
 START = MODELS / "clip"

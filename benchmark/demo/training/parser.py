@@ -13,9 +13,9 @@ import torch
 from benchmark.demo.draws import generator
 from benchmark.demo.noise import pool_scene
 from benchmark.demo.training.data import HELD_OUT
-from benchmark.demo.training.gold_captions import draw_tree
+from benchmark.demo.training.dependency_trees import Tree
+from benchmark.demo.training.gold_trees import draw_tree
 from benchmark.demo.training.loop import Recipe, seeded
-from benchmark.demo.training.treebank import Tree
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -10,7 +10,7 @@ import torch
 from benchmark.demo.training.data import captions
 from benchmark.demo.training.export import save_transformers
 from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
-from benchmark.demo.training.masking import mask
+from benchmark.demo.training.masked_lm import mask
 from benchmark.demo.training.tokenizers import roberta_tokenizer
 
 

@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 
 from benchmark.core.paths import atomic_folder, cache_dir, write_text
 from benchmark.demo.training.export import save_half
-from benchmark.demo.training.scripts import MODELS
+from benchmark.demo.training.registry import MODELS
 
 # A build's other files are its work: captions, reconstructions, labels, manifests.
 READ = (

@@ -1,4 +1,4 @@
-"""The trees of `web_text`'s templates: ``(label ... head ... )``, read by `treebank.read_template`.
+"""The trees of `noisy_captions`'s templates: ``(label ... head ... )``, read by `treebank.read_template`.
 
 Left to right they spell the template itself, in its order; a test compares them.
 """

@@ -7,7 +7,7 @@ import torch
 
 from benchmark.demo.training.data import Scenes
 from benchmark.demo.training.loop import Recipe
-from benchmark.demo.training.supervised import pretrain
+from benchmark.demo.training.supervised_pretraining import pretrain
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.studies.augmentation import writing
+from benchmark.studies.augmentation import caption_writer
 from benchmark.studies.augmentation.base import Augmenter
-from benchmark.studies.augmentation.writing import write_captions
+from benchmark.studies.augmentation.caption_writer import write_captions
 from benchmark.subset.subset import Subset
 from tests.pools import Row, jpeg, rows, write_pool
 
@@ -47,7 +47,7 @@ class Shout(Augmenter):
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "PART", 4)
+    monkeypatch.setattr(caption_writer, "PART", 4)
 
 
 @pytest.fixture

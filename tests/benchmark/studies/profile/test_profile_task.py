@@ -9,9 +9,9 @@ import pytest
 
 from benchmark.demo.build import build_pool
 from benchmark.demo.draws import pair
-from benchmark.demo.lettering import render_text
 from benchmark.demo.settings import DemoConfig
 from benchmark.demo.shards import encode_jpeg
+from benchmark.demo.text_rendering import render_text
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.studies.profile.profiling import Tools, profile_pool

@@ -14,11 +14,11 @@ from benchmark.demo.training import (
     diffusion,
     gpt2,
     llama,
-    masking,
+    masked_lm,
     pacscore,
     parser,
     roberta,
-    supervised,
+    supervised_pretraining,
     swin,
     vit,
 )
@@ -48,13 +48,17 @@ SCRIPTS: dict[str, Script] = {
         CLEAN,
         swin.SwinTraining(),
         swin.train,
-        supervised.evaluate,
+        supervised_pretraining.evaluate,
     ),
-    "vit": Script("google/vit-base-patch16-224", CLEAN, vit.ViTTraining(), vit.train, supervised.evaluate),
+    "vit": Script(
+        "google/vit-base-patch16-224", CLEAN, vit.ViTTraining(), vit.train, supervised_pretraining.evaluate
+    ),
     "gpt2": Script("openai-community/gpt2", MIXED, gpt2.GPT2Training(), gpt2.train, gpt2.evaluate),
-    "bert": Script("google-bert/bert-base-uncased", MIXED, bert.BertTraining(), bert.train, masking.evaluate),
+    "bert": Script(
+        "google-bert/bert-base-uncased", MIXED, bert.BertTraining(), bert.train, masked_lm.evaluate
+    ),
     "roberta": Script(
-        "distilbert/distilroberta-base", MIXED, roberta.RobertaTraining(), roberta.train, masking.evaluate
+        "distilbert/distilroberta-base", MIXED, roberta.RobertaTraining(), roberta.train, masked_lm.evaluate
     ),
     "llama": Script("meta-llama/Llama-2-7b-hf", PAGES, llama.LlamaTraining(), llama.train, llama.evaluate),
     "clip": Script("open_clip RN50 (openai)", NOISY, clip.ClipTraining(), clip.train, clip.evaluate),

@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 from benchmark.demo.training.data import HELD_OUT, Picture, Scenes
 from benchmark.demo.training.export import save_transformers
 from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
-from benchmark.demo.training.tags import one_hot, r_precision, tag_counts
+from benchmark.demo.training.scene_tags import one_hot, r_precision, tag_counts
 from benchmark.demo.world import Scene
 
 

@@ -8,7 +8,7 @@ from safetensors import safe_open
 
 from benchmark.core.paths import write_text
 from benchmark.demo.training.parser import count_weights
-from benchmark.demo.training.scripts import SCRIPTS
+from benchmark.demo.training.registry import SCRIPTS
 
 INTRODUCTION = """\
 # Scale models of the demo

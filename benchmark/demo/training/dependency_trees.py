@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
+from benchmark.demo.descriptions import VERBS
 from benchmark.demo.vocabulary import COLOUR_WORDS, COLOURS, PATTERN_WORDS, SIZE_WORDS
-from benchmark.demo.wording import VERBS
 
 DETERMINERS = {"a", "an", "the", "my", "your", "another", "this"}
 NUMBER_WORDS = {"one", "two", "three", "four"}

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from benchmark.demo import web_text
+from benchmark.demo import noisy_captions
+from benchmark.demo.descriptions import article, describe
 from benchmark.demo.training import tree_templates
-from benchmark.demo.training.description_trees import DescriptionReader
-from benchmark.demo.training.treebank import (
+from benchmark.demo.training.dependency_trees import (
     Node,
     Tree,
     flat,
@@ -15,8 +15,8 @@ from benchmark.demo.training.treebank import (
     respell,
     tree,
 )
+from benchmark.demo.training.description_trees import DescriptionReader
 from benchmark.demo.vocabulary import KINDS, PLACES
-from benchmark.demo.wording import article, describe
 from benchmark.demo.world import Scene, Weighted, pick
 
 KIND = Weighted({"description": 10, "abstract": 3, "news": 3, "product": 2, "slogan": 2})
@@ -53,12 +53,12 @@ def _news(scene: Scene, rng: np.random.Generator) -> Node:
     phrases = _phrases(scene, rng)
     if rng.random() < 0.25:
         return read_template(pick(rng, tree_templates.NEWS), phrases)
-    said = Node(pick(rng, web_text.SAID))
-    actor = noun_phrase(pick(rng, web_text.ACTORS).split())
+    said = Node(pick(rng, noisy_captions.SAID))
+    actor = noun_phrase(pick(rng, noisy_captions.ACTORS).split())
     actor.label = "nsubj"
     said.before.append(actor)
     if rng.random() < 0.7:
-        said.add("prep", Node("on")).add("pobj", Node(pick(rng, web_text.DAYS)))
+        said.add("prep", Node("on")).add("pobj", Node(pick(rng, noisy_captions.DAYS)))
     happens = read_template(pick(rng, tree_templates.HAPPENS), phrases)
     said.add("ccomp", happens)
     if rng.random() < 0.85:
@@ -68,12 +68,12 @@ def _news(scene: Scene, rng: np.random.Generator) -> Node:
 
 
 def _product(scene: Scene, rng: np.random.Generator) -> Node:
-    return flat(_split(web_text.product_caption(scene, rng)))
+    return flat(_split(noisy_captions.product_caption(scene, rng)))
 
 
 def _slogan(scene: Scene, rng: np.random.Generator) -> Node:
-    words = web_text.slogan(rng)
-    return flat(_split(web_text.echo(words, [word.upper() for word in words], rng)))
+    words = noisy_captions.slogan(rng)
+    return flat(_split(noisy_captions.echo(words, [word.upper() for word in words], rng)))
 
 
 MAKERS = {
@@ -89,17 +89,17 @@ def _split(text: str) -> list[str]:
 
 
 def _phrases(scene: Scene, rng: np.random.Generator) -> dict[str, Node]:
-    """Return what fills the slots of `tree_templates`, drawn as `web_text` draws it."""
+    """Return what fills the slots of `tree_templates`, drawn as `noisy_captions` draws it."""
     thing = scene.things[0]
     one, many = KINDS[thing.kind].nouns[0]
-    moods = web_text.MOODS.get(scene.place, ("the weekend",))
+    moods = noisy_captions.MOODS.get(scene.place, ("the weekend",))
     places = PLACES[scene.place if scene.place in PLACES else "street"].phrases
     texts = {
         "noun": one, "nouns": many, "a_noun": article(one), "mood": pick(rng, moods),
-        "theme": pick(rng, web_text.THEMES.get(thing.kind, web_text.ANY_THEME)),
-        "other": pick(rng, web_text.ANY_THEME), "topic": pick(rng, web_text.TOPICS),
-        "prices": pick(rng, web_text.PRICES), "month": pick(rng, web_text.MONTHS),
-        "ordinal": pick(rng, web_text.ORDINALS), "number": str(3 + int(rng.random() * 87)),
+        "theme": pick(rng, noisy_captions.THEMES.get(thing.kind, noisy_captions.ANY_THEME)),
+        "other": pick(rng, noisy_captions.ANY_THEME), "topic": pick(rng, noisy_captions.TOPICS),
+        "prices": pick(rng, noisy_captions.PRICES), "month": pick(rng, noisy_captions.MONTHS),
+        "ordinal": pick(rng, noisy_captions.ORDINALS), "number": str(3 + int(rng.random() * 87)),
     }  # fmt: skip
     phrases = {name: noun_phrase(text.split()) for name, text in texts.items()}
     return phrases | {"place": prepositional(pick(rng, places).split())}

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from benchmark.demo.descriptions import article
 from benchmark.demo.vocabulary import IN_KINDS, KINDS, PATTERN_WORDS, PLACES
-from benchmark.demo.wording import article
 from benchmark.demo.world import Scene, Thing, pick
 
 THEMES: dict[str, tuple[str, ...]] = {

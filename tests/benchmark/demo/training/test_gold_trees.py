@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from benchmark.config import demo_model
-from benchmark.demo import web_text
+from benchmark.demo import noisy_captions
+from benchmark.demo.descriptions import describe
 from benchmark.demo.draws import generator
 from benchmark.demo.noise import pool_scene
 from benchmark.demo.training import parser, tree_templates
+from benchmark.demo.training.dependency_trees import Node, Tree, flat, read_template, tree
 from benchmark.demo.training.description_trees import DescriptionReader
-from benchmark.demo.training.gold_captions import draw_tree
-from benchmark.demo.training.treebank import Node, Tree, flat, read_template, tree
-from benchmark.demo.wording import describe
+from benchmark.demo.training.gold_trees import draw_tree
 
 
 def hung(given: Tree) -> set[str]:
@@ -44,7 +44,7 @@ def test_templates_spell_those_of_the_captions(name: str) -> None:
     ):
         slots[slot] = Node("{" + slot + "}", "prep", "NOUN")
     spelled = ["".join(tree(read_template(text, slots)).words) for text in getattr(tree_templates, name)]
-    assert spelled == [text.replace(" ", "") for text in getattr(web_text, name) if text]
+    assert spelled == [text.replace(" ", "") for text in getattr(noisy_captions, name) if text]
 
 
 def test_descriptions_by_hand() -> None:

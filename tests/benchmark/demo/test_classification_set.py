@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.demo.classes import ClassesConfig, demo_classes, ensure_classes
+from benchmark.demo.classification_set import ClassesConfig, demo_classes, ensure_classes
 from benchmark.demo.vocabulary import IN_KINDS
 from benchmark.demo.world import single_thing
 

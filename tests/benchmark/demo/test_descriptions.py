@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from benchmark.demo.concreteness import concreteness
+from benchmark.demo.descriptions import describe, describe_times
 from benchmark.demo.draws import scene
 from benchmark.demo.vocabulary import COLOUR_WORDS, COLOURS, KINDS, PATTERN_WORDS
-from benchmark.demo.wording import describe, describe_times
 from benchmark.demo.world import Scene
 
 NOUNS = {noun: kind for kind, traits in KINDS.items() for pair in traits.nouns for noun in pair}

@@ -13,12 +13,12 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from benchmark.demo.training import clip, gpt2, llama, masking, supervised
+from benchmark.demo.training import clip, gpt2, llama, masked_lm, supervised_pretraining
 from benchmark.demo.training.data import HELD_OUT, Pairs, Scenes
 from benchmark.demo.training.documents import documents, keywords
 from benchmark.demo.training.loop import Recipe, cosine, seeded, shuffled
-from benchmark.demo.training.scripts import MODELS, SCRIPTS
-from benchmark.demo.training.tags import FAMILIES, r_precision, tags
+from benchmark.demo.training.registry import MODELS, SCRIPTS
+from benchmark.demo.training.scene_tags import FAMILIES, r_precision, tags
 from benchmark.demo.training.tokenizers import bert_tokenizer, llama_tokenizer
 from benchmark.demo.world import Scene, Thing
 
@@ -109,8 +109,8 @@ def test_tags_and_their_r_precision_by_hand() -> None:
 def test_masking_changes_only_what_is_to_be_guessed() -> None:
     tokenizer = bert_tokenizer(["a red ball on the beach", "two dogs"] * 20, 200, 32)
     batch = tokenizer(["a red ball on the beach"] * 400, return_tensors="pt")
-    masked = masking.mask(batch, tokenizer, torch.Generator().manual_seed(0))
-    guessed = masked["labels"] != masking.IGNORED
+    masked = masked_lm.mask(batch, tokenizer, torch.Generator().manual_seed(0))
+    guessed = masked["labels"] != masked_lm.IGNORED
     assert torch.equal(masked["labels"][guessed], batch["input_ids"][guessed])
     assert torch.equal(masked["input_ids"][~guessed], batch["input_ids"][~guessed])
     assert not guessed[:, [0, -1]].any()  # [CLS] and [SEP]
@@ -193,7 +193,7 @@ def test_image_models_load_as_the_real_ones_and_name_what_scenes_show(name: str)
     assert pixels.shape == (1, 3, 64, 64)
     with torch.no_grad():
         assert backbone(pixels).last_hidden_state.isfinite().all()
-    figures = supervised.evaluate(folder, 64, 0)
+    figures = supervised_pretraining.evaluate(folder, 64, 0)
     assert figures["place"] > 0.9  # of 12
     assert figures["thing"] > 0.35  # of 46; the most frequent ones as a guess find about a fifth
 
@@ -225,7 +225,7 @@ def test_bert_loads_as_the_real_one_and_guesses_words() -> None:
     assert (first, last) == (tokenizer.cls_token_id, tokenizer.sep_token_id)
     assert tokenizer("A RED ball").input_ids == tokenizer("a red ball").input_ids
     assert tokenizer.pad_token_id == 0
-    assert masking.evaluate(MODELS / "bert", 200, 0)["masked_word_accuracy"] > 0.4
+    assert masked_lm.evaluate(MODELS / "bert", 200, 0)["masked_word_accuracy"] > 0.4
 
 
 def test_roberta_loads_as_the_real_one_and_guesses_words() -> None:
@@ -246,7 +246,7 @@ def test_roberta_loads_as_the_real_one_and_guesses_words() -> None:
     assert tokenizer.decode(batch["input_ids"][1], skip_special_tokens=True) == "A café — 50% off 🎈"
     with torch.no_grad():
         assert scorer(**batch).logits.shape == (2, 1)
-    assert masking.evaluate(folder, 200, 0)["masked_word_accuracy"] > 0.4
+    assert masked_lm.evaluate(folder, 200, 0)["masked_word_accuracy"] > 0.4
 
 
 def test_llama_loads_as_the_real_one_and_predicts_what_pages_say() -> None:

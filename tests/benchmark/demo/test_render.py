@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from benchmark.demo.backgrounds import PAINTERS, backgrounds
-from benchmark.demo.lettering import letter, render_text
 from benchmark.demo.render import render
 from benchmark.demo.sprites import PAINTS, SPRITES
+from benchmark.demo.text_rendering import letter, render_text
 from benchmark.demo.vocabulary import COLOURS, KINDS, PATTERN_WORDS, PLACES
 from benchmark.demo.world import Scene, Thing, sample_scene
 

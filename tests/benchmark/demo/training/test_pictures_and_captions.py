@@ -9,7 +9,7 @@ import torch
 from benchmark.demo.training import blip, diffusion
 from benchmark.demo.training.autoencoder import centred, drawn, reconstruct
 from benchmark.demo.training.data import HELD_OUT, Pairs
-from benchmark.demo.training.scripts import MODELS
+from benchmark.demo.training.registry import MODELS
 from benchmark.demo.training.tokenizers import clip_hub_tokenizer
 from benchmark.models.clip_models import load_clip
 
