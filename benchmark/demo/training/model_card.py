@@ -1,4 +1,4 @@
-"""The model card: `cards.json` with each model's facts, and the README made of it."""
+"""The model card: `cards.json` with the figures of each scale model, and the README generated from it."""
 
 import json
 from pathlib import Path
@@ -13,28 +13,30 @@ from benchmark.demo.training.registry import SCRIPTS
 INTRODUCTION = """\
 # Scale models of the demo
 
-Small stand-ins for the papers' checkpoints, trained from nothing on draws of the demo world that neither the pool
-nor the evaluation sets use. They load through the classes that load the real ones, and do not matter outside
-the demo. Weights are stored in half precision and loaded in single precision; the parser's are stored by spaCy, in
-single precision. `cards.json` holds the figures below; each row's command makes its folder again. `icc/` is what the
-filters `sba`, `vba` and `icc` read of the build that `python -m benchmark experiment=icc_demo` makes, copied by
+Small stand-ins for the papers' checkpoints, trained from scratch on samples of the demo world that neither the pool
+nor the evaluation sets contain: `models`, `llm`, `clip` and `pacscore` are disjoint random draws of it. They load
+through the same classes as the real checkpoints and are of no use outside the demo. Weights are stored in half
+precision and loaded in single precision; spaCy stores the parser's in single precision. `cards.json` holds the
+figures below, and the command in each row trains that model again. `icc/` holds the files that the filters `sba`,
+`vba` and `icc` need from the build of `python -m benchmark experiment=icc_demo`, copied by
 `python -m benchmark.demo.training.ship_icc`.
 """
 
 
 FIGURES = """\
-On held-out samples of the same draw. Image models: R-precision by family of tags, the share of what a scene shows
-among as many best guesses. Language models: perplexity per token of mixed captions; share of masked words guessed.
-CLIP: text-to-image recall at 1 among 500 clean pairs, mean cosine by kind of pair. Diffusion: what its autoencoder
-loses, and whether `clip` finds a caption's generated picture among those of 100. BLIP: loss per token, and the share
-of the kinds and colours it names that the picture shows, or another picture does (by chance). PAC-S: recall as
-CLIP's, how often a caption scores higher than the next pair's, mean score by kind of pair; `before` is CLIP as it
-was. Parser: the share of words with the right part of speech, the right head, and the right head and label.
-Training times are of a busy machine (two other jobs on two cores), one thread each."""
+On held-out samples of the same draw. Image models: R-precision for each family of tags, the share of a scene's n tags
+among the n highest scores. Language models: perplexity per token on captions of all kinds, or accuracy on masked
+words. CLIP: text-to-image R@1 among 500 clean pairs, mean cosine for each kind of pair. Diffusion: reconstruction
+error of the autoencoder, and R@1 of `clip` from 100 captions to the images generated from them. BLIP: loss per token,
+and the share of the kinds and colours in its captions that the image shows (`right`) or that another image shows
+(`by chance`). PAC-S: R@1 as for CLIP, how often a caption scores higher than that of the next pair, mean score for
+each kind of pair; `before` is the CLIP it was fine-tuned from. Parser: the share of words with the right part of
+speech, the right head, and the right head and label. Training times were measured on a busy machine (two other jobs
+on two cores), with one thread each."""
 
 
-def enter(models: Path, name: str, seconds: float, figures: dict[str, float]) -> None:
-    """Write what is known of the model in `models`/`name` to the card."""
+def update_card(models: Path, name: str, seconds: float, figures: dict[str, float]) -> None:
+    """Write the figures of the model in `models`/`name` to `cards.json`, and generate the README again."""
     path = models / "cards.json"
     cards = json.loads(path.read_text()) if path.exists() else {}
     cards[name] = {
@@ -48,7 +50,7 @@ def enter(models: Path, name: str, seconds: float, figures: dict[str, float]) ->
 
 
 def count_parameters(folder: Path) -> int:
-    """Return the number of weights in the safetensors files of the folder and its subfolders, or in a pipeline."""
+    """Return the number of weights in all safetensors files below `folder`, or in the spaCy pipeline there."""
     if (folder / "config.cfg").exists():
         return count_weights(folder)
     weights = 0
@@ -59,7 +61,7 @@ def count_parameters(folder: Path) -> int:
 
 
 def render(cards: dict[str, Any]) -> str:
-    """Return the README: a table of all models and, for each, its figures on held-out samples."""
+    """Return the README: a table of all models, and the figures of each on held-out samples."""
     rows = [
         "| folder | stands for | learned from | parameters | size | training | command |",
         "| --- | --- | --- | ---: | ---: | ---: | --- |",
@@ -70,7 +72,7 @@ def render(cards: dict[str, Any]) -> str:
             continue
         card = cards[name]
         rows.append(
-            f"| `{name}/` | {script.like} | {script.data} | {card['parameters'] / 1e6:.2f} M"
+            f"| `{name}/` | {script.original} | {script.data} | {card['parameters'] / 1e6:.2f} M"
             f" | {card['bytes'] / 1e6:.1f} MB | {card['training_seconds']} s"
             f" | `python -m benchmark.demo.training {name}` |"
         )

@@ -1,7 +1,7 @@
-"""What a picture of a scene shows, as tags: the classes that the image models are pre-trained on.
+"""Tags of what a scene shows: the classes on which the image models are pre-trained.
 
-ImageNet-22k, which the real checkpoints learned from, names things; these name their appearance too. A tag says
-"ball" or "red", not "red ball": with so few pictures, tags for every pair are too rare to be learned.
+The originals were pre-trained on ImageNet-22k, whose classes are objects; these tags cover appearance too. A tag is
+"ball" or "red", not "red ball": with so few images, tags of combinations would be too rare to learn.
 """
 
 from collections import Counter
@@ -13,14 +13,14 @@ from torch import Tensor
 from benchmark.demo.world import Scene
 
 FAMILIES = ("thing", "colour", "action", "pattern", "size", "count", "place", "relation")
-RAREST = 20  # scenes of a sample that must show a tag for it to become a class
+MIN_SCENES = 20  # scenes that must show a tag before it becomes a class
 
 
 def tags(scene: Scene) -> set[str]:
-    """Return what `scene` shows, each as ``family:value``."""
-    found = {f"place:{scene.place}"}
+    """Return the tags of `scene`, each written ``family:value``."""
+    shown = {f"place:{scene.place}"}
     for thing in scene.things:
-        found |= {
+        shown |= {
             f"thing:{thing.kind}",
             f"colour:{thing.colour}",
             f"pattern:{thing.pattern}",
@@ -28,29 +28,34 @@ def tags(scene: Scene) -> set[str]:
             f"count:{thing.count}",
         }
         if thing.action:
-            found.add(f"action:{thing.action}")
+            shown.add(f"action:{thing.action}")
     if scene.relation:
-        found.add(f"relation:{scene.relation}")
-    return found
+        shown.add(f"relation:{scene.relation}")
+    return shown
 
 
-def tag_counts(scenes: Iterable[Scene], rarest: int = RAREST) -> dict[str, int]:
-    """Return the tags that at least `rarest` scenes show, by name, with their number of scenes."""
+def tag_counts(scenes: Iterable[Scene], min_scenes: int = MIN_SCENES) -> dict[str, int]:
+    """Return the tags that at least `min_scenes` scenes show, sorted by name, with the number of scenes."""
     counts = Counter(tag for scene in scenes for tag in tags(scene))
-    return {tag: count for tag, count in sorted(counts.items()) if count >= rarest}
+    return {tag: count for tag, count in sorted(counts.items()) if count >= min_scenes}
 
 
 def one_hot(scene: Scene, index: dict[str, int]) -> Tensor:
-    """Return a float vector with a 1 for each of the scene's tags in `index`."""
+    """Return a float vector (len(index),) with a 1 for each tag of the scene; `index` maps tags to columns."""
     target = torch.zeros(len(index))
     target[[index[tag] for tag in tags(scene) if tag in index]] = 1.0
     return target
 
 
 def r_precision(scores: Tensor, targets: Tensor, names: Sequence[str]) -> dict[str, float]:
-    """Return, per family, the share of true tags among the n best scored, n being the number of true ones.
+    """Return the R-precision per family: the share of true tags among the n highest scored, for n true tags.
 
-    `scores` and `targets` are (samples, tags). A family that no sample shows is absent.
+    Args:
+        scores: predicted scores, shape (samples, tags).
+        targets: 1 for true tags and 0 for others, shape (samples, tags).
+        names: names of the tags.
+
+    Families that no sample shows are absent from the result.
     """
     figures = {}
     for family in FAMILIES:

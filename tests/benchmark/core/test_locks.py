@@ -90,7 +90,7 @@ def test_two_runs_at_once_score_each_shard_once(tmp_path: Path) -> None:
 
 
 def test_runs_at_once_draw_the_classes_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn, draw = [], classes._draw_class
+    drawn, draw = [], classification_set._draw_class
 
     def counted(*arguments: Any) -> None:
         drawn.append(arguments[-1])

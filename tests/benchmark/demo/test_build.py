@@ -16,7 +16,7 @@ from PIL import Image
 from benchmark.core.uids import make_uid
 from benchmark.demo import build
 from benchmark.demo.build import build_pool, ensure_demo
-from benchmark.demo.draws import generator, pair
+from benchmark.demo.draws import generator, sample_pair
 from benchmark.demo.evaluation_sets import FIRST_INDEX
 from benchmark.demo.settings import DemoConfig, demo_root
 from benchmark.demo.vocabulary import OUT_KINDS, OUT_PATTERNS
@@ -100,7 +100,7 @@ def test_tar_parquet_and_draw_agree(root):
             assert row["key"] == key
             assert row["sha256"] == hashlib.sha256(files["jpg"]).hexdigest()
             assert row["uid"] == make_uid(row["url"], row["text"])
-            drawn = pair("pool", index, CONFIG.seed, CONFIG.shares)
+            drawn = sample_pair("pool", index, CONFIG.seed, CONFIG.shares)
             assert (row["text"], row["noise"]) == (drawn.caption, drawn.kind)
             assert row["concreteness"] == np.float32(drawn.concreteness)
             assert (row["near_duplicate_group"] is not None) == (drawn.kind == "near_duplicate")

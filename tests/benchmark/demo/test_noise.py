@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 from benchmark.demo.build import GENERATOR_VERSION
 from benchmark.demo.concreteness import concreteness
-from benchmark.demo.draws import pair
+from benchmark.demo.draws import sample_pair
 from benchmark.demo.noise import KINDS, Pair
 from benchmark.demo.vocabulary import NEAR_KINDS, NEAR_PATTERNS, OUT_KINDS, OUT_PATTERNS, PATTERN_WORDS
 
@@ -27,7 +27,7 @@ def shares() -> dict[str, float]:
 
 @pytest.fixture(scope="module")
 def pairs(shares) -> list[Pair]:
-    return [pair("pool", i, 0, shares, size=64) for i in range(NUMBER)]
+    return [sample_pair("pool", i, 0, shares, size=64) for i in range(NUMBER)]
 
 
 @pytest.fixture(scope="module")

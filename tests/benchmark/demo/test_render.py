@@ -9,7 +9,7 @@ import pytest
 from benchmark.demo.backgrounds import PAINTERS, backgrounds
 from benchmark.demo.render import render
 from benchmark.demo.sprites import PAINTS, SPRITES
-from benchmark.demo.text_rendering import letter, render_text
+from benchmark.demo.text_rendering import overlay_text, render_text
 from benchmark.demo.vocabulary import COLOURS, KINDS, PATTERN_WORDS, PLACES
 from benchmark.demo.world import Scene, Thing, sample_scene
 
@@ -110,7 +110,7 @@ def test_text_over_a_scene_leaves_most_of_it():
     for i in range(30):
         scene = render(sample_scene(np.random.default_rng(i)), np.random.default_rng(i))
         before = scene.copy()
-        image = letter(scene, ["SUMMER", "SALE"], np.random.default_rng(i))
+        image = overlay_text(scene, ["SUMMER", "SALE"], np.random.default_rng(i))
         assert np.array_equal(scene, before)
         rows = np.flatnonzero((image != scene).any(axis=(1, 2)))
         assert len(rows) >= 15

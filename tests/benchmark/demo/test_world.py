@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from benchmark.demo.draws import DRAWS, generator, scene
+from benchmark.demo.draws import DRAWS, generator
 from benchmark.demo.vocabulary import (
     IN_KINDS,
     IN_PATTERNS,
@@ -19,7 +19,7 @@ from benchmark.demo.world import Scene, on_display, sample_scene
 
 
 def scenes(domain: str, number: int) -> list[Scene]:
-    return [scene("evaluation", i, 0, domain) for i in range(number)]
+    return [sample_scene(generator("evaluation", i, 0), domain) for i in range(number)]
 
 
 def test_the_usual_domain_shows_usual_kinds_and_patterns_only():
@@ -103,4 +103,4 @@ def test_no_two_samples_of_any_draws_share_a_stream():
 
 def test_a_scene_depends_on_its_stream_alone():
     assert sample_scene(generator("clip", 5, 3)) == sample_scene(generator("clip", 5, 3))
-    assert scene("clip", 5, 3) != scene("clip", 5, 4)
+    assert sample_scene(generator("clip", 5, 3)) != sample_scene(generator("clip", 5, 4))

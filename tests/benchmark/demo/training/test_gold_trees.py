@@ -12,9 +12,9 @@ from benchmark.demo.descriptions import describe
 from benchmark.demo.draws import generator
 from benchmark.demo.noise import pool_scene
 from benchmark.demo.training import parser, tree_templates
-from benchmark.demo.training.dependency_trees import Node, Tree, flat, read_template, tree
+from benchmark.demo.training.dependency_trees import Node, Tree, phrase_list, read_template, to_tree
 from benchmark.demo.training.description_trees import DescriptionReader
-from benchmark.demo.training.gold_trees import draw_tree
+from benchmark.demo.training.gold_trees import sample_tree
 
 
 def hung(given: Tree) -> set[str]:
@@ -43,19 +43,19 @@ def test_templates_spell_those_of_the_captions(name: str) -> None:
         "place",
     ):
         slots[slot] = Node("{" + slot + "}", "prep", "NOUN")
-    spelled = ["".join(tree(read_template(text, slots)).words) for text in getattr(tree_templates, name)]
+    spelled = ["".join(to_tree(read_template(text, slots)).words) for text in getattr(tree_templates, name)]
     assert spelled == [text.replace(" ", "") for text in getattr(noisy_captions, name) if text]
 
 
 def test_descriptions_by_hand() -> None:
     caption = "a photo of two red dogs sitting on top of a table and a cat"
-    assert hung(tree(DescriptionReader(caption.split()).read())) == {
+    assert hung(to_tree(DescriptionReader(caption.split()).read())) == {
         "a det photo", "photo ROOT photo", "of prep photo", "dogs pobj of", "two nummod dogs", "red amod dogs",
         "sitting acl dogs", "on prep sitting", "top pobj on", "of prep top", "table pobj of", "a det table",
         "and cc dogs", "cat conj dogs", "a det cat",
     }  # fmt: skip
     caption = "On the beach a pair of birds are flying by next to a kite"
-    assert hung(tree(DescriptionReader(caption.split()).read())) == {
+    assert hung(to_tree(DescriptionReader(caption.split()).read())) == {
         "On prep flying", "beach pobj On", "the det beach", "pair nsubj flying", "a det pair", "of prep pair",
         "birds pobj of", "are aux flying", "flying ROOT flying", "by advmod flying", "next advmod flying",
         "to prep next", "kite pobj to", "a det kite",
@@ -66,13 +66,13 @@ def test_every_description_is_read_whole() -> None:
     for index in range(400):
         rng = generator("models", index, 7)
         words = describe(pool_scene(rng), rng).rstrip(".").split()
-        assert tree(DescriptionReader(words).read()).words == words
+        assert to_tree(DescriptionReader(words).read()).words == words
 
 
 def test_trees_of_all_kinds_are_trees() -> None:
     for index in range(400):
         rng = generator("models", index, 8)
-        given = draw_tree(pool_scene(rng), rng)
+        given = sample_tree(pool_scene(rng), rng)
         roots = [i for i, head in enumerate(given.heads) if i == head]
         assert len(roots) == given.labels.count("ROOT") == 1
         for place in range(len(given.heads)):
@@ -82,7 +82,7 @@ def test_trees_of_all_kinds_are_trees() -> None:
 
 
 def test_a_title_is_noun_phrases_in_a_row() -> None:
-    assert hung(tree(flat(["Red", "Ball", "20cm", "-", "Free", "Shipping"]))) == {
+    assert hung(to_tree(phrase_list(["Red", "Ball", "20cm", "-", "Free", "Shipping"]))) == {
         "Red amod 20cm", "Ball compound 20cm", "20cm ROOT 20cm", "- punct 20cm", "Shipping dep 20cm",
         "Free amod Shipping",
     }  # fmt: skip

@@ -16,8 +16,9 @@ from safetensors import safe_open
 from benchmark.demo.training import clip, gpt2, llama, masked_lm, supervised_pretraining
 from benchmark.demo.training.data import HELD_OUT, Pairs, Scenes
 from benchmark.demo.training.documents import documents, keywords
+from benchmark.demo.training.export import MODELS
 from benchmark.demo.training.loop import Recipe, cosine, seeded, shuffled
-from benchmark.demo.training.registry import MODELS, SCRIPTS
+from benchmark.demo.training.registry import SCRIPTS
 from benchmark.demo.training.scene_tags import FAMILIES, r_precision, tags
 from benchmark.demo.training.tokenizers import bert_tokenizer, llama_tokenizer
 from benchmark.demo.world import Scene, Thing

@@ -10,9 +10,9 @@ from PIL import Image
 from safetensors.torch import load_file
 
 from benchmark.demo.training import pacscore
+from benchmark.demo.training.export import MODELS
 from benchmark.demo.training.loop import Recipe, shuffled
 from benchmark.demo.training.pacscore import Projections, info_nce
-from benchmark.demo.training.registry import MODELS
 from benchmark.models.clip_models import load_clip
 from benchmark.models.pac_clip import load_pac_clip
 

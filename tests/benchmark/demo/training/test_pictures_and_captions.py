@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from benchmark.demo.training import blip, diffusion
-from benchmark.demo.training.autoencoder import centred, drawn, reconstruct
+from benchmark.demo.training.autoencoder import image_batches, normalized, reconstruct
 from benchmark.demo.training.data import HELD_OUT, Pairs
-from benchmark.demo.training.registry import MODELS
+from benchmark.demo.training.export import MODELS
 from benchmark.demo.training.tokenizers import clip_hub_tokenizer
 from benchmark.models.clip_models import load_clip
 
@@ -43,7 +43,7 @@ def test_a_vits_weights_are_blips_under_other_names() -> None:
     names = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "image_size",
              "patch_size", "layer_norm_eps")  # fmt: skip
     encoder = BlipVisionModel(BlipVisionConfig(**{name: getattr(vit.config, name) for name in names}))
-    assert encoder.load_state_dict(blip.renamed(vit.state_dict()), strict=False).missing_keys == []
+    assert encoder.load_state_dict(blip.to_blip_names(vit.state_dict()), strict=False).missing_keys == []
     pixels = torch.randn(2, 3, 64, 64, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         expected = vit.eval()(pixels).last_hidden_state
@@ -52,8 +52,8 @@ def test_a_vits_weights_are_blips_under_other_names() -> None:
 
 def test_named_finds_whole_words() -> None:
     words = {"ball": ["ball", "balls"], "red": ["red", "polka dot"]}
-    assert blip.named("Two balls.", words) == {"ball"}
-    assert blip.named("a polka dot baller covered", words) == {"red"}
+    assert blip.mentioned("Two balls.", words) == {"ball"}
+    assert blip.mentioned("a polka dot baller covered", words) == {"red"}
 
 
 # What follows is about the shipped weights.
@@ -81,8 +81,8 @@ def test_diffusion_draws_what_a_caption_says() -> None:
 
 def test_the_autoencoder_gives_pictures_back() -> None:
     pipeline = diffusion.load(MODELS / "diffusion")
-    (batch,) = drawn(held_out(32, diffusion.FIRST), 0)
-    pictures = centred(batch["pixels"])
+    (batch,) = image_batches(held_out(32, diffusion.FIRST), 0)
+    pictures = normalized(batch["pixels"])
     error = (reconstruct(pipeline.vae, pictures) - pictures).square().mean()
     assert error < 0.25 * (pictures - pictures.mean(dim=(0, 2, 3), keepdim=True)).square().mean()
 
