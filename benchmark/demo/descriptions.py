@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from benchmark.demo.sampling import pick
 from benchmark.demo.vocabulary import COLOUR_WORDS, KINDS, PATTERN_WORDS, PLACES, SIZE_WORDS
-from benchmark.demo.world import Scene, Thing, pick
+from benchmark.demo.world import Scene, Thing
 
 NUMBERS = {2: ("two", "two", "a pair of"), 3: ("three",), 4: ("four", "four", "a group of")}
 # For each action, alternative verbs: third person singular, plural, and participle.

@@ -18,8 +18,9 @@ from benchmark.demo.noisy_captions import (
     slogan,
 )
 from benchmark.demo.render import render
+from benchmark.demo.sampling import Weighted, pick
 from benchmark.demo.text_rendering import overlay_text, render_text
-from benchmark.demo.world import Scene, Weighted, on_display, pick, sample_scene
+from benchmark.demo.world import Scene, on_display, sample_scene
 
 Image = npt.NDArray[np.uint8]
 KINDS = ("concrete", "abstract", "news", "product", "parrot", "mismatched", "near_duplicate")

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmark.demo.descriptions import article
+from benchmark.demo.sampling import pick
 from benchmark.demo.vocabulary import IN_KINDS, KINDS, PATTERN_WORDS, PLACES
-from benchmark.demo.world import Scene, Thing, pick
+from benchmark.demo.world import Scene, Thing
 
 THEMES: dict[str, tuple[str, ...]] = {
     "dog": ("loyalty", "friendship"), "cat": ("independence", "curiosity"), "car": ("freedom", "ambition"),

@@ -10,9 +10,10 @@ import numpy.typing as npt
 from benchmark.demo.action_effects import draw_effect
 from benchmark.demo.backgrounds import Image, backgrounds
 from benchmark.demo.patterns import pattern_colours, pattern_mask
+from benchmark.demo.sampling import pick
 from benchmark.demo.sprites import PAINTS, SPRITES, Part
 from benchmark.demo.vocabulary import COLOURS
-from benchmark.demo.world import FORMATIONS, Scene, Thing, pick
+from benchmark.demo.world import FORMATIONS, Scene, Thing
 
 Colour = tuple[int, int, int]
 SHIFT = 4  # fractional bits of cv2 coordinates: sixteenths of a pixel

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from PIL import Image as PillowImage
 from PIL import ImageDraw, ImageFont
 
-from benchmark.demo.world import pick
+from benchmark.demo.sampling import pick
 
 Image = npt.NDArray[np.uint8]
 Colour = tuple[int, int, int]

@@ -4,6 +4,7 @@ import numpy as np
 
 from benchmark.demo import noisy_captions
 from benchmark.demo.descriptions import article, describe
+from benchmark.demo.sampling import Weighted, pick
 from benchmark.demo.training import tree_templates
 from benchmark.demo.training.dependency_trees import (
     Node,
@@ -17,7 +18,7 @@ from benchmark.demo.training.dependency_trees import (
 )
 from benchmark.demo.training.description_trees import DescriptionReader
 from benchmark.demo.vocabulary import KINDS, PLACES
-from benchmark.demo.world import Scene, Weighted, pick
+from benchmark.demo.world import Scene
 
 # Relative frequencies of kinds of captions, and of their case.
 KIND = Weighted({"description": 10, "abstract": 3, "news": 3, "product": 2, "slogan": 2})

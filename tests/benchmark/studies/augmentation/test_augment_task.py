@@ -47,7 +47,7 @@ class Shout(Augmenter):
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caption_writer, "PART", 4)
+    monkeypatch.setattr(caption_writer, "PART_SIZE", 4)
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_a_folder_of_something_else_is_left_alone(subset: Subset, tmp_path: Path
     with pytest.raises(UserError, match="another selection or augmentation"):
         write_captions(subset, "other", Shout(), tmp_path / "out", HERE)
     pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
-    with pytest.raises(UserError, match="not task=augment's"):
+    with pytest.raises(UserError, match="task=augment did not write"):
         write_captions(subset, "sha", Shout(), tmp_path, HERE)
 
 
@@ -145,7 +145,7 @@ def test_rewrites_have_a_folder_that_the_user_names(call: Call, tmp_path: Path) 
             "does not load as AutoTokenizer",
         ),
         (["task=augment", "models.describer=/nowhere/llava"], "checkpoint /nowhere/llava is not there"),
-        (["task=augment", "augmentation=rewrite", "augmentation.examples=[]"], "holds 0 pairs"),
+        (["task=augment", "augmentation=rewrite", "augmentation.examples=[]"], "has 0 pairs"),
         (["captions.files=[/nowhere]"], "no parquet file at /nowhere; give what task=augment printed"),
         (["captions.files=/nowhere"], "write captions.files=[/nowhere]"),
         (["captions.columns=[txet]"], "no column 'txet' in its metadata; did you mean 'text'?"),

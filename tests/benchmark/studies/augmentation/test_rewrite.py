@@ -82,7 +82,7 @@ def test_no_caption_minds_its_neighbours_or_their_order() -> None:
 
 @pytest.mark.parametrize(
     ("examples", "message"),
-    [(EXAMPLES[:4], "holds 4 pairs"), ([["a"]] * 5, "no pair"), ([["a", "b\nc"]] * 5, "no pair")],
+    [(EXAMPLES[:4], "has 4 pairs"), ([["a"]] * 5, "must be a pair"), ([["a", "b\nc"]] * 5, "must be a pair")],
 )
 def test_examples_that_cannot_be_used(examples: list, message: str) -> None:
     with pytest.raises(UserError, match=message):

@@ -17,7 +17,7 @@ def read(folder) -> list[Batch]:
 
 
 def test_sets_are_disjoint_whole_and_independent_of_the_order(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "PART", 7)
+    monkeypatch.setattr(module, "PART_SIZE", 7)
     captions = [f"caption {i}" for i in range(50)]
     facts = write_split([*captions, "caption 3"], 30, 15, tmp_path / "a")
     write_split(captions[::-1], 30, 15, tmp_path / "b")
@@ -33,7 +33,7 @@ def test_sets_are_disjoint_whole_and_independent_of_the_order(tmp_path, monkeypa
 
 
 def test_too_few_captions_are_the_users_mistake(tmp_path):
-    with pytest.raises(UserError, match="there are 2 different ones; ask for fewer"):
+    with pytest.raises(UserError, match="must be at most the number of distinct captions, 2; lower one"):
         write_split(["a", "b", "a"], 2, 1, tmp_path)
 
 

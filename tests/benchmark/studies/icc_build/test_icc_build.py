@@ -134,10 +134,10 @@ def test_the_command_goes_on_after_it_was_killed(tmp_path):
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert process.stderr
     for line in process.stderr:  # killed as soon as it draws
-        if "vba/reconstructions: begins" in line:
+        if "vba/reconstructions: started" in line:
             process.kill()
     process.wait()
     assert not (tmp_path / "build" / "icc").exists()
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "sba/bridge: done before" in done.stderr
+    assert "sba/bridge: already finished" in done.stderr
     assert done.stdout.splitlines()[-1] == str(tmp_path / "build" / "icc" / "distilled" / "model")

@@ -52,7 +52,7 @@ def test_the_vocabulary_by_hand() -> None:
 
 
 def test_counting_is_bounded_and_says_by_how_much_it_may_be_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vocabulary, "HELD", 10)
+    monkeypatch.setattr(vocabulary, "MAX_COUNTED", 10)
     captions = [["often", "twice"], ["often", "twice"], *(["often", f"once {i}"] for i in range(30))]
     found = choose_vocabulary(captions, 2, 1.01)
     assert found.ngrams[0] == "often"
@@ -69,7 +69,7 @@ def test_two_planted_topics_are_recovered() -> None:
     seen: list[int] = []
     model.fit(lambda: (captions[start : start + 100] for start in range(0, 400, 100)), 5, 400, seen.append)
     assert sum(seen) == 5 * 400
-    first, second = model.likeliest()
+    first, second = model.top_ngrams()
     assert {frozenset(first), frozenset(second)} == {frozenset(words[0]), frozenset(words[1])}
     known, topics = model.label(captions)
     assert known.all()
