@@ -41,7 +41,7 @@ def train(out: Path, config: ParserTraining, device: torch.device) -> None:
     import spacy
 
     recipe = config.recipe
-    with _seeded(recipe.seed):
+    with seeded_spacy(recipe.seed):
         pipeline = spacy.blank("en")
         pipeline.add_pipe("tok2vec", config={"model": _embedding(config)})
         listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": config.width, "upstream": "*"}
@@ -145,7 +145,7 @@ def _embedding(config: ParserTraining) -> dict[str, Any]:
 
 
 @contextmanager
-def _seeded(seed: int) -> Iterator[None]:
+def seeded_spacy(seed: int) -> Iterator[None]:
     """Seed the global generators, the only ones that spaCy uses, inside the block; restore them afterwards."""
     from thinc.api import fix_random_seed
 

@@ -61,7 +61,7 @@ class TopicModel:
                 on_batch(len(captions))
 
     def label(self, captions: Captions) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float32]]:
-        """Return which of n captions have an n-gram of the vocabulary, shape (n,), and the topics of those m captions.
+        """Return which of n captions have an n-gram of the vocabulary, shape (n,), and the topics of these m.
 
         Topics have shape (m, K); each row is a probability distribution.
         """

@@ -56,7 +56,7 @@ def test_articles_and_spaces_are_right(captions):
         assert caption == caption.strip()
 
 
-def test_captions_are_as_long_as_cocos_and_seldom_the_same(captions):
+def test_captions_are_as_long_as_cocos_and_rarely_repeated(captions):
     lengths = [len(words(caption)) for _, caption in captions]
     assert 9 < np.mean(lengths) < 13
     assert np.percentile(lengths, 95) <= 22
@@ -76,7 +76,7 @@ def test_references_differ():
         assert len(set(references)) == 5
 
 
-def test_concreteness_of_captions_worked_out_by_hand():
+def test_concreteness_equals_hand_computed_values():
     # red 1 + ball 1 + beach 0.8 = 2.8 of 2.8 + 0.35
     assert concreteness("A red ball on the beach.") == pytest.approx(2.8 / 3.15)
     # meaning, happiness: nothing to see
