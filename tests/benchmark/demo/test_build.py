@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from benchmark.core.uids import make_uid
-from benchmark.demo import build
+from benchmark.demo import build, settings
 from benchmark.demo.build import build_pool, ensure_demo
 from benchmark.demo.draws import generator, sample_pair
 from benchmark.demo.evaluation_sets import FIRST_INDEX
@@ -143,7 +143,7 @@ def test_the_fingerprint_ignores_the_reasons_for_shares(monkeypatch):
     assert demo_root(replace(CONFIG, seed=9)) != demo_root(CONFIG)
     assert demo_root(replace(CONFIG, evaluation={**CONFIG.evaluation, "coco": 13})) != demo_root(CONFIG)
     before = demo_root(CONFIG)
-    monkeypatch.setattr(build, "GENERATOR_VERSION", build.GENERATOR_VERSION + 1)
+    monkeypatch.setattr(settings, "GENERATOR_VERSION", settings.GENERATOR_VERSION + 1)
     assert demo_root(CONFIG) != before
 
 

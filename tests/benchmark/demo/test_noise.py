@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from omegaconf import OmegaConf
 
-from benchmark.demo.build import GENERATOR_VERSION
 from benchmark.demo.concreteness import concreteness
 from benchmark.demo.draws import sample_pair
 from benchmark.demo.noise import KINDS, Pair
+from benchmark.demo.settings import GENERATOR_VERSION
 from benchmark.demo.vocabulary import NEAR_KINDS, NEAR_PATTERNS, OUT_KINDS, OUT_PATTERNS, PATTERN_WORDS
 
 CONF = Path(__file__).resolve().parents[3] / "conf" / "pool" / "demo.yaml"
