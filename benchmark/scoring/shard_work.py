@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +24,11 @@ class ScoreShard:
     Args:
         pool: the pool of the shards.
         scorer: the filter, fitted.
-        parts: the path of each shard's part, by the shard's name.
+        parts: the path of the part of each shard of the pool.
         fit_seconds: each shard's share of the seconds that fitting took.
     """
 
-    def __init__(self, pool: Pool, scorer: Filter, parts: dict[str, Path], fit_seconds: float) -> None:
+    def __init__(self, pool: Pool, scorer: Filter, parts: Mapping[Shard, Path], fit_seconds: float) -> None:
         self.pool = pool
         self.scorer = scorer
         self.parts = parts
@@ -35,10 +36,7 @@ class ScoreShard:
         # Without models to load, scoring from cached features is faster than starting a worker process.
         loads = type(scorer).setup is not Reader.setup or "image" in scorer.needs or not scorer.features
         cached = all(
-            features_path(pool, shard, features).is_file()
-            for shard in pool.shards(scorer.sources)
-            if shard.name in parts
-            for features in scorer.features
+            features_path(pool, shard, features).is_file() for shard in parts for features in scorer.features
         )
         self.light = scorer.light or (cached and not loads)
         self._reader: ShardReader | None = None
@@ -50,7 +48,7 @@ class ScoreShard:
 
     def __call__(self, shard: Shard) -> int:
         """Score one shard and write its part, unless another process has; return its number of scored samples."""
-        path = self.parts[shard.name]
+        path = self.parts[shard]
         with locked(path):
             if path.is_file():
                 return len(read_part(path).uids)
