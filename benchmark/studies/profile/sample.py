@@ -49,9 +49,9 @@ class PoolSample(Pool):
         """Return the tars that samples were drawn from: it is images that are profiled."""
         return list(self._rows)
 
-    def index(self, shard: Shard, path: Path, wanted: frozenset[str] = frozenset()) -> TarIndex:
+    def index(self, shard: Shard, path: Path, extra_columns: frozenset[str] = frozenset()) -> TarIndex:
         """Return the index of the drawn samples of a tar; all else is done by the rows of an index."""
-        return self._whole.index(shard, path, wanted).take(self._rows[shard])
+        return self._whole.index(shard, path, extra_columns).take(self._rows[shard])
 
     def _draw(self, count: int, rng: np.random.Generator) -> dict[Shard, npt.NDArray[np.int64]]:
         shards = self._whole.shards(IMAGE)
