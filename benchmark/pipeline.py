@@ -17,7 +17,6 @@ from benchmark.core.errors import UserError
 from benchmark.core.launch import one_launch
 from benchmark.core.paths import cache_dir
 from benchmark.core.uids import encode_uids
-from benchmark.models.checkpoints import locate_checkpoint, revision
 from benchmark.pool.pool import Pool
 from benchmark.results.result import DownstreamResult, library_versions
 from benchmark.results.trackers import Tracker
@@ -27,11 +26,9 @@ from benchmark.subset.other_captions import CaptionSources
 from benchmark.subset.reshard import reshard
 from benchmark.subset.subset import Subset
 from downstream.evaluation.classification_sets import ClassificationSet
-from downstream.evaluation.evaluation import evaluate
 from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.models.base import Downstream, Trainable
 
-# The settings of a downstream model that name a checkpoint.
-PARTS = ("encoder", "decoder", "image_encoder", "text_encoder")
 log = logging.getLogger(__name__)
 
 
@@ -92,12 +89,12 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
 
 
 def _epochs(cfg: DictConfig, k: int) -> int:
-    """Return how many epochs of k the largest budget is, the last one begun."""
+    """Return ceil(budget / k) for the largest budget of the downstream models."""
     return max(-(-int(model.training.samples_seen) // k) for model in cfg.downstream.values())
 
 
 def _selector_key(cfg: DictConfig, epochs: int) -> str:
-    """Return what a selection's file name says of the selector: nothing of the one that draws nothing."""
+    """Return the selector's suffix in the subset file's name: choice and hash of settings, empty for the default."""
     name = choice(cfg, "selector")
     if name == "best":
         return ""
@@ -106,7 +103,7 @@ def _selector_key(cfg: DictConfig, epochs: int) -> str:
 
 
 def open_subset(pool: Pool, selection: Selection, sources: CaptionSources | None = None) -> Subset:
-    """Open the selected samples; those of a remote pool are first written to tars in the cache."""
+    """Open the selected samples; a remote pool's are first resharded into the cache."""
     uids = selection.uids
     captions = sources.of(uids) if sources else None
     if captions is not None:
@@ -121,7 +118,7 @@ def open_subset(pool: Pool, selection: Selection, sources: CaptionSources | None
 
 
 def kept_by_noise(pool: Pool, selection: Selection) -> dict[str, int]:
-    """Return how many draws of the selection's epochs carry each planted kind of noise; empty for other pools."""
+    """Return how many samples of all epochs have each kind of planted noise; empty for pools other than the demo."""
     if "noise" not in pool.hidden:
         return {}
     draws = Counter(uid for uids in selection.epochs for uid in uids.tolist())
@@ -136,9 +133,9 @@ def kept_by_noise(pool: Pool, selection: Selection) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained downstream model, its report, and where its checkpoint lies."""
+    """A trained downstream model, its training report, and the folder of the training."""
 
-    model: Any
+    model: Downstream
     report: dict[str, Any]
     folder: Path
 
@@ -146,9 +143,9 @@ class Trained:
 def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Tracker) -> Trained:
     """Train one downstream model, or load it when the same training was finished before."""
     device = resolve_device(cfg.device)
-    fingerprint = _training_fingerprint(cfg, name, sha256, device.type, subset.captions.sha256)
+    model: Downstream = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
+    fingerprint = training_fingerprint(model, sha256, device.type, subset.captions.sha256)
     folder = cache_dir() / "trained" / f"{name}-{fingerprint}"
-    model = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
     with one_launch(folder, device):
         report = asdict(model.train(subset, folder, device, tracker, fingerprint))
     report["missing"] = dict(subset.missing)
@@ -157,28 +154,30 @@ def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Trac
     return Trained(model, report, folder)
 
 
-def _training_fingerprint(
-    cfg: DictConfig, name: str, sha256: str, device: str, captions: str | None = None
+def training_fingerprint(
+    model: Trainable, subset_sha256: str, device: str, captions_sha256: str | None = None
 ) -> str:
-    """Hash what a training depends on: the subset, the recipe, its weights at the start, precision, other captions.
+    """Return a hash of what a training depends on: model, recipe, starting weights, subset, device, captions.
 
-    Weights count by their revision, not by where they lie: a moved checkout trains nothing again.
+    Args:
+        model: its identity has all settings, and weights by their revision, wherever they lie.
+        subset_sha256: hash of the selected uids.
+        device: ``"cpu"`` or ``"cuda"``, which differ in precision.
+        captions_sha256: hash of the other captions; None without any.
     """
-    recipe = resolved(cfg.downstream[name])
-    recipe |= {part: revision(locate_checkpoint(recipe[part])) for part in PARTS if part in recipe}
-    parts = [sha256, recipe, device, *([captions] if captions else [])]
-    text = json.dumps(parts, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    parts = [subset_sha256, model.identity(), device, *([captions_sha256] if captions_sha256 else [])]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def evaluate_all(
     cfg: DictConfig, trained: Trained, sets: list[EvaluationSet | ClassificationSet]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Evaluate a trained model on every evaluation set that fits it; returns metrics by set."""
+    """Evaluate a trained model on every evaluation set that fits it; return its metrics by set."""
     device = resolve_device(cfg.device)
     log.info("evaluate: %s", trained.model.name)
-    found = evaluate(trained.model, sets, resolved(cfg.metrics), trained.folder, device)
-    return {name: [asdict(metric) for metric in metrics] for name, metrics in found.items()}
+    metrics = [hydra.utils.instantiate(node, _convert_="all") for node in cfg.metrics.values()]
+    by_set = trained.model.evaluate(sets, metrics, trained.folder, device)
+    return {name: [asdict(metric) for metric in of_set] for name, of_set in by_set.items()}
 
 
 def downstream_result(trained: Trained, evaluations: dict[str, list[dict[str, Any]]]) -> DownstreamResult:

@@ -1,20 +1,18 @@
 """``task=weak_backbone``: a vision backbone that learns the topics of captions (Ghosal et al. 2019, section 4.4)."""
 
-import hashlib
-import json
 import logging
 from dataclasses import replace
 
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.config import make_engine, make_pool, make_tracker, resolved
+from benchmark.config import make_engine, make_pool, make_tracker
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import main_process_first, one_launch
 from benchmark.core.paths import cache_dir
 from benchmark.core.uids import find_uids
-from benchmark.pipeline import choose, open_subset
+from benchmark.pipeline import choose, open_subset, training_fingerprint
 from benchmark.selection.selection import Selection
 from benchmark.studies.weak_labels.labels import label_pool, read_labels
 from benchmark.tasks.output import say
@@ -36,11 +34,9 @@ def weak_backbone(cfg: DictConfig) -> None:
         labels = read_labels(folder, chosen.uids)
         selection = labelled(chosen, labels)
         subset = open_subset(pool, selection)
-    recipe = resolved(cfg.weak_backbone)
-    text = json.dumps([selection.sha256, folder.name, recipe, device.type], sort_keys=True)
-    fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]
-    run_dir = cache_dir() / "trained" / f"weak_backbone-{fingerprint}"
     model = hydra.utils.instantiate(cfg.weak_backbone, _convert_="all", _partial_=True)(labels=labels)
+    fingerprint = training_fingerprint(model, selection.sha256, device.type)
+    run_dir = cache_dir() / "trained" / f"weak_backbone-{fingerprint}"
     tracker = make_tracker(cfg, f"weak_backbone-{make_run_id(cfg, None)}")
     with one_launch(run_dir, device):
         report = model.train(subset, run_dir, device, tracker, fingerprint)

@@ -19,7 +19,8 @@ from benchmark.core.errors import UserError
 from benchmark.models.pac_clip import PACSCORE_WEIGHT as PACSCORE_WEIGHT
 from benchmark.models.pac_clip import PREFIX as PREFIX
 from benchmark.models.pac_clip import load_pac_clip, locate_pac_checkpoint, pac_revision
-from downstream.metrics.metric import Corpus, ImageId, UnavailableError
+from downstream.metrics.base import CaptionMetric, Request, Table
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
 CLIPSCORE_WEIGHT = 2.5
 IMAGES_AT_ONCE = 32
@@ -92,25 +93,45 @@ class ClipScorer:
 
 
 @dataclass(frozen=True)
-class PacScoreConfig:
-    """The CLIP that was fine-tuned, as open_clip's ``(model, pretrained)``, and the checkpoint (None: not here)."""
+class PacScore(CaptionMetric):
+    """PAC-S and RefPAC-S.
 
+    Args:
+        model: name of the CLIP that was fine-tuned, open_clip's.
+        pretrained: open_clip's tag of the weights it started from, or a file.
+        checkpoint: the fine-tuned weights; None if they are not on this machine.
+    """
+
+    names = ("PAC-S", "RefPAC-S")
     model: str
-    pretrained: str | None = None
-    checkpoint: str | None = None
+    pretrained: str | None
+    checkpoint: str | None
 
-    def revision(self) -> str:
-        """Return what identifies the weights. Raises `UnavailableError` if they cannot be had."""
+    def compute(self, request: Request) -> Table:
+        """Return the means of each domain's images."""
+        if request.images is None:
+            raise UnavailableError("PAC-S needs the images, and none were given")
+        plain, referenced = self.scores(request.corpus, request.images, request.device)
+        with_references = request.means("RefPAC-S", referenced)
+        return {
+            domain: row | with_references[domain] for domain, row in request.means("PAC-S", plain).items()
+        }
+
+    def version(self) -> str:
+        """Return the library and the revision of the weights."""
         try:
-            return "-".join(pac_revision(self.model, self.checkpoint).values())
-        except UserError as error:
-            raise UnavailableError(str(error)) from None
+            weights = "-".join(pac_revision(self.model, self.checkpoint).values())
+        except UserError:
+            weights = "none"
+        return f"{library('open-clip-torch')}, weights {weights}"
 
-    def load(self, device: torch.device) -> ClipScorer:
-        """Load the scorer.
+    def scores(
+        self, corpus: Corpus, images: Mapping[ImageId, Image.Image], device: torch.device
+    ) -> tuple[dict[ImageId, float], dict[ImageId, float]]:
+        """Return each image's PAC-S and RefPAC-S. `images` may decode on access; 32 are held at a time.
 
         Raises:
-            UnavailableError: the checkpoint is not here.
+            UnavailableError: the checkpoint is not on this machine.
             UserError: it does not fit the model.
         """
         try:
@@ -118,27 +139,17 @@ class PacScoreConfig:
         except UserError as error:
             raise UnavailableError(str(error)) from None
         clip = load_pac_clip(self.model, self.pretrained, self.checkpoint, device)
-        return ClipScorer(clip, PACSCORE_WEIGHT)
-
-
-def pac_score(
-    corpus: Corpus, images: Mapping[ImageId, Image.Image], config: PacScoreConfig, device: torch.device
-) -> tuple[dict[ImageId, float], dict[ImageId, float]]:
-    """Return each image's PAC-S and RefPAC-S; the metrics are their means.
-
-    `images` may decode on access; few are held at a time. Raises as `PacScoreConfig.load` does.
-    """
-    scorer = config.load(device)
-    ids = list(corpus.candidates)
-    plain: dict[ImageId, float] = {}
-    referenced: dict[ImageId, float] = {}
-    for start in range(0, len(ids), IMAGES_AT_ONCE):
-        part = corpus.subset(ids[start : start + IMAGES_AT_ONCE])
-        scores = scorer.score(
-            [images[image] for image in part.candidates],
-            list(part.candidates.values()),
-            list(part.references.values()),
-        )
-        for table, values in zip((plain, referenced), scores, strict=True):
-            table |= zip(part.candidates, values.tolist(), strict=True)
-    return plain, referenced
+        scorer = ClipScorer(clip, PACSCORE_WEIGHT)
+        ids = list(corpus.candidates)
+        plain: dict[ImageId, float] = {}
+        referenced: dict[ImageId, float] = {}
+        for start in range(0, len(ids), IMAGES_AT_ONCE):
+            part = corpus.subset(ids[start : start + IMAGES_AT_ONCE])
+            scores = scorer.score(
+                [images[image] for image in part.candidates],
+                list(part.candidates.values()),
+                list(part.references.values()),
+            )
+            for table, values in zip((plain, referenced), scores, strict=True):
+                table |= zip(part.candidates, values.tolist(), strict=True)
+        return plain, referenced

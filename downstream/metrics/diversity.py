@@ -6,13 +6,41 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from downstream.metrics.metric import UnavailableError
+from downstream.metrics.base import CaptionMetric, Curve, Outcome, Request, Table
+from downstream.metrics.metric import ImageId, UnavailableError, library
 
 THRESHOLD_PERCENT = 3  # of words in common, from which on two captions count as the same
 MAX_CAPTIONS = 10_000  # 50 million pairs
 BLOCK_ROWS = 512
 GRAM_LENGTHS = (1, 2, 4)
 POSITIONS = 25
+
+
+class Diversity(CaptionMetric):
+    """The share of caption pairs that differ, and the different n-grams per position, mean over positions 1 to 25."""
+
+    names = ("Diversity", *(f"Unique-{length}" for length in GRAM_LENGTHS))
+
+    def compute(self, request: Request) -> Table:
+        """Return both kinds of each domain's candidates; a domain of one image has no share."""
+        return {domain: _diversity(request, ids) for domain, ids in request.domains.items()}
+
+    def version(self) -> str:
+        """Return this project's version."""
+        return library("pairsift")
+
+
+def _diversity(request: Request, images: Sequence[ImageId]) -> dict[str, Outcome]:
+    captions = [request.tokens.candidates[image] for image in images]
+    share: Outcome
+    try:
+        share = share_of_differing_pairs(captions)
+    except UnavailableError as error:  # one image
+        share = str(error)
+    curves = unique_ngrams(captions).items()
+    return {"Diversity": share} | {
+        f"Unique-{length}": Curve(tuple(map(float, counts))) for length, counts in curves
+    }
 
 
 def share_of_differing_pairs(captions: Sequence[str]) -> float:

@@ -13,8 +13,9 @@ from threading import Timer
 from types import TracebackType
 from typing import IO
 
+from downstream.metrics.base import CaptionMetric, Request, Table
 from downstream.metrics.java import Java, complaint
-from downstream.metrics.metric import Corpus, ImageId, UnavailableError
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 from downstream.metrics.tokenizer import one_line
 
 JAR_NAME = "meteor-1.5.jar"
@@ -23,6 +24,21 @@ START_SECONDS, SECONDS_AN_IMAGE = 120.0, 0.1
 # into any pipe's buffer, so neither side can wait for the other.
 IN_FLIGHT = 24
 STATISTICS = 23  # numbers that METEOR keeps of a segment
+
+
+class Meteor(CaptionMetric):
+    """METEOR 1.5, a fraction, English, all modules."""
+
+    names = ("METEOR",)
+
+    def compute(self, request: Request) -> Table:
+        """Return the corpus score of each domain."""
+        scores = meteor(request.tokens, request.domains, request.java)
+        return {domain: {"METEOR": score} for domain, score in scores.items()}
+
+    def version(self) -> str:
+        """Return the library that brings the jar."""
+        return library("pycocoevalcap")
 
 
 def meteor(corpus: Corpus, domains: Mapping[str, Sequence[ImageId]], java: Java) -> dict[str, float]:

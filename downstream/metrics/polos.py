@@ -17,8 +17,9 @@ from torch import Tensor, nn
 
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import locate_checkpoint
+from downstream.metrics.base import CaptionMetric, Request, Table, revision_or_none
 from downstream.metrics.clipscore import PREFIX
-from downstream.metrics.metric import Corpus, ImageId, UnavailableError
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
 URL = "https://polos-polaris.s3.ap-northeast-1.amazonaws.com/reprod.zip"
 IMAGES_AT_ONCE = CAPTIONS_AT_ONCE = 32
@@ -33,14 +34,30 @@ PUBLISHED = {
 
 
 @dataclass(frozen=True)
-class PolosConfig:
-    """The folder of the authors' weights (None: not here), and the RoBERTa whose tokenizer they use."""
+class Polos(CaptionMetric):
+    """Polos, 0 to 1.
 
-    checkpoint: str | None = None
+    Args:
+        checkpoint: folder of the authors' weights; None if they are not on this machine.
+        encoder: the RoBERTa whose tokenizer they use, a hub name or folder.
+    """
+
+    names = ("Polos",)
+    checkpoint: str | None
     encoder: str = "princeton-nlp/sup-simcse-roberta-base"
 
+    def compute(self, request: Request) -> Table:
+        """Return the mean of each domain's images."""
+        if request.images is None:
+            raise UnavailableError("Polos needs the images, and none were given")
+        return request.means("Polos", self.scores(request.corpus, request.images, request.device))
+
+    def version(self) -> str:
+        """Return this project's version and the revision of the weights."""
+        return f"{library('pairsift')}, weights {revision_or_none(lambda: self.locate()[0])}"
+
     def locate(self) -> tuple[Path, Path]:
-        """Return both folders. Raises `UnavailableError` if one cannot be had."""
+        """Return the folders of weights and tokenizer. Raises `UnavailableError` if one cannot be had."""
         if self.checkpoint is None:
             raise UnavailableError(
                 f"Polos needs its authors' weights: unzip {URL} and set models.polos.checkpoint to its folder"
@@ -50,26 +67,25 @@ class PolosConfig:
         except UserError as error:
             raise UnavailableError(str(error)) from None
 
+    def scores(
+        self, corpus: Corpus, images: Mapping[ImageId, Image.Image], device: torch.device
+    ) -> dict[ImageId, float]:
+        """Return each image's score, the best over its references.
 
-def polos(
-    corpus: Corpus, images: Mapping[ImageId, Image.Image], config: PolosConfig, device: torch.device
-) -> dict[ImageId, float]:
-    """Return each image's Polos, 0 to 1, the best over its references; the metric is their mean.
-
-    `images` may decode on access; few are held at a time. Raises `UnavailableError` without the weights.
-    """
-    estimator = PolosEstimator.load(*config.locate()).to(device)
-    ids = list(corpus.candidates)
-    scores: dict[ImageId, float] = {}
-    for start in range(0, len(ids), IMAGES_AT_ONCE):
-        part = corpus.subset(ids[start : start + IMAGES_AT_ONCE])
-        batch = estimator.score(
-            [images[image] for image in part.candidates],
-            list(part.candidates.values()),
-            list(part.references.values()),
-        )
-        scores |= zip(part.candidates, batch.tolist(), strict=True)
-    return scores
+        `images` may decode on access; 32 are held at a time. Raises `UnavailableError` without the weights.
+        """
+        estimator = PolosEstimator.load(*self.locate()).to(device)
+        ids = list(corpus.candidates)
+        scores: dict[ImageId, float] = {}
+        for start in range(0, len(ids), IMAGES_AT_ONCE):
+            part = corpus.subset(ids[start : start + IMAGES_AT_ONCE])
+            batch = estimator.score(
+                [images[image] for image in part.candidates],
+                list(part.candidates.values()),
+                list(part.references.values()),
+            )
+            scores |= zip(part.candidates, batch.tolist(), strict=True)
+        return scores
 
 
 class PolosEstimator(nn.Module):

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from benchmark.core.paths import cache_dir
+from downstream.metrics.base import CaptionMetric, Request, Table
 from downstream.metrics.java import Java, complaint
-from downstream.metrics.metric import Corpus, ImageId, UnavailableError
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
 CORENLP = "stanford-corenlp-full-2015-12-09"
 JARS = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")
@@ -40,6 +41,31 @@ def corenlp_folder() -> Path:
         f"SPICE needs Stanford CoreNLP: curl -LO https://nlp.stanford.edu/software/{CORENLP}.zip"
         f" && unzip -j {CORENLP}.zip {wanted} -d {ours}"
     )
+
+
+class Spice(CaptionMetric):
+    """SPICE, a fraction, and SPICE-1 from the same run of the jar.
+
+    Args:
+        best_reference: also compute SPICE-1, S-1 of AVA-Captions: SPICE against the reference that fits best.
+    """
+
+    def __init__(self, best_reference: bool) -> None:
+        self.best_reference = best_reference
+        self.names = ("SPICE", "SPICE-1") if best_reference else ("SPICE",)
+
+    def compute(self, request: Request) -> Table:
+        """Return the means of each domain's images."""
+        scores = spice(request.tokens, request.java, self.best_reference)
+        table = request.means("SPICE", scores.all_references)
+        if not self.best_reference:
+            return table
+        best = request.means("SPICE-1", scores.best_reference)
+        return {domain: row | best[domain] for domain, row in table.items()}
+
+    def version(self) -> str:
+        """Return the library that brings the jar."""
+        return library("pycocoevalcap")
 
 
 @dataclass(frozen=True)

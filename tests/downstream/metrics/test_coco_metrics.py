@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from downstream.metrics.captions import bleu, cider, rouge_l
+from downstream.metrics.coco_metrics import bleu, cider, rouge_l
 from downstream.metrics.metric import Corpus, UnavailableError
 
 
