@@ -1,4 +1,4 @@
-"""The stages that the tasks share: score and select, open the subset, train, evaluate."""
+"""The stages that tasks share: score and select, open the subset, train, evaluate."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Chosen:
-    """A selection with its manifest, the subset file of each epoch, and what scoring cost."""
+    """A selection with its manifest, the subset file of each epoch, and the scores it was made from."""
 
     selection: Selection
     manifest: Manifest
@@ -43,11 +43,11 @@ class Chosen:
 
 
 def choose(cfg: DictConfig, pool: Pool) -> Chosen:
-    """Score the pool (or reuse its scores), keep exactly k, write the subset file and its manifest."""
+    """Score the pool or reuse its scores, select exactly k, write the subset files and their manifest."""
     k = subset_size(cfg)
     if pool.scale > 1:
         log.info(
-            "size: %s of the paper's pool is %s here (scale 1:%d)",
+            "size: %s pairs of the paper's pool are %s pairs of this pool (scale 1:%d)",
             f"{k * pool.scale:,}",
             f"{k:,}",
             pool.scale,
@@ -84,7 +84,7 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
     log.info("select: %s of %s, down to score %.4g", f"{k:,}", f"{selection.scored:,}", selection.threshold)
     if len(paths) > 1:
         distinct = f"{manifest.distinct:,}"
-        log.info("select: %d epochs of their own, %s different pairs in all", len(paths), distinct)
+        log.info("select: %d different epochs with %s distinct pairs", len(paths), distinct)
     return Chosen(selection, manifest, paths, table)
 
 
@@ -141,7 +141,7 @@ class Trained:
 
 
 def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Tracker) -> Trained:
-    """Train one downstream model, or load it when the same training was finished before."""
+    """Train one downstream model, or load it if the same training has been finished before."""
     device = resolve_device(cfg.device)
     model: Downstream = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
     fingerprint = training_fingerprint(model, sha256, device.type, subset.captions.sha256)

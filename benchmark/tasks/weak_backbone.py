@@ -1,4 +1,4 @@
-"""``task=weak_backbone``: a vision backbone that learns the topics of captions (Ghosal et al. 2019, section 4.4)."""
+"""``task=weak_backbone``: train a vision backbone on the topics of captions (Ghosal et al. 2019, section 4.4)."""
 
 import logging
 from dataclasses import replace
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 def weak_backbone(cfg: DictConfig) -> None:
-    """Label the pool, select, train on the images with a label; print the folder for ``models.captioner.encoder``."""
+    """Label the pool, select, train on the labelled images; print the folder for ``models.captioner.encoder``."""
     check_architecture(str(cfg.weak_backbone.architecture))
     config, device = label_config(cfg), resolve_device(cfg.device)
     with main_process_first(device):
@@ -40,20 +40,20 @@ def weak_backbone(cfg: DictConfig) -> None:
     tracker = make_tracker(cfg, f"weak_backbone-{make_run_id(cfg, None)}")
     with one_launch(run_dir, device):
         report = model.train(subset, run_dir, device, tracker, fingerprint)
-    least, constant = labels.references()
+    lowest, constant = labels.references()
     log.info(
-        "weak backbone: loss %.3f of the last batch after %s samples, %.0f/s (a constant has %.3f, the labels %.3f)",
+        "weak backbone: loss %.3f of the last batch after %s samples, %.0f/s (best constant %.3f, optimum %.3f)",
         report.final_loss,
         f"{report.samples_seen:,}",
         report.samples_per_second,
         constant,
-        least,
+        lowest,
     )
     say(str(run_dir / "model"))
 
 
 def labelled(selection: Selection, labels: TopicLabels) -> Selection:
-    """Return the selected samples that have a label. Raises `UserError` when there is none."""
+    """Return the selected samples that have a label. Raises `UserError` if none has."""
     kept = replace(
         selection, epochs=tuple(uids[find_uids(labels.uids, uids) >= 0] for uids in selection.epochs)
     )

@@ -1,7 +1,6 @@
 """CLIPScore (Hessel et al. 2021) and PAC-S (Sarto et al. 2023), with and without references.
 
-The two share the formula; PAC-S is another CLIP and another weight. Features may be of any length: they are
-normalised here.
+Both use the same formula; PAC-S has another CLIP and another weight. Features need not be normalised.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from PIL import Image
 
 from benchmark.core.errors import UserError
 
-# The prefix stands before every candidate and every reference, in both papers.
+# In both papers, the prefix stands before every candidate and every reference.
 from benchmark.models.pac_clip import PACSCORE_WEIGHT as PACSCORE_WEIGHT
 from benchmark.models.pac_clip import PREFIX as PREFIX
 from benchmark.models.pac_clip import load_pac_clip, locate_pac_checkpoint, pac_revision
@@ -30,7 +29,7 @@ Scores = npt.NDArray[np.float64]
 
 
 def clip_score(images: Features, candidates: Features, weight: float = CLIPSCORE_WEIGHT) -> Scores:
-    """Return ``weight * max(cos(image, candidate), 0)`` of each pair; both (n, d), result (n,)."""
+    """Return ``weight * max(cos(image, candidate), 0)`` of each pair of rows, (n, d) and (n, d), as (n,)."""
     return weight * _clipped_cosine(images, candidates)
 
 
@@ -43,12 +42,12 @@ def ref_clip_score(
         scores: `clip_score` of the n candidates, shape (n,).
         candidates: text features (n, d).
         references: text features of all references (m, d).
-        reference_owner: the index of the candidate each reference belongs to, (m,).
+        reference_owner: index of each reference's candidate, (m,).
     """
     best = np.full(len(candidates), -np.inf)
     np.maximum.at(best, reference_owner, _clipped_cosine(candidates[reference_owner], references))
     if np.isneginf(best).any():
-        raise ValueError("every candidate needs a reference")
+        raise ValueError("every candidate must have a reference")
     total = scores + best
     result: Scores = np.divide(2 * scores * best, total, out=np.zeros_like(total), where=total > 0)
     return result
@@ -62,7 +61,7 @@ def _clipped_cosine(left: Features, right: Features) -> Scores:
 
 
 class Embedder(Protocol):
-    """A CLIP: features of images and of captions, (n, d)."""
+    """A CLIP, which embeds images and captions into features (n, d)."""
 
     def embed_images(self, images: Sequence[Image.Image]) -> npt.NDArray[np.float32]:
         """Return the features of images."""
@@ -73,7 +72,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True)
 class ClipScorer:
-    """CLIPScore with a given CLIP; PAC-S with PAC-S' CLIP and ``weight=PACSCORE_WEIGHT``."""
+    """CLIPScore with any CLIP; PAC-S with its own CLIP and ``weight=PACSCORE_WEIGHT``."""
 
     clip: Embedder
     weight: float = CLIPSCORE_WEIGHT
@@ -81,7 +80,7 @@ class ClipScorer:
     def score(
         self, images: Sequence[Image.Image], candidates: Sequence[str], references: Sequence[Sequence[str]]
     ) -> tuple[Scores, Scores]:
-        """Return the scores of one batch without and with references, both (n,)."""
+        """Return the scores of a batch without and with references, both (n,)."""
         texts = self._embed(candidates)
         scores = clip_score(self.clip.embed_images(images), texts, self.weight)
         owner = np.repeat(np.arange(len(candidates)), [len(group) for group in references])

@@ -1,4 +1,4 @@
-"""Two towers under one contrastive loss (Radford et al. 2021), the image tower locked or not (Zhai et al. 2022)."""
+"""Two towers with a contrastive loss (Radford et al. 2021), the image tower locked or not (Zhai et al. 2022)."""
 
 import math
 from typing import Any
@@ -15,7 +15,7 @@ MAX_SCALE = 100.0
 
 
 class _SumOverRanks(torch.autograd.Function):
-    """all_reduce with its gradient, which is all_reduce again."""
+    """all_reduce with gradients; its backward pass is all_reduce again."""
 
     @staticmethod
     def forward(ctx: Any, tensor: torch.Tensor) -> torch.Tensor:
@@ -31,10 +31,10 @@ class _SumOverRanks(torch.autograd.Function):
 
 
 def gather_rows(rows: torch.Tensor) -> tuple[torch.Tensor, int]:
-    """Return the rows of all processes, (sum of n, d), with gradients to each, and where ours begin.
+    """Return the rows of all processes, (sum of n, d), with gradients to each, and the offset of this process's rows.
 
-    Ranks may hold different numbers of rows, none included (unreadable samples, a cut last batch): each puts its
-    rows into a block of zeros, and the blocks are summed.
+    Ranks may hold different numbers of rows, or none (unreadable samples, a smaller last batch): each places its rows
+    in a block of zeros, and the blocks are summed.
     """
     if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
         return rows, 0
@@ -48,7 +48,7 @@ def gather_rows(rows: torch.Tensor) -> tuple[torch.Tensor, int]:
 
 
 def info_nce(images: torch.Tensor, texts: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-    """Return the symmetric InfoNCE loss, summed over this process's pairs; the negatives are everyone's.
+    """Return the symmetric InfoNCE loss, summed over this process's pairs; negatives come from all processes.
 
     Args:
         images: (n, d), L2-normalised; row i belongs to row i of `texts`.
@@ -66,9 +66,9 @@ def info_nce(images: torch.Tensor, texts: torch.Tensor, scale: torch.Tensor) -> 
 class TwoTowers(nn.Module):
     """An image tower and a text tower that embed into one space.
 
-    Locked, the image tower's own embedding is the shared space and only the text tower has a linear head: the
-    default of the reference implementation of LiT (``img_head=False``). Not locked, both have one, as in CLIP, into
-    a space of `projection` dimensions. New weights come from the global generator: seed it.
+    With a locked image tower, its own embedding is the shared space and only the text tower has a linear head, as in
+    the reference implementation of LiT (``img_head=False``). Otherwise both have one, as in CLIP, into a space of
+    `projection` dimensions. New weights are drawn from the global generator: seed it.
     """
 
     def __init__(self, image_tower: Any, text_tower: Any, locked: bool, projection: int) -> None:
@@ -85,7 +85,7 @@ class TwoTowers(nn.Module):
             image_tower.requires_grad_(False)
 
     def train(self, mode: bool = True) -> "TwoTowers":
-        """Switch dropout on or off; a locked tower has none."""
+        """Switch training mode; a locked tower stays in evaluation mode, without dropout."""
         super().train(mode)
         if self.locked:
             self.image_tower.eval()
@@ -122,9 +122,10 @@ class TwoTowers(nn.Module):
         return self.embed_images(features), self.embed_texts(inputs["input_ids"], inputs["attention_mask"])
 
     def _no_rows(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return (0, d) twice, tied to every parameter: other processes wait for our part of the gradient.
+        """Return (0, d) twice, tied to every trainable parameter: other processes wait for this one's gradients.
 
-        Only what has a gradient there may have one here: each is a collective in the backward pass.
+        Exactly the tensors with a gradient on other processes must have one here: each is a collective operation in
+        the backward pass.
         """
         zero = 0 * torch.stack([p.sum() for p in self.parameters() if p.requires_grad]).sum()
         rows = zero.expand(1, self.text_head.out_features)[:0]

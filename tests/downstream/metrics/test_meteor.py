@@ -23,7 +23,7 @@ CORPUS = Corpus({i: f"a cat {i}" for i in range(60)}, {i: ["a cat", "a dog"] for
 )
 def test_a_process_that_misbehaves_is_a_reason_and_does_not_survive(tmp_path, monkeypatch, script, reason):
     monkeypatch.setattr(module, "START_SECONDS", 0.4)
-    monkeypatch.setattr(module, "SECONDS_AN_IMAGE", 0.0)
+    monkeypatch.setattr(module, "SECONDS_PER_IMAGE", 0.0)
     process = tmp_path / "pid"
     java = Java(fake_java(tmp_path, f"echo $$ > {process}; {script}"), 17)
     started = time.monotonic()

@@ -88,7 +88,7 @@ def test_a_jar_that_fails_is_a_reason(corenlp, tmp_path):
 
 def test_a_jar_that_hangs_is_a_reason(corenlp, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "START_SECONDS", 0.3)
-    monkeypatch.setattr(module, "SECONDS_AN_IMAGE", 0.0)
+    monkeypatch.setattr(module, "SECONDS_PER_IMAGE", 0.0)
     with pytest.raises(UnavailableError, match="SPICE did not end"):
         spice(CORPUS, Java(fake_java(tmp_path, "exec sleep 60"), 17))
 

@@ -238,7 +238,7 @@ def test_load_gives_the_same_model(trained: Any, checkpoints: Checkpoints, tmp_p
     unlocked.save(tmp_path)
     again.load(tmp_path)
     assert equal(weights(unlocked), weights(again))
-    with pytest.raises(UserError, match="no dual encoder"):
+    with pytest.raises(UserError, match="must be the folder of a dual encoder"):
         again.load(tmp_path / "text")
 
 

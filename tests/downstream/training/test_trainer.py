@@ -111,8 +111,8 @@ def test_lamb_moves_a_matrix_by_the_share_of_its_norm_that_the_rate_says() -> No
     assert (layer.bias - before[1]).abs().detach().numpy() == pytest.approx(0.03, rel=1e-4)
 
 
-def test_an_unknown_optimizer_is_a_mistake_that_says_what_there_is() -> None:
-    with pytest.raises(UserError, match=r"training\.optimizer=sgd: give adamw or lamb"):
+def test_an_unknown_optimizer_is_an_error_with_the_known_ones() -> None:
+    with pytest.raises(UserError, match=r"training\.optimizer=sgd of the model must be adamw or lamb"):
         config(optimizer="sgd")
 
 
@@ -216,7 +216,7 @@ def test_a_subset_that_cannot_be_read_at_all_is_an_error(tmp_path: Path) -> None
         fit(Guess(), tmp_path, subset=MemorySubset([]))
 
 
-def test_a_loss_that_diverges_is_said(tmp_path: Path) -> None:
+def test_a_diverging_loss_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="lower training"):
         fit(Guess(), tmp_path, lr=1e38, max_grad_norm=1e38, warmup_ratio=0.0)
 
