@@ -136,7 +136,7 @@ def classification_webdataset(
     Args:
         name: name of the set in results.
         url: folder or fsspec URL with ``classnames.txt`` (one name per line), ``test/nshards.txt`` and
-            ``test/0.tar``, ``test/1.tar``, ...: for each key an image and a ``.cls`` file with the index of its class.
+            ``test/0.tar``, ``test/1.tar``, ...: per key an image and a ``.cls`` file with the index of its class.
             Remote files are cached.
         score: see `ClassificationSet`.
         templates: prompts with ``{label}``; "own" uses the set's ``zeroshot_classification_templates.txt``; None uses

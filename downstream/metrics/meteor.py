@@ -48,14 +48,14 @@ def meteor(corpus: Corpus, domains: Mapping[str, Sequence[ImageId]], java: Java)
     even if it is in several domains. Raises `UnavailableError` if the jar is missing, fails or hangs.
     """
     images = list(corpus.candidates)
-    requests = [_request(corpus.candidates[image], corpus.references[image]) for image in images]
+    requests = [request_line(corpus.candidates[image], corpus.references[image]) for image in images]
     seconds = START_SECONDS + SECONDS_PER_IMAGE * len(images)
     with _Process(java, seconds) as process:
         statistics = dict(zip(images, process.score(requests), strict=True))
         return {name: process.evaluate([statistics[image] for image in ids]) for name, ids in domains.items()}
 
 
-def _request(candidate: str, references: Sequence[str]) -> str:
+def request_line(candidate: str, references: Sequence[str]) -> str:
     """Return the protocol's line; captions lose its separator and their line ends."""
     fields = [one_line(text.replace("|||", " ")) for text in (*references, candidate)]
     return " ||| ".join(["SCORE", *fields])

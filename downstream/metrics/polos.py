@@ -235,8 +235,7 @@ def _regressor(state: Mapping[str, Tensor], width: int) -> nn.Sequential:
         weight, bias = state[f"linear_{number}.weight"], state[f"linear_{number}.bias"]
         if weight.shape[1] != width:
             raise UserError(
-                f"layer {number} of Polos' checkpoint takes {weight.shape[1]} features, but gets {width};"
-                " set metrics.polos.encoder to the encoder it was trained with"
+                f"layer {number} of Polos takes {weight.shape[1]} features, but gets {width}; set models.polos"
             )
         layer = nn.Linear(width, weight.shape[0])
         layer.load_state_dict({"weight": weight, "bias": bias})

@@ -1,13 +1,19 @@
 """Two towers with a contrastive loss (Radford et al. 2021), the image tower locked or not (Zhai et al. 2022)."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F  # noqa: N812, the name everyone knows it by
 from torch import nn
 
+from benchmark.core.batch import Sample
+from downstream.batching import to_pixels
+from downstream.training.embeddings import EmbeddedSample
 from downstream.training.training_data import Inputs
 
 INITIAL_SCALE = 1 / 0.07  # CLIP, section 2.5
@@ -61,6 +67,31 @@ def info_nce(images: torch.Tensor, texts: torch.Tensor, scale: torch.Tensor) -> 
     to_text = F.cross_entropy(scale * images @ all_texts.T, targets, reduction="sum")
     to_image = F.cross_entropy(scale * texts @ all_images.T, targets, reduction="sum")
     return (to_text + to_image) / 2
+
+
+@dataclass(frozen=True)
+class PairCollate:
+    """Turns pairs into tensors: ``pixel_values`` or ``image_features``, ``input_ids`` and ``attention_mask``."""
+
+    processor: Any
+    tokenizer: Any
+    max_tokens: int
+
+    def __call__(self, pairs: Sequence[Sample | EmbeddedSample]) -> Inputs:
+        """Return the tensors of `pairs`, which have either all images or all features."""
+        inputs = self.tokens([pair.text for pair in pairs])
+        features = [pair.features for pair in pairs if isinstance(pair, EmbeddedSample)]
+        if features:
+            return inputs | {"image_features": torch.from_numpy(np.stack(features))}
+        images = [pair.image for pair in pairs if isinstance(pair, Sample)]
+        return inputs | {"pixel_values": to_pixels(self.processor, images)}
+
+    def tokens(self, texts: list[str]) -> Inputs:
+        """Return ``input_ids`` and ``attention_mask``, each (n, t), cut at `max_tokens`."""
+        encoded = self.tokenizer(
+            texts, padding=True, truncation=True, max_length=self.max_tokens, return_tensors="pt"
+        )
+        return {name: encoded[name] for name in ("input_ids", "attention_mask")}
 
 
 class TwoTowers(nn.Module):

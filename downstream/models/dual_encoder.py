@@ -40,39 +40,14 @@ from downstream.models.base import (
     model_folder,
     seeded,
 )
-from downstream.models.contrastive import TwoTowers
+from downstream.models.contrastive import PairCollate, TwoTowers
 from downstream.training.checkpointing import TrainReport
 from downstream.training.embeddings import EmbeddedSample, embed_subset
 from downstream.training.image_augmentation import ImageAugmentation
 from downstream.training.trainer import TrainConfig, Trainer
-from downstream.training.training_data import EpochSamples, Inputs, SampleOrder, Samples, TrainingData
+from downstream.training.training_data import EpochSamples, SampleOrder, Samples, TrainingData
 
 Vectors = npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class PairCollate:
-    """Turns pairs into tensors: ``pixel_values`` or ``image_features``, ``input_ids`` and ``attention_mask``."""
-
-    processor: Any
-    tokenizer: Any
-    max_tokens: int
-
-    def __call__(self, pairs: Sequence[Sample | EmbeddedSample]) -> Inputs:
-        """Return the tensors of `pairs`, which have either all images or all features."""
-        inputs = self.tokens([pair.text for pair in pairs])
-        features = [pair.features for pair in pairs if isinstance(pair, EmbeddedSample)]
-        if features:
-            return inputs | {"image_features": torch.from_numpy(np.stack(features))}
-        images = [pair.image for pair in pairs if isinstance(pair, Sample)]
-        return inputs | {"pixel_values": to_pixels(self.processor, images)}
-
-    def tokens(self, texts: list[str]) -> Inputs:
-        """Return ``input_ids`` and ``attention_mask``, each (n, t), cut at `max_tokens`."""
-        encoded = self.tokenizer(
-            texts, padding=True, truncation=True, max_length=self.max_tokens, return_tensors="pt"
-        )
-        return {name: encoded[name] for name in ("input_ids", "attention_mask")}
 
 
 @dataclass(frozen=True)
@@ -225,12 +200,10 @@ class DualEncoder(Downstream):
         device: torch.device,
     ) -> dict[str, list[Metric]]:
         """Evaluate on every set for retrieval, then on every classification set."""
-        described = [s for s in sets if isinstance(s, EvaluationSet) and s.retrieval]
-        classified = [s for s in sets if isinstance(s, ClassificationSet)]
         tower = None if self.locked else self._frozen_tower()
-        return {s.name: evaluate_retrieval(self, s) for s in described} | {
-            s.name: classify(self, s, tower) for s in classified
-        }
+        described = [s for s in sets if isinstance(s, EvaluationSet) and s.retrieval]
+        results = {s.name: evaluate_retrieval(self, s) for s in described}
+        return results | {s.name: classify(self, s, tower) for s in sets if isinstance(s, ClassificationSet)}
 
     def _frozen_tower(self) -> FrozenTower:
         self.model.eval()

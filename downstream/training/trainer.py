@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -19,10 +19,10 @@ from benchmark.core.launch import make_accelerator
 from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.progress import progress
 from downstream.training.checkpointing import TrainReport, TrainState, load_checkpoint, save_checkpoint
+from downstream.training.optimizers import OptimizerName, make_optimizer
 from downstream.training.training_data import StepBatches, TrainingBatch, TrainingData, loader
 
 log = logging.getLogger(__name__)
-OptimizerName = Literal["adamw", "lamb"]
 
 
 @dataclass(frozen=True)
@@ -81,22 +81,6 @@ class TrainConfig:
         if step < warmup:
             return self.lr * (step + 1) / warmup
         return self.lr * 0.5 * (1 + math.cos(math.pi * (step - warmup) / (self.steps - warmup)))
-
-
-def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
-    """Return the optimizer of the trainable parameters, with weight decay on matrices only."""
-    trainable = [p for p in model.parameters() if p.requires_grad]
-    matrices = {"params": [p for p in trainable if p.ndim >= 2], "weight_decay": config.weight_decay}
-    others = {"params": [p for p in trainable if p.ndim < 2], "weight_decay": 0.0}
-    if config.optimizer == "adamw":
-        return torch.optim.AdamW([matrices, others], lr=config.lr, fused=True)
-    from timm.optim.lamb import Lamb
-
-    # The trainer clips gradients. Matrices have a trust ratio with or without weight decay, other parameters never.
-    lamb: torch.optim.Optimizer = Lamb(
-        [matrices | {"always_adapt": True}, others], lr=config.lr, max_grad_norm=None
-    )
-    return lamb
 
 
 @dataclass(frozen=True)
@@ -161,7 +145,7 @@ class Trainer:
             raise UserError(f"{self.name}: the subset is empty, there is nothing to train on")
         accelerator = make_accelerator(self.device)
         model.to(accelerator.device)
-        optimizer = make_optimizer(model, self.config)
+        optimizer = make_optimizer(model, self.config.optimizer, self.config.lr, self.config.weight_decay)
         state = load_checkpoint(folder, model, optimizer, fingerprint)
         resumed_from = state.step or None
         if resumed_from:

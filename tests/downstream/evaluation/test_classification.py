@@ -99,7 +99,7 @@ def test_the_probe_learns_colours_that_names_do_not_tell(
     assert all(torch.equal(tensor, before[name]) for name, tensor in encoder.model.state_dict().items())
 
 
-def test_the_probe_is_the_same_for_any_workers_and_draws_nothing_from_elsewhere(
+def test_the_probe_depends_on_neither_workers_nor_global_rng(
     checkpoints: Checkpoints, squares: ClassificationSet
 ) -> None:
     short, state = replace(squares, probe_epochs=2), torch.get_rng_state()
