@@ -45,18 +45,7 @@ class Chosen:
 def choose(cfg: DictConfig, pool: Pool) -> Chosen:
     """Score the pool or reuse its scores, select exactly k, write the subset files and their manifest."""
     k = subset_size(cfg)
-    if pool.scale > 1:
-        log.info(
-            "size: %s pairs of the paper's pool are %s pairs of this pool (scale 1:%d)",
-            f"{k * pool.scale:,}",
-            f"{k:,}",
-            pool.scale,
-        )
-    listed = pool.count()
-    if listed is not None and k > listed:
-        raise UserError(
-            f"size asks for {k:,} pairs, but pool {pool.name} lists {listed:,}; choose a smaller size"
-        )
+    _check_size(pool, k)
     scorer = make_filter(cfg)
     selector: Selector = hydra.utils.instantiate(cfg.selector, _convert_="all")
     engine = make_engine(cfg)
@@ -86,6 +75,18 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
         distinct = f"{manifest.distinct:,}"
         log.info("select: %d different epochs with %s distinct pairs", len(paths), distinct)
     return Chosen(selection, manifest, paths, table)
+
+
+def _check_size(pool: Pool, k: int) -> None:
+    """Log the size of a scaled pool. Raises `UserError` if the pool lists fewer than k pairs."""
+    if pool.scale > 1:
+        paper, here = f"{k * pool.scale:,}", f"{k:,}"
+        log.info("size: %s of the paper's pool is %s here (scale 1:%d)", paper, here, pool.scale)
+    listed = pool.count()
+    if listed is not None and k > listed:
+        raise UserError(
+            f"size asks for {k:,} pairs, but pool {pool.name} lists {listed:,}; choose a smaller size"
+        )
 
 
 def _epochs(cfg: DictConfig, k: int) -> int:

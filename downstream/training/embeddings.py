@@ -125,9 +125,7 @@ def embed_subset(
     batch_size: int,
     workers: int,
 ) -> EmbeddedSubset:
-    """Embed the images of `subset` at `indices`, or reuse what a killed training left in `folder`.
-
-    Every process of a launch embeds its share.
+    """Embed the images of `subset` at `indices` (every process its share), or reuse `folder` of a killed training.
 
     Args:
         subset: the samples.
