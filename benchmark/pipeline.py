@@ -1,4 +1,4 @@
-"""The stages that the tasks share: score and select, open the subset, train, evaluate."""
+"""The stages that tasks share: score and select, open the subset, train, evaluate."""
 
 import hashlib
 import json
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import hydra
+import numpy as np
 from omegaconf import DictConfig
 
 from benchmark.config import choice, make_engine, make_filter, recorded, resolved, subset_size
@@ -16,8 +17,7 @@ from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import one_launch
 from benchmark.core.paths import cache_dir
-from benchmark.core.uids import encode_uids
-from benchmark.models.checkpoints import locate_checkpoint, revision
+from benchmark.core.uids import UidIndex
 from benchmark.pool.pool import Pool
 from benchmark.results.result import DownstreamResult, library_versions
 from benchmark.results.trackers import Tracker
@@ -25,19 +25,17 @@ from benchmark.scoring.score_pool import ScoreTable, score_pool
 from benchmark.selection.selection import Manifest, Selection, Selector, subset_files, write_selection
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.subset.reshard import reshard
-from benchmark.subset.subset import Subset
+from benchmark.subset.subset import Subset, selected_samples
 from downstream.evaluation.classification_sets import ClassificationSet
-from downstream.evaluation.evaluation import evaluate
 from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.models.base import Downstream, Trainable
 
-# The settings of a downstream model that name a checkpoint.
-PARTS = ("encoder", "decoder", "image_encoder", "text_encoder")
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A selection with its manifest, the subset file of each epoch, and what scoring cost."""
+    """A selection with its manifest, the subset file of each epoch, and the scores it was made from."""
 
     selection: Selection
     manifest: Manifest
@@ -46,20 +44,9 @@ class Chosen:
 
 
 def choose(cfg: DictConfig, pool: Pool) -> Chosen:
-    """Score the pool (or reuse its scores), keep exactly k, write the subset file and its manifest."""
+    """Score the pool or reuse its scores, select exactly k, write the subset files and their manifest."""
     k = subset_size(cfg)
-    if pool.scale > 1:
-        log.info(
-            "size: %s of the paper's pool is %s here (scale 1:%d)",
-            f"{k * pool.scale:,}",
-            f"{k:,}",
-            pool.scale,
-        )
-    listed = pool.count()
-    if listed is not None and k > listed:
-        raise UserError(
-            f"size asks for {k:,} pairs, but pool {pool.name} lists {listed:,}; choose a smaller size"
-        )
+    _check_size(pool, k)
     scorer = make_filter(cfg)
     selector: Selector = hydra.utils.instantiate(cfg.selector, _convert_="all")
     engine = make_engine(cfg)
@@ -87,17 +74,29 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
     log.info("select: %s of %s, down to score %.4g", f"{k:,}", f"{selection.scored:,}", selection.threshold)
     if len(paths) > 1:
         distinct = f"{manifest.distinct:,}"
-        log.info("select: %d epochs of their own, %s different pairs in all", len(paths), distinct)
+        log.info("select: %d different epochs with %s distinct pairs", len(paths), distinct)
     return Chosen(selection, manifest, paths, table)
 
 
+def _check_size(pool: Pool, k: int) -> None:
+    """Log the size of a scaled pool. Raises `UserError` if the pool lists fewer than k pairs."""
+    if pool.scale > 1:
+        paper, here = f"{k * pool.scale:,}", f"{k:,}"
+        log.info("size: %s of the paper's pool is %s here (scale 1:%d)", paper, here, pool.scale)
+    listed = pool.count()
+    if listed is not None and k > listed:
+        raise UserError(
+            f"size asks for {k:,} pairs, but pool {pool.name} lists {listed:,}; choose a smaller size"
+        )
+
+
 def _epochs(cfg: DictConfig, k: int) -> int:
-    """Return how many epochs of k the largest budget is, the last one begun."""
+    """Return ceil(budget / k) for the largest budget of the downstream models."""
     return max(-(-int(model.training.samples_seen) // k) for model in cfg.downstream.values())
 
 
 def _selector_key(cfg: DictConfig, epochs: int) -> str:
-    """Return what a selection's file name says of the selector: nothing of the one that draws nothing."""
+    """Return the selector's suffix in the subset file's name: choice and hash of settings, empty for the default."""
     name = choice(cfg, "selector")
     if name == "best":
         return ""
@@ -106,7 +105,7 @@ def _selector_key(cfg: DictConfig, epochs: int) -> str:
 
 
 def open_subset(pool: Pool, selection: Selection, sources: CaptionSources | None = None) -> Subset:
-    """Open the selected samples; those of a remote pool are first written to tars in the cache."""
+    """Open the selected samples; a remote pool's are first resharded into the cache."""
     uids = selection.uids
     captions = sources.of(uids) if sources else None
     if captions is not None:
@@ -116,39 +115,42 @@ def open_subset(pool: Pool, selection: Selection, sources: CaptionSources | None
     folder = cache_dir() / "subsets" / selection.sha256[:16]
     if not (folder / "sample_ids.npy").is_file():  # written last
         log.info("subset: fetching %s samples of pool %s to %s", f"{len(uids):,}", pool.name, folder)
-        reshard(pool, uids, folder)
-    return Subset(Pool(pool.name, str(folder)), uids, selection.epochs, captions)
+        reshard(pool, selected_samples(pool, uids), folder)
+    return Subset(Pool(pool.name, str(folder)), uids, selection.epochs, captions, metadata=pool)
 
 
 def kept_by_noise(pool: Pool, selection: Selection) -> dict[str, int]:
-    """Return how many draws of the selection's epochs carry each planted kind of noise; empty for other pools."""
+    """Return how many samples of all epochs have each kind of planted noise; empty for pools other than the demo."""
     if "noise" not in pool.hidden:
         return {}
-    draws = Counter(uid for uids in selection.epochs for uid in uids.tolist())
+    index = UidIndex(selection.uids)
+    draws = np.bincount(index.find(np.concatenate(selection.epochs)), minlength=len(selection.uids))
     kept = Counter[str]()
     needs = frozenset({"noise"})
     for shard in pool.shards(needs):
         for batch in pool.batches(shard, needs, 65536, Counter()):
-            for uid, kind in zip(encode_uids(batch.uids).tolist(), batch.columns["noise"], strict=True):
-                kept[str(kind)] += draws[uid]
+            rows = index.find(batch.uids)
+            for kind in set(batch.columns["noise"].tolist()):
+                kept[str(kind)] += int(draws[rows[(rows >= 0) & (batch.columns["noise"] == kind)]].sum())
     return {kind: count for kind, count in sorted(kept.items()) if count}
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained downstream model, its report, and where its checkpoint lies."""
+    """A trained downstream model, its training report, and the folder of the training."""
 
-    model: Any
+    model: Downstream
     report: dict[str, Any]
     folder: Path
 
 
 def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Tracker) -> Trained:
-    """Train one downstream model, or load it when the same training was finished before."""
+    """Train one downstream model, or load it if the same training has been finished before."""
     device = resolve_device(cfg.device)
-    fingerprint = _training_fingerprint(cfg, name, sha256, device.type, subset.captions.sha256)
+    model: Downstream = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
+    identity = subset.identity(sha256)
+    fingerprint = training_fingerprint(model, identity, device.type, subset.captions.sha256)
     folder = cache_dir() / "trained" / f"{name}-{fingerprint}"
-    model = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
     with one_launch(folder, device):
         report = asdict(model.train(subset, folder, device, tracker, fingerprint))
     report["missing"] = dict(subset.missing)
@@ -157,28 +159,30 @@ def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Trac
     return Trained(model, report, folder)
 
 
-def _training_fingerprint(
-    cfg: DictConfig, name: str, sha256: str, device: str, captions: str | None = None
+def training_fingerprint(
+    model: Trainable, subset_sha256: str, device: str, captions_sha256: str | None = None
 ) -> str:
-    """Hash what a training depends on: the subset, the recipe, its weights at the start, precision, other captions.
+    """Return a hash of what a training depends on: model, recipe, starting weights, subset, device, captions.
 
-    Weights count by their revision, not by where they lie: a moved checkout trains nothing again.
+    Args:
+        model: its identity has all settings, and weights by their revision, wherever they lie.
+        subset_sha256: hash of the selected uids.
+        device: ``"cpu"`` or ``"cuda"``, which differ in precision.
+        captions_sha256: hash of the other captions; None without any.
     """
-    recipe = resolved(cfg.downstream[name])
-    recipe |= {part: revision(locate_checkpoint(recipe[part])) for part in PARTS if part in recipe}
-    parts = [sha256, recipe, device, *([captions] if captions else [])]
-    text = json.dumps(parts, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    parts = [subset_sha256, model.identity(), device, *([captions_sha256] if captions_sha256 else [])]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def evaluate_all(
     cfg: DictConfig, trained: Trained, sets: list[EvaluationSet | ClassificationSet]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Evaluate a trained model on every evaluation set that fits it; returns metrics by set."""
+    """Evaluate a trained model on every evaluation set that fits it; return its metrics by set."""
     device = resolve_device(cfg.device)
     log.info("evaluate: %s", trained.model.name)
-    found = evaluate(trained.model, sets, resolved(cfg.metrics), trained.folder, device)
-    return {name: [asdict(metric) for metric in metrics] for name, metrics in found.items()}
+    metrics = [hydra.utils.instantiate(node, _convert_="all") for node in cfg.metrics.values()]
+    by_set = trained.model.evaluate(sets, metrics, trained.folder, device)
+    return {name: [asdict(metric) for metric in of_set] for name, of_set in by_set.items()}
 
 
 def downstream_result(trained: Trained, evaluations: dict[str, list[dict[str, Any]]]) -> DownstreamResult:

@@ -16,13 +16,13 @@ from benchmark.tasks.output import say
 def evaluate(cfg: DictConfig) -> None:
     """Evaluate one saved downstream model; print its metrics as JSON."""
     if len(cfg.downstream) != 1:
-        raise UserError("task=evaluate takes one model; add downstream=captioner or downstream=dual_encoder")
+        raise UserError("task=evaluate takes one model: add downstream=captioner or downstream=dual_encoder")
     folder = Path(cfg.task.checkpoint)
     if not folder.is_dir():
-        raise UserError(f"task.checkpoint={folder} is not there; give the folder that task=train printed")
-    make_pool(cfg)  # the demo's evaluation sets are drawn with its pool
+        raise UserError(f"task.checkpoint={folder} must be a folder that task=train printed")
+    make_pool(cfg)  # making the demo's pool also makes its evaluation sets
     (name,) = cfg.downstream
     model = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
     model.load(folder, resolve_device(cfg.device))
-    found = evaluate_all(cfg, Trained(model, {}, folder), load_evaluation_sets(cfg))
-    say(json.dumps(found, indent=2))
+    metrics = evaluate_all(cfg, Trained(model, {}, folder), load_evaluation_sets(cfg))
+    say(json.dumps(metrics, indent=2))

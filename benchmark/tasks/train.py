@@ -13,7 +13,7 @@ from benchmark.tasks.run import make_run_id
 
 
 def train(cfg: DictConfig) -> None:
-    """Train every downstream model on the subset; print the folder of each checkpoint."""
+    """Train every downstream model on the subset; print the folder of each."""
     with main_process_first(resolve_device(cfg.device)):
         pool = make_pool(cfg)
         sources = CaptionSources(pool, **resolved(cfg.captions))

@@ -38,7 +38,7 @@ def printed(done: Done) -> list[str]:
         ),
         (
             ["task=weak_backbone", "weak_backbone.architecture=resnet10"],
-            "resnet10 is none that timm knows; did you mean 'resnet10t'",
+            "resnet10 must be an architecture of timm; did you mean 'resnet10t'",
         ),
         (["task=weak_backbone", "device=cuda:9"], "device=cuda:9 asked for"),
         (["task=weak_labels", "pool=img2dataset", "pool.url={pool}", "models.parser=/nowhere"], "/nowhere"),

@@ -109,4 +109,4 @@ def test_mistakes_of_a_user(run: Run, words: Path, arguments: list[str], message
 
 def test_a_folder_without_a_model_is_refused(run: Run, words: Path, tmp_path: Path) -> None:
     done = run(TASK, f"task.vocabulary={words}", f"task.model={tmp_path}")
-    assert_one_line(done, "is no dual encoder: no heads.safetensors there")
+    assert_one_line(done, "must be the folder of a dual encoder, but has no heads.safetensors")
