@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from benchmark.report.entries import Entry, by_pool, group
-from benchmark.report.figures import Headline, cost, diversity, headlines, kept, ranking
-from benchmark.report.leaderboard import LEGEND, Table, thousands
-from benchmark.report.page import page, table_html
+from benchmark.report.html_page import page, table_html
+from benchmark.report.leaderboard_figures import Headline, cost, diversity, headlines, kept, ranking
+from benchmark.report.leaderboard_tables import LEGEND, Table, thousands
 from benchmark.results.result import Result
 
 _STYLE = """.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(22em,1fr));gap:1.5em 2em}

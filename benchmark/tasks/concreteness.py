@@ -12,7 +12,7 @@ from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.demo.rated_captions import demo_captions
 from benchmark.results.result import library_versions
-from benchmark.studies.concreteness.coloured import to_line, to_table
+from benchmark.studies.concreteness.coloured_captions import to_line, to_table
 from benchmark.studies.concreteness.evaluation import (
     check_needs,
     evaluate,
@@ -27,7 +27,7 @@ from benchmark.studies.concreteness.rated_texts import (
     read_word_ratings,
 )
 from benchmark.studies.concreteness.tables import concreteness_tables
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 from benchmark.tasks.report import show
 from filters.base import Filter
 
@@ -59,7 +59,7 @@ def concreteness(cfg: DictConfig) -> None:
         paths.append(write_evaluation(folder, done))
     show(concreteness_tables(read_evaluations(folder)))
     for path in paths:
-        say(str(path))
+        print_result(str(path))
 
 
 def load_benchmarks(cfg: DictConfig) -> list[RatedTexts]:
@@ -98,7 +98,7 @@ def explain(cfg: DictConfig) -> None:
     console = _console()
     console.print(to_line(explained))
     console.print(to_table(explained))
-    say(str(write_explanation(Path(cfg.results_dir), explained)))
+    print_result(str(write_explanation(Path(cfg.results_dir), explained)))
 
 
 def _scorer(cfg: DictConfig) -> Filter:

@@ -10,7 +10,7 @@ from benchmark.config import load_evaluation_sets, make_pool
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.pipeline import Trained, evaluate_all
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 
 
 def evaluate(cfg: DictConfig) -> None:
@@ -25,4 +25,4 @@ def evaluate(cfg: DictConfig) -> None:
     model = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
     model.load(folder, resolve_device(cfg.device))
     found = evaluate_all(cfg, Trained(model, {}, folder), load_evaluation_sets(cfg))
-    say(json.dumps(found, indent=2))
+    print_result(json.dumps(found, indent=2))

@@ -5,7 +5,7 @@ import sys
 from benchmark.core.launch import is_main_process
 
 
-def say(line: str) -> None:
+def print_result(line: str) -> None:
     """Write one line to stdout, once for all processes of a launch."""
     if is_main_process():
         sys.stdout.write(line + "\n")

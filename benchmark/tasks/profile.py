@@ -11,10 +11,10 @@ from benchmark.config import make_engine, make_pool, resolved
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
 from benchmark.studies.profile.page import to_html
+from benchmark.studies.profile.pool_sample import PoolSample
 from benchmark.studies.profile.profiling import Tools, profile_pool, write_profile
-from benchmark.studies.profile.sample import PoolSample
 from benchmark.studies.profile.tables import profile_tables
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 from benchmark.tasks.report import show
 
 log = logging.getLogger(__name__)
@@ -36,8 +36,8 @@ def profile(cfg: DictConfig) -> None:
     page = path.with_suffix(".html")
     write_text(page, to_html(done))
     show(profile_tables(done))
-    say(str(page))
-    say(str(path))
+    print_result(str(page))
+    print_result(str(path))
 
 
 def _whole_number(settings: Any, name: str, least: int, none: bool = False) -> int | None:

@@ -12,10 +12,10 @@ from rich.text import Text
 
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
-from benchmark.report.leaderboard import Table, leaderboard, to_markdown
 from benchmark.report.leaderboard_page import to_html
+from benchmark.report.leaderboard_tables import Table, leaderboard, to_markdown
 from benchmark.results.result import Result, read_results
-from benchmark.studies.concreteness.coloured import to_html as explained_page
+from benchmark.studies.concreteness.coloured_captions import to_html as explained_page
 from benchmark.studies.concreteness.evaluation import read_evaluations
 from benchmark.studies.concreteness.explanation import read_explanations
 from benchmark.studies.concreteness.tables import concreteness_tables
@@ -23,7 +23,7 @@ from benchmark.studies.profile.profiling import read_profiles
 from benchmark.studies.profile.tables import overall_tables
 from benchmark.studies.text_spotting import evaluation as text_spotting
 from benchmark.studies.text_spotting.tables import text_spotting_tables
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 
 log = logging.getLogger(__name__)
 WIDTH = 160  # columns of a table that is written to a file
@@ -45,12 +45,12 @@ def report(cfg: DictConfig) -> None:
     path = folder / "leaderboard.md"
     write_text(path, to_markdown(tables))
     show(tables)
-    say(str(path))
+    print_result(str(path))
 
 
 def _write_page(path: Path, text: str) -> None:
     write_text(path, text)
-    say(str(path))
+    print_result(str(path))
 
 
 def summary(result: Result) -> None:

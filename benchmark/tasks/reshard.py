@@ -7,7 +7,7 @@ from omegaconf import DictConfig
 from benchmark.config import make_pool
 from benchmark.pipeline import choose
 from benchmark.subset.reshard import reshard as write_tars
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 
 
 def reshard(cfg: DictConfig) -> None:
@@ -18,5 +18,5 @@ def reshard(cfg: DictConfig) -> None:
     epochs = chosen.selection.epochs
     for number, uids in enumerate(epochs):
         count = write_tars(pool, uids, folder / f"epoch{number:03d}" if len(epochs) > 1 else folder)
-        say(f"wrote {count:,} of {chosen.manifest.k:,} samples")
-    say(str(folder))
+        print_result(f"wrote {count:,} of {chosen.manifest.k:,} samples")
+    print_result(str(folder))

@@ -16,7 +16,7 @@ from benchmark.core.paths import cache_dir
 from benchmark.pipeline import choose, downstream_result, evaluate_all, kept_by_noise, open_subset, train
 from benchmark.results import result as results
 from benchmark.subset.other_captions import CaptionSources
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 from benchmark.tasks.report import summary
 
 log = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ def run(cfg: DictConfig) -> None:
     path = results.write_result(Path(cfg.results_dir), result)
     tracker.finish(asdict(result))
     summary(result)
-    say(str(path))
+    print_result(str(path))
 
 
 def make_run_id(cfg: DictConfig, captions: str | None) -> str:

@@ -15,9 +15,9 @@ from benchmark.models.clip_models import LOCAL, clip_revision, load_clip
 from benchmark.results.result import library_versions
 from benchmark.studies.text_spotting.evaluation import Model, evaluate, read_evaluations, write_evaluation
 from benchmark.studies.text_spotting.tables import text_spotting_tables
-from benchmark.studies.text_spotting.texts import captions, read_texts, written
+from benchmark.studies.text_spotting.text_sources import captions, read_texts, written
 from benchmark.studies.text_spotting.vocabulary import Vocabulary, count_ngrams
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 from benchmark.tasks.report import show
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ def text_spotting(cfg: DictConfig) -> None:
     folder = Path(cfg.results_dir)
     path = write_evaluation(folder, done)
     show(text_spotting_tables(read_evaluations(folder)))
-    say(str(path))
+    print_result(str(path))
 
 
 def load_vocabulary(cfg: DictConfig) -> Vocabulary:

@@ -7,9 +7,9 @@ from typing import Any
 from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_pool, resolved
-from benchmark.report.leaderboard import Table
+from benchmark.report.leaderboard_tables import Table
 from benchmark.studies.weak_labels.labels import LabelConfig, label_pool
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 from benchmark.tasks.report import show
 
 SHOWN = 20  # topics; all are in topics.json
@@ -20,7 +20,7 @@ def weak_labels(cfg: DictConfig) -> None:
     config = label_config(cfg)
     folder = label_pool(make_pool(cfg), config, make_engine(cfg))
     show([topic_table(folder)])
-    say(str(folder))
+    print_result(str(folder))
 
 
 def label_config(cfg: DictConfig) -> LabelConfig:

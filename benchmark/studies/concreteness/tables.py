@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchmark.report.leaderboard import MISSING, Table
+from benchmark.report.leaderboard_tables import MISSING, Table
 from benchmark.studies.concreteness.correlation import NAMES, Correlation
 from benchmark.studies.concreteness.evaluation import Evaluation
 from benchmark.studies.concreteness.rated_texts import CAPTIONS, DEMO, WORDS

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
-from benchmark.report.page import page, rows_html, table_html
+from benchmark.report.html_page import page, rows_html, table_html
 from benchmark.report.svg import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Named, lines, stacked_bars, steps
 from benchmark.studies.profile.profiling import Cluster, Profile
 from benchmark.studies.profile.statistics import parrot_shares

@@ -15,7 +15,7 @@ from benchmark.studies.profile.clusters import cluster_images
 from benchmark.studies.profile.examples import Example, top_examples
 from benchmark.studies.profile.intervals import Estimate
 from benchmark.studies.profile.measurements import measure, measuring_filters
-from benchmark.studies.profile.sample import PoolSample
+from benchmark.studies.profile.pool_sample import PoolSample
 from benchmark.studies.profile.statistics import Group, Histogram, by_cluster, histograms, summarise
 from filters.clip import ClipFeatures
 from filters.ocr.features import TextRecognition

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from benchmark.report.leaderboard import MISSING, Table
+from benchmark.report.leaderboard_tables import MISSING, Table
 from benchmark.studies.profile.intervals import Estimate
 from benchmark.studies.profile.profiling import Cluster, Profile
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmark.report.leaderboard import MISSING, Table
+from benchmark.report.leaderboard_tables import MISSING, Table
 from benchmark.studies.text_spotting.evaluation import Evaluation
 from benchmark.studies.text_spotting.rendering import STYLES
 from benchmark.studies.text_spotting.similarity import Bin, Summary

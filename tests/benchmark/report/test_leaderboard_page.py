@@ -5,10 +5,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from benchmark.report.charts import Bar, Point, cost_scatter, ranked_bars, stacked_rows
-from benchmark.report.figures import KIND_COLOURS
-from benchmark.report.leaderboard import Table, leaderboard
+from benchmark.report.bar_charts import Bar, Point, cost_scatter, ranked_bars, stacked_rows
+from benchmark.report.leaderboard_figures import KIND_COLOURS
 from benchmark.report.leaderboard_page import to_html
+from benchmark.report.leaderboard_tables import Table, leaderboard
 from benchmark.results.result import DownstreamResult, Result
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -7,7 +7,7 @@ import pytest
 import wandb
 
 from benchmark.results.wandb_tracker import WandbTracker, has_key
-from tests.benchmark.report.test_leaderboard import result
+from tests.benchmark.report.test_leaderboard_tables import result
 
 
 @pytest.fixture(autouse=True)

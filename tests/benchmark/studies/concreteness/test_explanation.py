@@ -9,7 +9,7 @@ from rich.console import Console
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.studies.concreteness.coloured import to_html, to_line, to_table
+from benchmark.studies.concreteness.coloured_captions import to_html, to_line, to_table
 from benchmark.studies.concreteness.explanation import (
     Explanation,
     Word,

@@ -11,7 +11,7 @@ from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
-from benchmark.studies.profile.sample import SHARDS, PoolSample
+from benchmark.studies.profile.pool_sample import SHARDS, PoolSample
 from filters.base import Filter, Scores
 from tests.pools import Row, rows, write_metadata, write_pool
 

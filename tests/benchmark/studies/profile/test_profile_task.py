@@ -14,8 +14,8 @@ from benchmark.demo.settings import DemoConfig
 from benchmark.demo.shards import encode_jpeg
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
+from benchmark.studies.profile.pool_sample import PoolSample
 from benchmark.studies.profile.profiling import Tools, profile_pool
-from benchmark.studies.profile.sample import PoolSample
 from tests.benchmark.test_cli import Run, assert_one_line, run  # noqa: F401  the fixture of the command line
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.ocr.spotters import PlantedText

@@ -6,8 +6,8 @@ from html import escape
 from rich.table import Table
 from rich.text import Text
 
-from benchmark.report.leaderboard import MISSING
-from benchmark.report.page import page
+from benchmark.report.html_page import page
+from benchmark.report.leaderboard_tables import MISSING
 from benchmark.studies.concreteness.explanation import Explanation, Word
 
 CONCRETE, ABSTRACT = (46, 160, 67), (218, 54, 51)  # RGB: green adds to the score, red takes from it

@@ -1,4 +1,4 @@
-from benchmark.report.leaderboard import leaderboard, to_markdown
+from benchmark.report.leaderboard_tables import leaderboard, to_markdown
 from benchmark.results.result import DownstreamResult, Result, Stage, read_results, write_result
 
 

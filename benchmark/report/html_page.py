@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from benchmark.report.leaderboard import Table
+from benchmark.report.leaderboard_tables import Table
 from benchmark.report.svg import Named
 
 _PAGE = """<!doctype html>

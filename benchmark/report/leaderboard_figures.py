@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from benchmark.report.charts import Bar, Point, cost_scatter, ranked_bars, stacked_rows
+from benchmark.report.bar_charts import Bar, Point, cost_scatter, ranked_bars, stacked_rows
 from benchmark.report.entries import Entry
-from benchmark.report.page import key
+from benchmark.report.html_page import key
 from benchmark.report.svg import (
     AMBER,
     BLUE,

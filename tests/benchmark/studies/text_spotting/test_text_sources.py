@@ -3,7 +3,7 @@ from pathlib import Path
 
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.studies.text_spotting.texts import written
+from benchmark.studies.text_spotting.text_sources import written
 from benchmark.studies.text_spotting.vocabulary import count_ngrams
 from tests.filters.ocr.spotters import PlantedText
 from tests.pools import rows, write_pool
