@@ -11,7 +11,15 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.config import choice, make_engine, make_filter, recorded, resolved, subset_size
+from benchmark.config import (
+    choice,
+    filter_settings,
+    make_engine,
+    make_filter,
+    recorded,
+    resolved,
+    subset_size,
+)
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import one_launch
@@ -71,7 +79,7 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
     manifest = Manifest(
         pool=pool.name,
         filter=choice(cfg, "filter"),
-        config=recorded(cfg.filter),
+        config=recorded(filter_settings(cfg)),
         k=k,
         threshold=selection.threshold,
         scored=selection.scored,

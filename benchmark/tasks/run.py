@@ -9,7 +9,16 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from benchmark.config import CONF, choice, load_evaluation_sets, make_pool, make_tracker, recorded, resolved
+from benchmark.config import (
+    CONF,
+    choice,
+    filter_settings,
+    load_evaluation_sets,
+    make_pool,
+    make_tracker,
+    recorded,
+    resolved,
+)
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import is_main_process, main_process_first
 from benchmark.core.paths import cache_dir
@@ -74,6 +83,7 @@ def run(cfg: DictConfig) -> None:
 def make_run_id(cfg: DictConfig, captions: str | None) -> str:
     """Return a readable name and a hash of what the metrics depend on; `captions` is a hash of the other captions."""
     identity: dict[str, Any] = {name: resolved(cfg[name]) for name in IDENTITY}
+    identity["filter"] = resolved(filter_settings(cfg))
     if captions is not None:
         identity["captions"] = captions
     # Where checkout and cache lie does not matter: the demo's models and evaluation sets are named by places in them.
