@@ -71,7 +71,7 @@ def make_pool(cfg: DictConfig) -> Pool:
 
 def filter_settings(cfg: DictConfig) -> DictConfig:
     """Return the settings of the filter and its parts without `family`, which only orders the report's rows."""
-    settings = copy.deepcopy(cfg.filter)
+    settings: DictConfig = copy.deepcopy(cfg.filter)
     _drop_families(settings)
     return settings
 
@@ -80,7 +80,7 @@ def _drop_families(node: DictConfig) -> None:
     OmegaConf.set_struct(node, False)
     if "_target_" in node:
         node.pop("family", None)
-    for name in node:
+    for name in map(str, node):
         if not (OmegaConf.is_interpolation(node, name) or OmegaConf.is_missing(node, name)):
             child = node[name]
             if isinstance(child, DictConfig):

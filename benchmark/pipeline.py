@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,8 @@ from benchmark.core.paths import cache_dir
 from benchmark.core.uids import encode_uids
 from benchmark.models.checkpoints import locate_checkpoint, revision
 from benchmark.pool.pool import Pool
-from benchmark.results.result import DownstreamResult, library_versions
+from benchmark.results.provenance import library_versions
+from benchmark.results.result import DownstreamResult
 from benchmark.results.trackers import Tracker
 from benchmark.scoring.score_pool import ScoreTable, score_pool
 from benchmark.selection.selection import Manifest, Selection, Selector, subset_files, write_selection
@@ -37,6 +38,8 @@ from benchmark.subset.subset import Subset
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation import evaluate
 from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.metrics.metric import Metric
+from downstream.training.checkpointing import TrainReport
 
 # The settings of a downstream model that name a checkpoint.
 PARTS = ("encoder", "decoder", "image_encoder", "text_encoder")
@@ -144,11 +147,17 @@ def kept_by_noise(pool: Pool, selection: Selection) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained downstream model, its report, and where its checkpoint lies."""
+    """A trained downstream model and the folder of its checkpoint.
+
+    `report`, `missing` and `other_captions` are those of `DownstreamResult`; there are none where a checkpoint was
+    loaded.
+    """
 
     model: Any
-    report: dict[str, Any]
     folder: Path
+    report: TrainReport | None = None
+    missing: dict[str, int] = field(default_factory=dict)
+    other_captions: dict[str, int] = field(default_factory=dict)
 
 
 def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Tracker) -> Trained:
@@ -158,11 +167,9 @@ def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Trac
     folder = cache_dir() / "trained" / f"{name}-{fingerprint}"
     model = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
     with one_launch(folder, device):
-        report = asdict(model.train(subset, folder, device, tracker, fingerprint))
-    report["missing"] = dict(subset.missing)
-    if subset.captions.by_uid:
-        report["other_captions"] = subset.captions.counts()
-    return Trained(model, report, folder)
+        report = model.train(subset, folder, device, tracker, fingerprint)
+    other_captions = dict(subset.captions.counts()) if subset.captions.by_uid else {}
+    return Trained(model, folder, report, dict(subset.missing), other_captions)
 
 
 def _training_fingerprint(
@@ -181,14 +188,16 @@ def _training_fingerprint(
 
 def evaluate_all(
     cfg: DictConfig, trained: Trained, sets: list[EvaluationSet | ClassificationSet]
-) -> dict[str, list[dict[str, Any]]]:
+) -> dict[str, list[Metric]]:
     """Evaluate a trained model on every evaluation set that fits it; returns metrics by set."""
     device = resolve_device(cfg.device)
     log.info("evaluate: %s", trained.model.name)
-    found = evaluate(trained.model, sets, resolved(cfg.metrics), trained.folder, device)
-    return {name: [asdict(metric) for metric in metrics] for name, metrics in found.items()}
+    return evaluate(trained.model, sets, resolved(cfg.metrics), trained.folder, device)
 
 
-def downstream_result(trained: Trained, evaluations: dict[str, list[dict[str, Any]]]) -> DownstreamResult:
-    """Bundle what a result keeps of one trained model."""
-    return DownstreamResult(str(trained.folder / "model"), trained.report, evaluations)
+def downstream_result(trained: Trained, evaluations: dict[str, list[Metric]]) -> DownstreamResult:
+    """Return what a result keeps of one trained model."""
+    assert trained.report is not None, "only a training has a result"
+    return DownstreamResult(
+        str(trained.folder / "model"), trained.report, trained.missing, trained.other_captions, evaluations
+    )

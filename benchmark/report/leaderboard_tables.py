@@ -1,16 +1,16 @@
-"""The leaderboard: results as tables like the paper's Tables 1 and 2, sizes by filters."""
+"""The leaderboard as tables, like Tables 1 and 2 of the ICC paper: sizes by filters."""
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from benchmark.core.batch import NO_SCORE
-from benchmark.report.entries import Entry, by_pool, group
+from benchmark.report.leaderboard_entries import Entry, by_pool, group
+from benchmark.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
+from downstream.metrics.metric import Metric
 
-# The columns of the ICC paper's tables, in its order, with its abbreviations; then what later papers report.
-# Percentages but for `UNITS`.
+# The columns of the ICC paper's tables, in its order, with its abbreviations; then those of later papers.
 CAPTION_COLUMNS = {
     "BLEU-4": "B@4",
     "METEOR": "M",
@@ -40,170 +40,144 @@ CLASSIFICATION_COLUMNS = {
     "zero_shot_acc@5": "acc@5",
     "linear_probe": "probe",
 }
-# What the columns of a table are about, added to its title; AVA-Captions' metrics have a table of their own.
+# Columns of a table by the end of its title; AVA-Captions' metrics have a table of their own.
 COLUMNS = {
     "": CAPTION_COLUMNS | RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS,
     ", best reference and diversity": DIVERSITY_COLUMNS,
 }
-# Factor and decimals of what is no percentage.
+# Factor and decimals; all other metrics are percentages with one decimal.
 UNITS = dict.fromkeys(("BERTScore", "Polos", "PAC-S", "RefPAC-S"), (1.0, 3))
 UNITS |= dict.fromkeys(("Unique-1", "Unique-2", "Unique-4"), (1.0, 1))
-MISSING = "–"
-LEGEND = "Best of each size in bold; the oracle, which knows the noise, is meant as an upper bound."
-
-
-@dataclass(frozen=True)
-class Table:
-    """A titled table of text cells; `notes` say why cells are missing."""
-
-    title: str
-    header: list[str]
-    rows: list[list[str]]
-    notes: list[str]
+LEGEND = (
+    "The best value of each size is bold. The oracle reads the planted noise labels: it is an upper bound and does"
+    " not compete."
+)
+Values = dict[str, list[float]]  # of each metric, one per run
 
 
 def leaderboard(results: Iterable[Result]) -> list[Table]:
-    """Return the tables of every pool: one for each downstream model and evaluation set, and what filters keep."""
+    """Return per pool a table per downstream model and evaluation set, the costs, and the kinds of noise kept."""
     tables: list[Table] = []
-    for pool, found in by_pool(results):
-        entries = group(found)
+    for pool, runs in by_pool(results):
+        entries = group(runs)
         tables += [
             _metric_table(
-                f"{model} on {evaluation}, pool {pool}{about}", columns, (model, evaluation), entries
+                f"{model} on {evaluation}, pool {pool}{ending}", columns, model, evaluation, entries
             )
-            for model, evaluation in _evaluations(found)
-            for about, columns in COLUMNS.items()
+            for model, evaluation in _evaluations(runs)
+            for ending, columns in COLUMNS.items()
         ]
-        tables += _cost_tables(pool, entries)
+        tables += [_cost_table(pool, entries), _noise_table(pool, entries)]
     return [table for table in tables if table.rows]
 
 
 def _evaluations(results: Iterable[Result]) -> list[tuple[str, str]]:
     """Return (downstream model, evaluation set) in the order in which runs report them."""
-    return list(
-        dict.fromkeys(
-            (model, name)
-            for result in results
-            for model, trained in result.downstream.items()
-            for name in trained.evaluations
-        )
+    pairs = (
+        (model, name)
+        for result in results
+        for model, trained in result.downstream.items()
+        for name in trained.evaluations
     )
+    return list(dict.fromkeys(pairs))
 
 
 def _metric_table(
-    title: str, wanted: Mapping[str, str], evaluated: tuple[str, str], entries: Sequence[Entry]
+    title: str, abbreviations: Mapping[str, str], model: str, evaluation: str, entries: Sequence[Entry]
 ) -> Table:
-    """Return the table of one downstream model on one evaluation set; without rows if it has none of the columns."""
-    model, evaluation = evaluated
-    values: list[dict[str, list[float]]] = []
-    reasons: dict[str, str] = {}
-    shown = []
-    for entry in entries:
-        found: dict[str, list[float]] = defaultdict(list)
-        for run in entry.runs:
-            trained = run.downstream.get(model)
-            for metric in trained.evaluations.get(evaluation, []) if trained else []:
-                if metric["name"] not in wanted:
-                    continue
-                if metric["value"] is None:
-                    reasons[metric["name"]] = metric["reason"]
-                else:
-                    found[metric["name"]].append(metric["value"])
-        if found:
-            shown.append(entry)
-            values.append(found)
-    names = {name for found in values for name in found} | set(reasons)
-    columns = {name: short for name, short in wanted.items() if name in names}
-    best = _best(shown, values, columns)
-    rows = []
-    for entry, found in zip(shown, values, strict=True):
-        bounds = {} if entry.runs[0].filter == "oracle" else best
-        cells = [_cell(name, found.get(name, []), bounds.get((entry.size, name))) for name in columns]
-        rows.append([entry.label, thousands(entry.size), *cells])
+    """Return the table of one downstream model on one evaluation set; without rows if no entry has a column of it."""
+    reasons = {
+        metric.name: metric.reason
+        for entry in entries
+        for metric in _metrics(entry, model, evaluation)
+        if metric.reason is not None and metric.name in abbreviations
+    }
+    values = [(entry, _values(entry, model, evaluation, abbreviations)) for entry in entries]
+    values = [(entry, by_name) for entry, by_name in values if by_name]
+    names = {name for _, by_name in values for name in by_name} | set(reasons)
+    columns = {name: short for name, short in abbreviations.items() if name in names}
+    best = _best(values)
+    rows = [
+        plain(entry.label, thousands(entry.size))
+        + [
+            _cell(name, by_name.get(name, []), None if entry.is_upper_bound else best.get((entry.size, name)))
+            for name in columns
+        ]
+        for entry, by_name in values
+    ]
     notes = [f"{columns[name]} is missing: {reason}" for name, reason in reasons.items()]
     return Table(title, ["filter", "size", *columns.values()], rows, notes)
 
 
-def _best(
-    entries: Sequence[Entry], values: Sequence[Mapping[str, list[float]]], columns: Iterable[str]
-) -> dict[tuple[int, str], float]:
-    """Return the best mean of each size and column; upper bounds do not compete."""
+def _metrics(entry: Entry, model: str, evaluation: str) -> Iterator[Metric]:
+    for run in entry.runs:
+        if model in run.downstream:
+            yield from run.downstream[model].evaluations.get(evaluation, [])
+
+
+def _values(entry: Entry, model: str, evaluation: str, names: Iterable[str]) -> Values:
+    values: Values = defaultdict(list)
+    for metric in _metrics(entry, model, evaluation):
+        if metric.name in names and metric.value is not None:
+            values[metric.name].append(metric.value)
+    return values
+
+
+def _best(rows: Iterable[tuple[Entry, Values]]) -> dict[tuple[int, str], float]:
+    """Return the best mean of each size and metric; upper bounds do not compete."""
     best: dict[tuple[int, str], float] = {}
-    for entry, found in zip(entries, values, strict=True):
-        if entry.runs[0].filter == "oracle":
-            continue
-        for name in columns:
-            if found.get(name):
-                mean = statistics.fmean(found[name])
+    for entry, values in rows:
+        for name, of_runs in values.items():
+            if not entry.is_upper_bound:
+                mean = statistics.fmean(of_runs)
                 best[entry.size, name] = max(mean, best.get((entry.size, name), mean))
     return best
 
 
-def _cell(name: str, values: Sequence[float], best: float | None) -> str:
+def _cell(name: str, values: Sequence[float], best: float | None) -> Cell:
     if not values:
-        return MISSING
+        return Cell(MISSING)
     factor, digits = UNITS.get(name, (100.0, 1))
     mean = statistics.fmean(values)
     text = f"{mean * factor:.{digits}f}"
     if len(values) > 1:
         text += f" ± {statistics.stdev(values) * factor:.{digits}f}"
-    return f"**{text}**" if mean == best else text
+    return Cell(text, bold=mean == best)
 
 
-def _cost_tables(pool: str, entries: Sequence[Entry]) -> list[Table]:
-    """What each filter costs, and what it keeps by planted kind of noise (demo pools)."""
-    kinds = sorted({kind for entry in entries for kind in entry.runs[0].kept})
-    costs, shares = [], []
+def _cost_table(pool: str, entries: Iterable[Entry]) -> Table:
+    rows = []
     for entry in entries:
         run = entry.runs[0]
-        names = [entry.label, thousands(entry.size)]
-        threshold = f"{run.selection['threshold']:.4g}"
-        seconds = run.scoring.get("seconds", 0.0)
-        # What got no score was looked at too.
-        looked_at = run.selection["scored"] + run.selection.get("drops", {}).get(NO_SCORE, 0)
-        rate = f"{looked_at / seconds:,.0f}" if seconds else MISSING
-        distinct = f"{run.selection.get('distinct', run.k):,}"
-        costs.append([*names, f"{run.k:,}", distinct, threshold, f"{seconds:.1f}", rate])
-        total = sum(run.kept.values())
-        if total:
-            shares.append(names + [f"{100 * run.kept.get(kind, 0) / total:.1f}" for kind in kinds])
-    return [
-        Table(
-            f"cost, pool {pool}",
-            ["filter", "size", "kept", "distinct", "threshold", "scoring s", "pairs/s"],
-            costs,
-            [],
-        ),
-        Table(
-            f"kept by kind of noise (%), pool {pool}",
-            ["filter", "size", *(kind.replace("_", " ") for kind in kinds)],
-            shares,
-            [],
-        ),
-    ]
+        seconds = run.scoring.seconds
+        read = run.selection.scored + run.selection.drops.get(NO_SCORE, 0)  # both were given to the filter
+        cells = [
+            entry.label,
+            thousands(entry.size),
+            f"{run.k:,}",
+            f"{run.selection.distinct:,}",
+            f"{run.selection.threshold:.4g}",
+            f"{seconds:.1f}",
+            f"{read / seconds:,.0f}" if seconds else MISSING,
+        ]
+        rows.append(plain(*cells))
+    header = ["filter", "size", "kept", "distinct", "threshold", "scoring s", "pairs/s"]
+    return Table(f"cost, pool {pool}", header, rows)
+
+
+def _noise_table(pool: str, entries: Sequence[Entry]) -> Table:
+    """Return the share of each planted kind of noise among the pairs kept; no rows for pools of unknown noise."""
+    kinds = sorted({kind for entry in entries for kind in entry.runs[0].kept})
+    rows = []
+    for entry in entries:
+        kept = entry.runs[0].kept
+        if total := sum(kept.values()):
+            shares = [f"{100 * kept.get(kind, 0) / total:.1f}" for kind in kinds]
+            rows.append(plain(entry.label, thousands(entry.size), *shares))
+    header = ["filter", "size", *(kind.replace("_", " ") for kind in kinds)]
+    return Table(f"kept by kind of noise (%), pool {pool}", header, rows)
 
 
 def thousands(size: int) -> str:
     """Return a size as tables show it: 200k."""
     return f"{size // 1000}k" if size % 1000 == 0 else f"{size:,}"
-
-
-def to_markdown(tables: Iterable[Table]) -> str:
-    """Render tables as Markdown; cells are escaped."""
-    blocks = []
-    for table in tables:
-        lines = [
-            f"## {table.title}",
-            "",
-            _row(table.header),
-            _row(["---", "---:", *["---:"] * (len(table.header) - 2)]),
-        ]
-        lines += [_row(row) for row in table.rows]
-        lines += ["", *[f"{note}  " for note in table.notes]]
-        blocks.append("\n".join(lines).rstrip())
-    body = "\n\n".join(blocks)
-    return f"# Leaderboard\n\n{LEGEND}\n\n{body}\n"
-
-
-def _row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

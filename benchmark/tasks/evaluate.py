@@ -1,6 +1,7 @@
 """``task=evaluate task.checkpoint=FOLDER downstream=captioner``: evaluate a trained checkpoint."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import hydra
@@ -24,5 +25,6 @@ def evaluate(cfg: DictConfig) -> None:
     (name,) = cfg.downstream
     model = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
     model.load(folder, resolve_device(cfg.device))
-    found = evaluate_all(cfg, Trained(model, {}, folder), load_evaluation_sets(cfg))
-    print_result(json.dumps(found, indent=2))
+    evaluations = evaluate_all(cfg, Trained(model, folder), load_evaluation_sets(cfg))
+    metrics = {name: [asdict(metric) for metric in metrics] for name, metrics in evaluations.items()}
+    print_result(json.dumps(metrics, indent=2))

@@ -7,10 +7,10 @@ from typing import Any
 from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_pool, resolved
-from benchmark.report.leaderboard_tables import Table
+from benchmark.report.table import Table, plain
+from benchmark.report.terminal import print_tables
 from benchmark.studies.weak_labels.labels import LabelConfig, label_pool
 from benchmark.tasks.output import print_result
-from benchmark.tasks.report import show
 
 SHOWN = 20  # topics; all are in topics.json
 
@@ -19,7 +19,7 @@ def weak_labels(cfg: DictConfig) -> None:
     """Label the pool; show the topics of most captions; print the folder, the last line on stdout."""
     config = label_config(cfg)
     folder = label_pool(make_pool(cfg), config, make_engine(cfg))
-    show([topic_table(folder)])
+    print_tables([topic_table(folder)])
     print_result(str(folder))
 
 
@@ -33,7 +33,7 @@ def topic_table(folder: Path) -> Table:
     topics: list[dict[str, Any]] = json.loads((folder / "topics.json").read_text(encoding="utf-8"))
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     ranked = sorted(topics, key=lambda topic: (-topic["captions"], topic["topic"]))[:SHOWN]
-    rows = [[", ".join(t["ngrams"]), f"{t['captions']:,}", str(t["topic"])] for t in ranked]
+    rows = [plain(", ".join(t["ngrams"]), f"{t['captions']:,}", str(t["topic"])) for t in ranked]
     drops = "".join(f", {count:,} {reason}" for reason, count in manifest["drops"].items())
     notes = [
         f"{manifest['labelled']:,} captions have a label{drops}",

@@ -79,7 +79,12 @@ def test_the_demo_is_judged_without_any_file(run: Run, tmp_path: Path) -> None: 
     [
         (["filter=clip"], "filter=clip reads 'image' beside the caption"),
         (["filter=oracle"], "filter=oracle reads 'concreteness' beside the caption"),
-        (["filter=random", "task.annotations=/nowhere.csv"], "/nowhere.csv is not there"),
+        (["filter=random", "task.annotations=/nowhere.csv"], "task.annotations=/nowhere.csv does not exist"),
+        (
+            ["filter=random", "task.sample=0"],
+            "task.sample=0 must be a positive integer, or null for all texts",
+        ),
+        (["filter=random", "task.demo=some"], "task.demo=some must be a positive integer"),
         (["filter=random", "pool=img2dataset", "pool.url=/nowhere"], "task.annotations=FILE (data/caption_"),
         (["filter=random", "pool=img2dataset", "pool.url=/x", "task.demo=9"], "add pool=demo"),
         (["filter=random", "explain= "], "explain is empty"),

@@ -33,7 +33,7 @@ def test_the_absolute_value_and_the_sign() -> None:
 @pytest.mark.parametrize("limit", [10, 3000], ids=["sorting", "matrix"])
 def test_the_bootstrap_equals_a_loop_over_resamples(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(correlation, "KENDALL_MATRIX", limit)
-    monkeypatch.setattr(correlation, "_CELLS", 400)  # several blocks
+    monkeypatch.setattr(correlation, "CELLS", 400)  # several blocks
     rng = np.random.default_rng(0)
     x, y = np.round(rng.normal(size=60), 1), rng.integers(0, 4, 60).astype(float)
     found = bootstrap(x, y, seed=7, resamples=30)

@@ -49,25 +49,28 @@ def test_unigram_nouns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("caption,rating\na,1\n", "no column 'concreteness_annotation'"),
-        ("caption,concreteness_annotation\na,1\nb,high\n", "line 3: concreteness_annotation is 'high'"),
-        ("caption,concreteness_annotation\na,nan\n", "is 'nan', not a number"),
-        ("caption,concreteness_annotation\na\n", "is '', not a number"),
-        ("", "no column 'caption'"),
-        (f'caption,concreteness_annotation\n"{"x" * 200_000}",1\n', "cannot be read as text with columns"),
+        ("caption,rating\na,1\n", "must have a column 'concreteness_annotation' in a comma"),
+        (
+            "caption,concreteness_annotation\na,1\nb,high\n",
+            "line 3: concreteness_annotation must be a number; it is 'high'",
+        ),
+        ("caption,concreteness_annotation\na,nan\n", "must be a number; it is 'nan'"),
+        ("caption,concreteness_annotation\na\n", "must be a number; it is ''"),
+        ("", "must have a column 'caption'"),
+        (f'caption,concreteness_annotation\n"{"x" * 200_000}",1\n', "must be text with columns"),
     ],
 )
-def test_broken_files_are_told_in_one_line(tmp_path: Path, content: str, message: str) -> None:
+def test_a_broken_file_is_one_clear_line(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "a.csv").write_text(content)
     with pytest.raises(UserError, match=message):
         read_annotations(tmp_path / "a.csv")
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is not there"):
+def test_a_missing_or_binary_file_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"task\.ratings=.* does not exist"):
         read_word_ratings(tmp_path / "absent.txt")
     (tmp_path / "b.csv").write_bytes(b"caption,concreteness_annotation\n\xff\xfe,1\n")
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match="must be text with columns"):
         read_annotations(tmp_path / "b.csv")
 
 

@@ -89,7 +89,7 @@ def test_only_some_shards_are_read_unless_more_are_needed(tmp_path: Path) -> Non
 
 def test_more_than_there_is_is_everything(pool: Pool) -> None:
     sample = PoolSample(pool, 1000, seed=0)
-    assert (sample.asked, sample.drawn_from) == (1000, 100)
+    assert (sample.requested, sample.drawn_from) == (1000, 100)
     assert uids(sample) == uids(pool)
 
 
@@ -112,5 +112,5 @@ def test_pools_that_cannot_be_drawn_from(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="holds metadata only, no tars"):
         PoolSample(Pool("p", str(tmp_path)), 2, seed=0)
     empty = write_pool(tmp_path / "empty", [[Row("0", "http://example.org/0.jpg", " ", b"")]])
-    with pytest.raises(UserError, match=r"has no usable sample: \{'caption_empty': 1\}"):
+    with pytest.raises(UserError, match=r"has no usable sample \(1 caption_empty\)"):
         PoolSample(Pool("p", str(empty)), 2, seed=0)

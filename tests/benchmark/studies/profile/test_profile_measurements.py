@@ -8,13 +8,14 @@ import pytest
 import torch
 
 from benchmark.core.errors import UserError
+from benchmark.core.records import read_records, write_record
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.models.clip_models import load_clip
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import ScoreTable
 from benchmark.studies.profile.measurements import Measurements, join, measure, measuring_filters
-from benchmark.studies.profile.profiling import Profile, Tools, profile_pool, read_profiles, write_profile
+from benchmark.studies.profile.profiling import Profile, Tools, profile_pool
 from benchmark.studies.profile.statistics import histograms, summarise
 from filters.ocr.text_areas import remove_areas
 from tests.filters.checkpoints import open_clip_model
@@ -121,10 +122,10 @@ def test_a_profile_by_hand(pool: Pool, spotter: PlantedText, clip: str, tmp_path
     assert cluster.group == overall
     assert cluster.example.caption in dict(PAIRS)
     assert (found.sample, found.drawn_from, found.shards) == (None, None, 2)
-    assert read_profiles(tmp_path) == []
-    path = write_profile(tmp_path, found)
+    assert read_records(tmp_path, Profile) == []
+    path = write_record(tmp_path, found)
     assert path == tmp_path / "profile" / f"{found.run_id}.json"
-    assert read_profiles(tmp_path) == [found]
+    assert read_records(tmp_path, Profile) == [found]
     assert profiled(pool, spotter, clip).run_id == found.run_id
 
 
@@ -153,7 +154,7 @@ def test_scores_are_joined_by_uid_and_what_lacks_one_is_left_out() -> None:
 def test_a_pool_of_which_nothing_can_be_read(spotter: PlantedText, clip: str, tmp_path: Path) -> None:
     broken = [Row("0", "http://example.org/0.jpg", "a cat", b"no image")]
     pool = Pool("broken", str(write_pool(tmp_path / "broken", [broken])))
-    with pytest.raises(UserError, match=r"could be profiled.*'image_unreadable': 1"):
+    with pytest.raises(UserError, match=r"can be profiled \(.*1 image_unreadable"):
         measure(pool, measuring_filters(spotter, {"model": clip, "pretrained": None}), 0.8, ENGINE)
 
 

@@ -35,17 +35,11 @@ SHARES = {
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["profile.samples=0"],
-            "profile.samples=0 is no number of samples; give a whole number from 1 on, or null",
-        ),
-        (["profile.samples=many"], "profile.samples=many is no number of samples"),
-        (["profile.samples=true"], "profile.samples=True is no number of samples"),
-        (
-            ["profile.clusters=0"],
-            "profile.clusters=0 is no number of clusters; give a whole number from 1 on",
-        ),
-        (["profile.clusters=null"], "profile.clusters=None is no number of clusters"),
+        (["profile.samples=0"], "profile.samples=0 must be a positive integer, or null for the whole pool"),
+        (["profile.samples=many"], "profile.samples=many must be a positive integer"),
+        (["profile.samples=true"], "profile.samples=True must be a positive integer"),
+        (["profile.clusters=0"], "profile.clusters=0 must be a positive integer"),
+        (["profile.clusters=null"], "profile.clusters=None must be a positive integer"),
         (["pool=img2dataset", "pool.url=/nowhere"], "pool.url=/nowhere is no pool"),
         (["task.sample=9"], "there is no setting 'task.sample'"),
     ],
@@ -81,7 +75,7 @@ def test_text_that_is_read_and_repeated(run: Run, tmp_path: Path) -> None:  # no
     assert (found["sample"], found["drawn_from"], found["drops"]) == (100, 9, {})
     assert "rapid" in found["ocr"]["_target_"]
     assert "Share of images with text" in done.stdout
-    assert "has no more than 9 usable samples" in done.stdout
+    assert "has only 9 usable samples" in done.stdout
     assert page == path.with_suffix(".html")
     assert "<b>carry" not in page.read_text()
 

@@ -10,7 +10,7 @@ from benchmark.studies.text_spotting.rendering import (
     font,
     letter_height,
     render,
-    why_not,
+    unrenderable_reason,
 )
 
 COLOURS = {"white": 255, "black": 0, "gray": 128}
@@ -68,7 +68,7 @@ def test_letters_shrink_until_the_text_fits() -> None:
     ],
 )  # fmt: skip
 def test_what_the_font_cannot_draw_is_named(text: str, reason: str | None) -> None:
-    assert why_not(text) == reason
+    assert unrenderable_reason(text) == reason
 
 
 def test_what_does_not_fit_is_not_drawn_as_something_else() -> None:

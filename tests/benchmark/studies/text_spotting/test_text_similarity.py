@@ -10,12 +10,11 @@ import pytest
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.records import read_records, write_record
 from benchmark.studies.text_spotting.evaluation import (
-    Evaluation,
     Model,
+    TextSpottingEvaluation,
     evaluate,
-    read_evaluations,
-    write_evaluation,
 )
 from benchmark.studies.text_spotting.rendering import render
 from benchmark.studies.text_spotting.similarity import (
@@ -29,6 +28,7 @@ from benchmark.studies.text_spotting.similarity import (
 )
 from benchmark.studies.text_spotting.tables import text_spotting_tables
 from benchmark.studies.text_spotting.vocabulary import Vocabulary, count_ngrams
+from tests.benchmark.report.made_results import texts
 
 
 class Reader:
@@ -111,7 +111,7 @@ def vocabulary() -> Vocabulary:
     return count_ngrams(["to be or not to be 日本", "to boldly go " + "W" * 60], "here")
 
 
-def judged(**changes: object) -> Evaluation:
+def judged(**changes: object) -> TextSpottingEvaluation:
     words = ["to", "be", "or", "not", "boldly", "go"]
     model = Model(Reader(words), {"model": "folder/reader", "pretrained": None}, "k")
     return replace(evaluate(model, vocabulary(), sample=None, seed=0), **changes)
@@ -141,13 +141,12 @@ def test_nothing_to_render_is_said() -> None:
 
 def test_an_evaluation_is_read_back_as_it_was(tmp_path: Path) -> None:
     made = judged()
-    path = write_evaluation(tmp_path, made)
+    path = write_record(tmp_path, made)
     assert path.parent == tmp_path / "text_spotting"
     assert path.name.startswith("reader-1gram-")
     assert json.loads(path.read_text())["overall"]["mean"] == 1
-    (path.parent / "other.json").write_text('{"schema_version": 0}')
-    assert read_evaluations(tmp_path) == [made]
-    assert read_evaluations(tmp_path / "absent") == []
+    assert read_records(tmp_path, TextSpottingEvaluation) == [made]
+    assert read_records(tmp_path / "absent", TextSpottingEvaluation) == []
 
 
 def test_the_tables_hold_the_last_of_each_model_the_most_similar_first() -> None:
@@ -155,12 +154,12 @@ def test_the_tables_hold_the_last_of_each_model_the_most_similar_first() -> None
     other = judged(config={"model": "ViT-B-32", "pretrained": "openai"}, overall=low, finished="1")
     stale = replace(other, overall=replace(low, mean=0.5), finished="0")
     means, styles, frequency, length = text_spotting_tables([other, stale, judged()])
-    assert means.rows == [
+    assert texts(means) == [
         ["folder/reader", "here, 1-gram", "6", "2", "1.000 ± 0.000", "0.000 ± 0.000", "100.0"],
         ["ViT-B-32 (openai)", "here, 1-gram", "6", "2", "0.163 ± 0.200", "–", "–"],
     ]
     assert styles.header[2:] == ["black on white", "white on black", "white on grey", "black on grey"]
     assert frequency.header[2:] == ["1-9"]
     assert length.header[2:] == ["1-2", "3-4", "5-6"]
-    assert length.rows[0][2:] == ["1.000 ± 0.000"] * 3
+    assert texts(length)[0][2:] == ["1.000 ± 0.000"] * 3
     assert text_spotting_tables([]) == []

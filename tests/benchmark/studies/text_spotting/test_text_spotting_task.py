@@ -94,13 +94,16 @@ def test_a_trained_dual_encoder(run: Run, words: Path, tmp_path: Path) -> None: 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["task.vocabulary=/nowhere.txt"], "task.vocabulary=/nowhere.txt is not there"),
+        (["task.vocabulary=/nowhere.txt"], "task.vocabulary=/nowhere.txt does not exist"),
         (["task.model=ViT-B-33"], "open_clip has no model 'ViT-B-33'; did you mean 'ViT-B-32'"),
-        (["task.model=/nowhere"], "task.model=/nowhere is not there"),
+        (["task.model=/nowhere"], "task.model=/nowhere does not exist"),
         (["task.model=local-dir:/nowhere"], "checkpoint /nowhere is not there"),
-        (["task.ngram=0"], "task.ngram=0 is no whole number"),
-        (["task.sample=some"], "task.sample=some is no whole number"),
-        (["task.ngram=50"], "holds no 50-gram"),
+        (["task.ngram=0"], "task.ngram=0 must be a positive integer"),
+        (
+            ["task.sample=some"],
+            "task.sample=some must be a positive integer, or null for the whole vocabulary",
+        ),
+        (["task.ngram=50"], "has no 50-gram"),
     ],
 )
 def test_mistakes_of_a_user(run: Run, words: Path, arguments: list[str], message: str) -> None:  # noqa: F811

@@ -87,11 +87,11 @@ def test_files_of_texts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", b"x,y\n1,2\n", "no column 'text' or 'caption'; it has x, y"),
-        ("a.csv", b"", "no column 'text'"),
+        ("a.csv", b"x,y\n1,2\n", "must have a column 'text' or 'caption'; it has x, y"),
+        ("a.csv", b"", "must have a column 'text' or 'caption'; it has none"),
         ("a.csv", b'text\n"' + b"x" * 200_000 + b'"\n', "field larger than field limit"),
         ("a.parquet", b"PAR1 not really", "cannot be read"),
-        ("b.txt", None, "is not there"),
+        ("b.txt", None, "does not exist; give a file"),
     ],
 )
 def test_files_that_hold_no_texts(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:
@@ -105,5 +105,5 @@ def test_files_that_hold_no_texts(tmp_path: Path, name: str, content: bytes | No
 def test_a_parquet_of_numbers_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "n.parquet"
     pq.write_table(pa.table({"text": [1, 2]}), path)
-    with pytest.raises(UserError, match="holds int64, not texts"):
+    with pytest.raises(UserError, match="column 'text' must hold texts; it holds int64"):
         list(read_texts(path))
