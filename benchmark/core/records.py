@@ -80,10 +80,10 @@ def read_records(results: Path, record_type: type[R]) -> list[R]:
             raise _damaged(path, schema, f"{field}: {first['msg']}") from None
     if older:
         log.warning(
-            "%s: %d %s records of an older schema are left out; run `%s` again to have them in the report",
+            "%s: left out %s records of an older schema (%d); run `%s` again to have them in the report",
             folder,
-            older,
             schema.kind,
+            older,
             schema.command,
         )
     return records

@@ -39,19 +39,19 @@ def cost_scatter(points: Sequence[Point], label: str, x_label: str) -> str:
     """Return points over the logarithm of their seconds, and a line through those that no cheaper one beats."""
     exponents = [math.log10(point.seconds) for point in points]
     x_limits, y_limits = _decades(exponents), padded_limits([point.value for point in points])
-    places = [
+    positions = [
         (FRAME.x(exponent, x_limits), FRAME.y(point.value, y_limits))
         for exponent, point in zip(exponents, points, strict=True)
     ]
     parts = [rules(FRAME, y_limits)]
     powers = range(int(x_limits[0]), int(x_limits[1]) + 1)
     parts += [vertical_rule(FRAME, FRAME.x(power, x_limits), _seconds(power)) for power in powers]
-    front = _pareto_front(points, places)
+    front = _pareto_front(points, positions)
     parts.append(line([f"{x:.1f},{y:.1f}" for x, y in front], "currentColor"))
-    for point, (x, y) in zip(points, places, strict=True):
+    for point, (x, y) in zip(points, positions, strict=True):
         tooltip = f"{point.label}: {point.seconds:,.4g} s, {point.value:.1f}"
         parts.append(dot(x, y, 4.5, point.colour, tooltip))
-    parts += _point_labels(points, places, front)
+    parts += _point_labels(points, positions, front)
     parts.append(text(FRAME.left + FRAME.plot_width / 2, FRAME.height - 6, x_label, "middle"))
     return svg(FRAME, label, parts)
 
@@ -66,25 +66,25 @@ def _decades(exponents: Sequence[float]) -> Limits:
     return float(low), float(max(high, low + 1))
 
 
-def _pareto_front(points: Sequence[Point], places: Iterable[XY]) -> list[XY]:
+def _pareto_front(points: Sequence[Point], positions: Iterable[XY]) -> list[XY]:
     """Return the coordinates, cheapest first, of the points that beat all cheaper ones, without upper bounds."""
     best, front = -math.inf, []
     cheapest_first = sorted(
-        zip(points, places, strict=True), key=lambda pair: (pair[0].seconds, -pair[0].value)
+        zip(points, positions, strict=True), key=lambda pair: (pair[0].seconds, -pair[0].value)
     )
-    for point, place in cheapest_first:
+    for point, position in cheapest_first:
         if not point.is_upper_bound and point.value > best:
             best = point.value
-            front.append(place)
+            front.append(position)
     return front
 
 
-def _point_labels(points: Sequence[Point], places: Sequence[XY], front: Sequence[XY]) -> list[str]:
+def _point_labels(points: Sequence[Point], positions: Sequence[XY], front: Sequence[XY]) -> list[str]:
     """Return labels that cover neither points, the line nor each other; others are shown only as a tooltip."""
-    taken: list[Rectangle] = [(x - 4, y - 4, x + 4, y + 4) for x, y in places]
+    taken: list[Rectangle] = [(x - 4, y - 4, x + 4, y + 4) for x, y in positions]
     taken += [(x, y, x, y) for start, end in pairwise(front) for x, y in _along(start, end)]
     parts = []
-    for point, (x, y) in zip(points, places, strict=True):
+    for point, (x, y) in zip(points, positions, strict=True):
         label = shortened(point.label)
         width = CHARACTER * len(label)
         for dx, dy in ((8, 4), (-8 - width, 4), (-width / 2, -9), (-width / 2, 18), (8, -6), (8, 14)):

@@ -123,7 +123,7 @@ def histograms(measured: Measurements) -> dict[str, Histogram]:
     bins = {name: np.round(values / BIN).astype(np.int64) for name, values in columns.items()}
     low = min((int(of_name.min()) for of_name in bins.values() if len(of_name)), default=0)
     high = max((int(of_name.max()) for of_name in bins.values() if len(of_name)), default=0)
-    edges = [round((place - 0.5) * BIN, 6) for place in range(low, high + 2)]
+    edges = [round((index - 0.5) * BIN, 6) for index in range(low, high + 2)]
     counts = {name: np.bincount(of_name - low, minlength=high - low + 1) for name, of_name in bins.items()}
     return {name: Histogram(edges, [int(count) for count in row]) for name, row in counts.items()}
 

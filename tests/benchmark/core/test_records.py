@@ -60,7 +60,7 @@ def test_older_records_are_left_out_with_one_warning(
     with caplog.at_level(logging.WARNING):
         assert read_records(tmp_path, Sample) == [MADE]
     (warning,) = caplog.messages
-    assert "2 sample records of an older schema are left out; run `make samples` again" in warning
+    assert "left out sample records of an older schema (2); run `make samples` again" in warning
 
 
 def test_a_newer_record_asks_for_an_upgrade(tmp_path: Path) -> None:

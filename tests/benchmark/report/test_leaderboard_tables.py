@@ -21,7 +21,7 @@ def test_rows_are_ordered_by_size_then_family() -> None:
     assert [row[:2] for row in rows] == [[n, s] for s in ("100k", "200k") for n in names]
 
 
-def test_cells_by_hand() -> None:
+def test_means_in_percent_with_the_best_in_bold() -> None:
     runs = [run("random", cider=0.4), run("clip", cider=0.51234), run("oracle", cider=2.0)]
     table = leaderboard(runs)[0]
     assert table.header == ["filter", "size", "C", "S", "BSc"]

@@ -27,7 +27,7 @@ def test_a_metric_without_value_and_reason_is_damage(tmp_path: Path) -> None:
         read_records(tmp_path, Result)
 
 
-def test_a_result_that_is_not_a_number_is_never_written(tmp_path: Path) -> None:
+def test_a_record_with_nan_is_never_written(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="JSON"):
         write_record(tmp_path, replace(MADE, config={"lr": float("nan")}))
     assert list(tmp_path.iterdir()) == []

@@ -41,7 +41,7 @@ def explanation(*words: Word) -> Explanation:
     return Explanation("c", "icc", {}, "k", 0.5, list(words))
 
 
-def test_contributions_by_hand() -> None:
+def test_a_contribution_is_the_loss_without_the_word() -> None:
     score, words = leave_one_out(Sum(), " dog  and an idea, idea dog")
     assert score == 3.0
     assert words == [
@@ -49,7 +49,7 @@ def test_contributions_by_hand() -> None:
     ]  # fmt: skip
 
 
-def test_a_single_word_has_no_rest_to_compare_with() -> None:
+def test_a_single_word_has_no_contribution() -> None:
     assert leave_one_out(Sum(), "dog") == (2.0, [Word("dog", None)])
 
 
@@ -68,7 +68,7 @@ def test_a_caption_without_a_score_is_refused() -> None:
         leave_one_out(Nothing(), "a dog")
 
 
-def test_a_model_is_asked_as_it_would_be_directly(tmp_path: Path) -> None:
+def test_contributions_equal_differences_of_scores(tmp_path: Path) -> None:
     scorer = DistilledScorer(str(roberta_scorer(tmp_path / "icc")))
     scorer.setup(torch.device("cpu"))
     caption = "a photo of red ball number 7 🙂"

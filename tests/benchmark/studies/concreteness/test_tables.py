@@ -25,7 +25,7 @@ BY_PART = "Parts of the pipelines (as Table 6)"
 SIGNED = "Correlation on {}, signed, with 95% bootstrap intervals"
 
 
-def test_methods_by_benchmark_as_table_3() -> None:
+def test_methods_are_rows_as_in_table_3() -> None:
     found = tables(
         evaluation("icc", 0.725), evaluation("clip_stroop", -0.34), evaluation("clip_stroop", 0.62, "words")
     )
@@ -43,7 +43,7 @@ def test_methods_by_benchmark_as_table_3() -> None:
     assert texts(found[SIGNED.format("words")]) == [["clip_stroop", "500", "0", *["0.620 [0.52, 0.72]"] * 3]]
 
 
-def test_the_demo_stands_apart() -> None:
+def test_demo_captions_have_their_own_table() -> None:
     found = tables(evaluation("icc", 0.7), evaluation("icc", 0.5, "demo"), evaluation("random", 0.1, "demo"))
     assert texts(found[BY_METHOD]) == [["icc", *["**0.700**"] * 3]]
     assert texts(found[BY_METHOD + ", demo captions"]) == [
@@ -52,7 +52,7 @@ def test_the_demo_stands_apart() -> None:
     ]
 
 
-def test_same_names_are_told_apart_by_their_settings() -> None:
+def test_labels_of_one_filter_hold_differing_settings() -> None:
     found = tables(
         evaluation("llm_rating", 0.3, config={"n": 3, "model": "m"}),
         evaluation("llm_rating", 0.4, config={"n": 5, "model": "m"}),
@@ -63,13 +63,13 @@ def test_same_names_are_told_apart_by_their_settings() -> None:
     ]  # fmt: skip
 
 
-def test_of_equal_rows_the_last_one_counts() -> None:
+def test_of_equal_rows_the_newest_is_shown() -> None:
     old, new = evaluation("icc", 0.1, finished="2026-01-01"), evaluation("icc", 0.2, finished="2026-01-02")
     for order in ((old, new), (new, old)):
         assert texts(tables(*order)[BY_METHOD]) == [["icc", *["**0.200**"] * 3]]
 
 
-def test_before_and_after_distillation_as_table_4() -> None:
+def test_distillation_steps_are_rows_as_in_table_4() -> None:
     found = tables(
         evaluation("icc", 0.72, config={"mode": "distilled"}),
         evaluation("icc", 0.65, config={"mode": "direct"}),
@@ -93,7 +93,7 @@ def test_table_4_tells_apart_what_table_6_varies() -> None:
     ]
 
 
-def test_a_lexicon_is_not_judged_by_the_ratings_it_is_made_of() -> None:
+def test_the_lexicon_is_not_compared_with_its_own_ratings() -> None:
     found = tables(
         evaluation("lexicon", 1.0, "words"), evaluation("icc", 0.7, "words"), evaluation("lexicon", 0.4)
     )
@@ -105,7 +105,7 @@ def test_a_lexicon_is_not_judged_by_the_ratings_it_is_made_of() -> None:
     assert texts(found[SIGNED.format("words")])[0][:3] == ["lexicon", "500", "0"]
 
 
-def test_parts_of_the_pipelines_as_table_6() -> None:
+def test_parts_of_pipelines_are_rows_as_in_table_6() -> None:
     sba = {"mode": "direct", "similarity": "edit", "llm": "/models/hub/meta-llama/Llama-2-7b"}
     vba = {
         "mode": "direct",
@@ -127,12 +127,12 @@ def test_parts_of_the_pipelines_as_table_6() -> None:
     ]
 
 
-def test_what_is_absent_says_why() -> None:
+def test_a_missing_correlation_has_its_reason_in_a_note() -> None:
     found = tables(evaluation("icc", None))
     assert texts(found[BY_METHOD]) == [["icc", "–", "–", "–"]]
     assert found[BY_METHOD].notes == ["icc on captions is missing: all scores are equal"]
     assert texts(found[SIGNED.format("captions")]) == [["icc", "500", "0", "–", "–", "–"]]
 
 
-def test_nothing_gives_no_table() -> None:
+def test_no_evaluations_give_no_tables() -> None:
     assert concreteness_tables([]) == []

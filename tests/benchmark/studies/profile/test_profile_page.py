@@ -32,7 +32,7 @@ def profile(clusters: int = 2, caption: str = "a cat") -> Profile:
     )  # fmt: skip
 
 
-def test_captions_are_escaped_and_what_they_repeat_is_marked() -> None:
+def test_captions_are_escaped_and_repeated_words_marked() -> None:
     page = profile_page(profile(caption='see <script>alert("1")</script> & "so"'))
     assert "<script" not in page
     assert "see <b>&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;</b> <b>&amp;</b>" in page

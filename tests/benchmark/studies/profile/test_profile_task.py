@@ -44,11 +44,11 @@ SHARES = {
         (["task.sample=9"], "there is no setting 'task.sample'"),
     ],
 )
-def test_mistakes_of_a_user(run: Run, arguments: list[str], message: str) -> None:  # noqa: F811
+def test_a_users_mistake_is_one_clear_line(run: Run, arguments: list[str], message: str) -> None:  # noqa: F811
     assert_one_line(run("task=profile", *arguments), message)
 
 
-def test_a_pool_without_images(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_a_pool_without_images_is_refused(run: Run, tmp_path: Path) -> None:  # noqa: F811
     write_metadata(tmp_path / "a.parquet", rows(20))
     done = run("task=profile", "pool=img2dataset", f"pool.url={tmp_path}")
     assert_one_line(done, "holds metadata only, no tars, and images are needed")
@@ -59,7 +59,7 @@ def written(words: list[str], caption: str, number: int) -> Row:
     return Row(f"{number:05d}", f"http://example.org/{number}.jpg", caption, encode_jpeg(image, 90))
 
 
-def test_text_that_is_read_and_repeated(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_repeated_text_is_counted_by_the_task(run: Run, tmp_path: Path) -> None:  # noqa: F811
     plain = rows(7, start=10)  # coarse noise
     samples = [written(["KEEP", "CALM"], "KEEP CALM & <b>carry on</b>", 0), written(["SALE"], "two dogs", 1)]
     pool = write_pool(tmp_path / "pool", [[*samples, *plain]])
@@ -81,7 +81,7 @@ def test_text_that_is_read_and_repeated(run: Run, tmp_path: Path) -> None:  # no
 
 
 @pytest.mark.slow
-def test_the_demo_by_the_command_line(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_the_demo_is_profiled_by_the_task(run: Run, tmp_path: Path) -> None:  # noqa: F811
     small = ["pool.demo.pairs=2000", "pool.demo.shard_size=500", "engine.workers=1"]
     sets = "pool.demo.evaluation={coco: 4, nocaps: 1, flickr30k: 2}"
     done = run(
@@ -109,7 +109,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pool, DemoConfig]:
     return Pool("demo", str(root)), config
 
 
-def test_intervals_hold_what_is_true_of_the_whole_pool(demo: tuple[Pool, DemoConfig], tmp_path: Path) -> None:
+def test_the_interval_of_a_sample_covers_the_pool(demo: tuple[Pool, DemoConfig], tmp_path: Path) -> None:
     """What stands in each image is known here, so that intervals answer for sampling alone, not for OCR."""
     pool, config = demo
     planted = {}

@@ -12,7 +12,7 @@ IMAGE = frozenset({"image"})
 CORNER, FOOT = [0, 0, 9, 0, 9, 9, 0, 9], [0, 20, 9, 20, 9, 29, 0, 29]
 
 
-def test_the_text_of_an_image_is_one_text(tmp_path: Path) -> None:
+def test_lines_of_an_image_are_one_text(tmp_path: Path) -> None:
     pool = Pool("p", str(write_pool(tmp_path, [rows(2), rows(1, start=2)])))
     images = [
         image

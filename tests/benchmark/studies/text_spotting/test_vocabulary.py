@@ -23,7 +23,7 @@ def counted(n: int, **options: int) -> dict[str, int]:
     return dict(zip(found.ngrams, found.counts.tolist(), strict=True))
 
 
-def test_ngrams_by_hand() -> None:
+def test_ngrams_are_contiguous_words() -> None:
     assert counted(1) == {"a": 3, "ball": 3, "red": 2, "Ball": 1, "on": 1}
     assert list(counted(1)) == ["a", "ball", "red", "Ball", "on"]  # frequent first, then by character
     assert counted(2) == {"red ball": 2, "a ball": 1, "a red": 1, "ball a": 1, "ball on": 1, "on a": 1}
@@ -32,7 +32,7 @@ def test_ngrams_by_hand() -> None:
     assert list(ngrams_of("one two", 3)) == []
 
 
-def test_the_most_frequent_are_kept_and_the_rest_is_counted() -> None:
+def test_the_most_frequent_ngrams_are_kept() -> None:
     found = count_ngrams(TEXTS, "here", 1, top=2)
     assert (found.ngrams, found.counts.tolist()) == (["a", "ball"], [3, 3])
     assert (found.distinct, found.occurrences, found.undercount) == (5, 10, 0)
@@ -40,7 +40,7 @@ def test_the_most_frequent_are_kept_and_the_rest_is_counted() -> None:
     assert found.sha256 == count_ngrams(reversed(TEXTS), "elsewhere", 1, top=2).sha256
 
 
-def test_endless_words_are_not_kept() -> None:
+def test_words_that_are_too_long_are_not_kept() -> None:
     found = count_ngrams(["x" * 10_000_000 + " ok", "y" * LONGEST], "here", 1)
     assert (sorted(found.ngrams), found.too_long) == (["ok", "y" * LONGEST], 1)
 
@@ -70,7 +70,7 @@ def test_captions_of_a_pool_are_streamed(tmp_path: Path) -> None:
     assert not drops
 
 
-def test_files_of_texts(tmp_path: Path) -> None:
+def test_each_kind_of_text_file_is_read(tmp_path: Path) -> None:
     expected = ["a, b", "c \ufffd"]
     lines, table, one = tmp_path / "a.txt", tmp_path / "b.csv", tmp_path / "c.CSV"
     lines.write_bytes(b"a, b\nc \xff")
@@ -94,7 +94,9 @@ def test_files_of_texts(tmp_path: Path) -> None:
         ("b.txt", None, "does not exist; give a file"),
     ],
 )
-def test_files_that_hold_no_texts(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:
+def test_a_file_without_texts_is_one_clear_line(
+    tmp_path: Path, name: str, content: bytes | None, message: str
+) -> None:
     path = tmp_path / name
     if content is not None:
         path.write_bytes(content)
