@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmark.core.errors import UserError
 from benchmark.core.records import Schema
@@ -113,18 +114,17 @@ def evaluate(
     Raises `UserError` when none can be rendered.
     """
     started = time.monotonic()
-    rows = np.arange(len(vocabulary.ngrams))
-    if sample is not None and sample < len(rows):
-        rows = np.sort(np.random.default_rng(seed).choice(rows, sample, replace=False))
+    rows = _draw(len(vocabulary.ngrams), sample, seed)
     reasons = [unrenderable_reason(vocabulary.ngrams[row]) for row in rows]
-    left_out = Counter(str(reason) for reason in reasons if reason)
-    shown = rows[[reason is None for reason in reasons]]
-    if not len(shown):
+    left_out = Counter(sorted(str(reason) for reason in reasons if reason))
+    rendered = rows[[reason is None for reason in reasons]]
+    if not len(rendered):
+        counts = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())
         raise UserError(
-            f"task.vocabulary: none of {len(rows):,} n-grams of {vocabulary.source} can be rendered"
-            f" ({_counts(left_out)}); give texts in Latin letters"
+            f"task.vocabulary: none of {len(rows):,} n-grams of {vocabulary.source} can be rendered ({counts});"
+            " give texts in Latin letters"
         )
-    texts = [vocabulary.ngrams[row] for row in shown]
+    texts = [vocabulary.ngrams[row] for row in rendered]
     similarities = measure(model.encoder, texts, seed)
     return TextSpottingEvaluation(
         config=model.config,
@@ -138,10 +138,10 @@ def evaluate(
         undercount=vocabulary.undercount,
         kept=len(vocabulary.ngrams),
         drawn=len(rows),
-        left_out=dict(sorted(left_out.items())),
+        left_out=dict(left_out),
         overall=summarise(similarities),
         styles=by_style(similarities),
-        frequency=by_bin(similarities, vocabulary.counts[shown], FREQUENCIES),
+        frequency=by_bin(similarities, vocabulary.counts[rendered], FREQUENCIES),
         length=by_bin(similarities, np.array([len(text) for text in texts]), LENGTHS),
         seed=seed,
         seconds=round(time.monotonic() - started, 3),
@@ -149,5 +149,9 @@ def evaluate(
     )
 
 
-def _counts(reasons: Counter[str]) -> str:
-    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))
+def _draw(count: int, sample: int | None, seed: int) -> npt.NDArray[np.int64]:
+    """Return `sample` of `count` rows, drawn without replacement and sorted; all of them for None."""
+    rows = np.arange(count)
+    if sample is None or sample >= count:
+        return rows
+    return np.sort(np.random.default_rng(seed).choice(rows, sample, replace=False))

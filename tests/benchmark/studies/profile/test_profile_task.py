@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from benchmark.demo.build import build_pool
-from benchmark.demo.draws import pair
-from benchmark.demo.lettering import render_text
+from benchmark.demo.draws import sample_pair
 from benchmark.demo.settings import DemoConfig
 from benchmark.demo.shards import encode_jpeg
+from benchmark.demo.text_rendering import render_text
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.studies.profile.pool_sample import PoolSample
@@ -114,7 +114,7 @@ def test_the_interval_of_a_sample_covers_the_pool(demo: tuple[Pool, DemoConfig],
     pool, config = demo
     planted = {}
     needs = frozenset({"image"})
-    texts = [pair("pool", index, 0, SHARES).text for index in range(config.pairs)]
+    texts = [sample_pair("pool", index, 0, SHARES).text for index in range(config.pairs)]
     images = (
         image for s in pool.shards(needs) for b in pool.batches(s, needs, 99, Counter()) for image in b.images
     )
