@@ -10,7 +10,7 @@ from benchmark.config import make_engine, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.models.checkpoints import locate_checkpoint
 from benchmark.studies.icc_build.build import Build, Plan
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 from filters.icc.modes import choose_measure, measures
 from filters.icc.sba import FrozenParts, SemanticBottleneck
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
@@ -21,7 +21,7 @@ def icc_build(cfg: DictConfig) -> None:
     plan = make_plan(cfg)
     check_checkpoints(plan)
     build = Build(plan, Path(cfg.icc.output), make_engine(cfg), resolve_device(cfg.device))
-    say(str(build.run()))
+    print_result(str(build.run()))
 
 
 def check_checkpoints(plan: Plan) -> None:

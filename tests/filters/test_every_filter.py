@@ -3,14 +3,13 @@
 from collections import Counter
 from pathlib import Path
 
-import hydra
 import numpy as np
 import pytest
 import torch
 from hydra import compose, initialize_config_dir
 from safetensors.torch import save_file
 
-from benchmark.config import CONF, register_resolvers
+from benchmark.config import CONF, make_filter, register_resolvers
 from benchmark.core.batch import Batch
 from benchmark.pool.pool import Pool
 from benchmark.scoring.shard_reader import PoolBatches, ShardReader
@@ -86,7 +85,7 @@ def make(name: str, checkpoints: list[str], given: dict[str, list[str]]) -> Filt
     register_resolvers()
     with initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = compose("config", [f"filter={name}", *checkpoints, *given.get(name, [])])
-    made: Filter = hydra.utils.instantiate(cfg.filter, _convert_="all")
+    made = make_filter(cfg)
     made.setup(CPU)
     return made
 
