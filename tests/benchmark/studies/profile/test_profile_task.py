@@ -16,7 +16,7 @@ from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.studies.profile.pool_sample import PoolSample
 from benchmark.studies.profile.profiling import Tools, profile_pool
-from tests.benchmark.test_cli import Run, assert_one_line, run  # noqa: F401  the fixture of the command line
+from tests.command_line import Run, assert_one_line
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.ocr.spotters import PlantedText
 from tests.pools import Row, rows, write_metadata, write_pool
@@ -44,11 +44,11 @@ SHARES = {
         (["task.sample=9"], "there is no setting 'task.sample'"),
     ],
 )
-def test_a_users_mistake_is_one_clear_line(run: Run, arguments: list[str], message: str) -> None:  # noqa: F811
+def test_a_users_mistake_is_one_clear_line(run: Run, arguments: list[str], message: str) -> None:
     assert_one_line(run("task=profile", *arguments), message)
 
 
-def test_a_pool_without_images_is_refused(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_a_pool_without_images_is_refused(run: Run, tmp_path: Path) -> None:
     write_metadata(tmp_path / "a.parquet", rows(20))
     done = run("task=profile", "pool=img2dataset", f"pool.url={tmp_path}")
     assert_one_line(done, "holds metadata only, no tars, and images are needed")
@@ -59,7 +59,7 @@ def written(words: list[str], caption: str, number: int) -> Row:
     return Row(f"{number:05d}", f"http://example.org/{number}.jpg", caption, encode_jpeg(image, 90))
 
 
-def test_repeated_text_is_counted_by_the_task(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_repeated_text_is_counted_by_the_task(run: Run, tmp_path: Path) -> None:
     plain = rows(7, start=10)  # coarse noise
     samples = [written(["KEEP", "CALM"], "KEEP CALM & <b>carry on</b>", 0), written(["SALE"], "two dogs", 1)]
     pool = write_pool(tmp_path / "pool", [[*samples, *plain]])
@@ -81,12 +81,9 @@ def test_repeated_text_is_counted_by_the_task(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_demo_is_profiled_by_the_task(run: Run, tmp_path: Path) -> None:  # noqa: F811
-    small = ["pool.demo.pairs=2000", "pool.demo.shard_size=500", "engine.workers=1"]
-    sets = "pool.demo.evaluation={coco: 4, nocaps: 1, flickr30k: 2}"
-    done = run(
-        "task=profile", *small, sets, "profile.samples=400", "profile.clusters=8", f"results_dir={tmp_path}"
-    )
+def test_the_demo_is_profiled_by_the_task(run: Run, small_demo: list[str], tmp_path: Path) -> None:
+    sizes = ["engine.workers=1", "profile.samples=400", "profile.clusters=8"]
+    done = run("task=profile", *small_demo, *sizes, f"results_dir={tmp_path}")
     assert done.returncode == 0, done.stderr
     found = json.loads(Path(done.stdout.splitlines()[-1]).read_text())
     assert (found["sample"], found["drawn_from"], found["shards"]) == (400, 2000, 4)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.config import demo_model
-from tests.benchmark.test_cli import Run, assert_one_line, run  # noqa: F401  the fixture of the command line
+from tests.command_line import Run, assert_one_line
 from tests.pools import rows, write_pool
 
 TASK = "task=text_spotting"
@@ -25,7 +25,7 @@ def read(done) -> dict:
     return json.loads(Path(done.stdout.splitlines()[-1]).read_text())
 
 
-def test_the_demos_clip_reads_captions_of_a_pool(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_the_demos_clip_reads_captions_of_a_pool(run: Run, tmp_path: Path) -> None:
     pool = write_pool(tmp_path / "pool", [rows(3), rows(3, start=3)])
     demo = [f"task.model=local-dir:{demo_model('clip')}", "pool=img2dataset", f"pool.url={pool}"]
     done = run(TASK, *demo, "task.ngram=2", f"results_dir={tmp_path}")
@@ -48,7 +48,7 @@ def test_the_demos_clip_reads_captions_of_a_pool(run: Run, tmp_path: Path) -> No
 
 
 def test_a_sweep_over_a_file_fills_one_table(
-    run: Run,  # noqa: F811
+    run: Run,
     words: Path,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
@@ -68,7 +68,7 @@ def test_a_sweep_over_a_file_fills_one_table(
     assert "left out: 2 no_glyph, 1 too_wide" in caplog.text
 
 
-def test_a_trained_dual_encoder_is_evaluated(run: Run, words: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_trained_dual_encoder_is_evaluated(run: Run, words: Path, tmp_path: Path) -> None:
     import torch
 
     from downstream.models.dual_encoder import DualEncoder, Unlocked
@@ -106,10 +106,10 @@ def test_a_trained_dual_encoder_is_evaluated(run: Run, words: Path, tmp_path: Pa
         (["task.ngram=50"], "has no 50-gram"),
     ],
 )
-def test_a_users_mistake_is_one_clear_line(run: Run, words: Path, arguments: list[str], message: str) -> None:  # noqa: F811
+def test_a_users_mistake_is_one_clear_line(run: Run, words: Path, arguments: list[str], message: str) -> None:
     assert_one_line(run(TASK, f"task.vocabulary={words}", *arguments), message)
 
 
-def test_a_folder_without_a_model_is_refused(run: Run, words: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_folder_without_a_model_is_refused(run: Run, words: Path, tmp_path: Path) -> None:
     done = run(TASK, f"task.vocabulary={words}", f"task.model={tmp_path}")
     assert_one_line(done, "must be the folder of a dual encoder, but has no heads.safetensors")
