@@ -11,9 +11,9 @@ import torch
 
 from benchmark.config import demo_model
 from benchmark.core.batch import Batch
+from benchmark.demo.descriptions import describe
 from benchmark.demo.draws import generator
 from benchmark.demo.noise import pool_scene
-from benchmark.demo.wording import describe
 from filters.complexity_action import ComplexityAction, rank
 from filters.text.parsing import load_pipeline
 from filters.text.scene_graph import scene_graph

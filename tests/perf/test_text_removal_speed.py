@@ -10,7 +10,7 @@ from PIL import Image
 
 from benchmark.config import demo_model
 from benchmark.core.batch import Batch
-from benchmark.demo.draws import pair
+from benchmark.demo.draws import sample_pair
 from benchmark.demo.noise import KINDS
 from benchmark.models.clip_models import load_clip
 from filters.ocr.rapid import RapidSpotter
@@ -25,7 +25,7 @@ COUNT = 512
 def batch_of(count: int, size: int) -> Batch:
     """Pairs whose images all hold text, with the places where it is and their embeddings."""
     shares = {kind: float(kind == "parrot") for kind in KINDS}
-    drawn = [pair("pool", index, 0, shares, size) for index in range(count)]
+    drawn = [sample_pair("pool", index, 0, shares, size) for index in range(count)]
     images, texts = [Image.fromarray(p.image) for p in drawn], [p.caption for p in drawn]
     clip, spotter = load_clip(CLIP, None, CPU), RapidSpotter()
     spotter.setup(CPU)

@@ -13,8 +13,8 @@ import pytest
 
 from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
-from benchmark.demo import classes
-from benchmark.demo.classes import ClassesConfig, ensure_classes
+from benchmark.demo import classification_set
+from benchmark.demo.classification_set import ClassesConfig, ensure_classes
 from benchmark.demo.vocabulary import IN_KINDS
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
@@ -90,13 +90,13 @@ def test_two_runs_at_once_score_each_shard_once(tmp_path: Path) -> None:
 
 
 def test_runs_at_once_draw_the_classes_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn, draw = [], classes._draw_class
+    drawn, draw = [], classification_set._draw_class
 
     def counted(*arguments: Any) -> None:
         drawn.append(arguments[-1])
         draw(*arguments)
 
-    monkeypatch.setattr(classes, "_draw_class", counted)
+    monkeypatch.setattr(classification_set, "_draw_class", counted)
     config = ClassesConfig(train=1, test=1, image_size=32, jpeg_quality=80, seed=0)
     with ThreadPoolExecutor() as threads:
         folders = list(threads.map(ensure_classes, [config] * 3))

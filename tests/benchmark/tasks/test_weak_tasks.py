@@ -31,12 +31,18 @@ def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["task=weak_labels", "weak_labels.topics=1"], "weak_labels.topics=1 is no whole number from 2 on"),
+        (
+            ["task=weak_labels", "weak_labels.topics=1"],
+            "weak_labels.topics=1 must be an integer of at least 2",
+        ),
         (
             ["task=weak_labels", "weak_labels.ngrams=many"],
-            "weak_labels.ngrams=many is no whole number from 1 on",
+            "weak_labels.ngrams=many must be an integer of at least 1",
         ),
-        (["task=weak_labels", "weak_labels.max_share=10"], "weak_labels.max_share=10: give a share"),
+        (
+            ["task=weak_labels", "weak_labels.max_share=10"],
+            "weak_labels.max_share=10 must be a number above 0",
+        ),
         (
             ["task=weak_backbone", "weak_backbone.architecture=resnet10"],
             "resnet10 must be an architecture of timm; did you mean 'resnet10t'",

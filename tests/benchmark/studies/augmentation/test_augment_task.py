@@ -1,4 +1,4 @@
-"""task=augment: files that a killed run goes on with, and that training takes."""
+"""task=augment: parquet files that an interrupted run resumes with, and that training reads."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -17,9 +17,9 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.studies.augmentation import writing
+from benchmark.studies.augmentation import caption_writer
 from benchmark.studies.augmentation.base import Augmenter
-from benchmark.studies.augmentation.writing import write_captions
+from benchmark.studies.augmentation.caption_writer import write_captions
 from benchmark.subset.subset import Subset
 from tests.pools import Row, jpeg, rows, write_pool
 
@@ -28,7 +28,7 @@ Call = Callable[..., tuple[int, str, str]]
 
 
 class Shout(Augmenter):
-    """Writes the caption in capitals, nothing for number 3; dies after so many calls."""
+    """Writes the caption in capitals, nothing for number 3; raises after `calls` calls."""
 
     def __init__(self, calls: int = 1000) -> None:
         self._calls = calls
@@ -47,7 +47,7 @@ class Shout(Augmenter):
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "PART", 4)
+    monkeypatch.setattr(caption_writer, "PART_SIZE", 4)
 
 
 @pytest.fixture
@@ -58,12 +58,12 @@ def subset(tmp_path: Path) -> Subset:
 
 
 def read(folder: Path) -> dict[str, str]:
-    found = [row for file in sorted(folder.glob("*.parquet")) for row in pq.read_table(file).to_pylist()]
-    assert len({row["uid"] for row in found}) == len(found)
-    return {row["uid"]: row["caption"] for row in found}
+    samples = [row for file in sorted(folder.glob("*.parquet")) for row in pq.read_table(file).to_pylist()]
+    assert len({row["uid"] for row in samples}) == len(samples)
+    return {row["uid"]: row["caption"] for row in samples}
 
 
-def test_a_killed_run_goes_on_and_counts_all_that_was_left_out(subset: Subset, tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_and_counts_all_drops(subset: Subset, tmp_path: Path) -> None:
     killed, resumed = Shout(calls=2), Shout()
     with pytest.raises(KeyboardInterrupt):
         write_captions(subset, "sha", killed, tmp_path / "out", HERE)
@@ -78,12 +78,12 @@ def test_a_killed_run_goes_on_and_counts_all_that_was_left_out(subset: Subset, t
     assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".parquet", ".json"}
 
 
-def test_a_folder_of_something_else_is_left_alone(subset: Subset, tmp_path: Path) -> None:
+def test_a_folder_with_other_content_is_refused(subset: Subset, tmp_path: Path) -> None:
     write_captions(subset, "sha", Shout(), tmp_path / "out", HERE)
     with pytest.raises(UserError, match="another selection or augmentation"):
         write_captions(subset, "other", Shout(), tmp_path / "out", HERE)
     pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
-    with pytest.raises(UserError, match="not task=augment's"):
+    with pytest.raises(UserError, match="task=augment did not write"):
         write_captions(subset, "sha", Shout(), tmp_path, HERE)
 
 
@@ -126,7 +126,7 @@ def test_described_captions_train_another_model(call: Call) -> None:
     assert other != plain
 
 
-def test_rewrites_have_a_folder_that_the_user_names(call: Call, tmp_path: Path) -> None:
+def test_rewrites_go_to_the_folder_in_task_output(call: Call, tmp_path: Path) -> None:
     arguments = ("task=augment", "augmentation=rewrite", "size.samples=3", f"task.output={tmp_path / 'mine'}")
     code, folder, stderr = call(*arguments, "augmentation.max_new_tokens=4")
     assert (code, folder) == (0, str(tmp_path / "mine")), stderr
@@ -145,7 +145,7 @@ def test_rewrites_have_a_folder_that_the_user_names(call: Call, tmp_path: Path) 
             "does not load as AutoTokenizer",
         ),
         (["task=augment", "models.describer=/nowhere/llava"], "checkpoint /nowhere/llava is not there"),
-        (["task=augment", "augmentation=rewrite", "augmentation.examples=[]"], "holds 0 pairs"),
+        (["task=augment", "augmentation=rewrite", "augmentation.examples=[]"], "has 0 pairs"),
         (["captions.files=[/nowhere]"], "no parquet file at /nowhere; give what task=augment printed"),
         (["captions.files=/nowhere"], "write captions.files=[/nowhere]"),
         (["captions.columns=[txet]"], "no column 'txet' in its metadata; did you mean 'text'?"),

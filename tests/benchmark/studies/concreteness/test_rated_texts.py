@@ -5,7 +5,7 @@ import pytest
 
 from benchmark.core.errors import UserError
 from benchmark.demo.concreteness import concreteness
-from benchmark.demo.draws import pair
+from benchmark.demo.draws import sample_pair
 from benchmark.demo.rated_captions import DEMO_START, demo_captions
 from benchmark.studies.concreteness.rated_texts import (
     read_annotations,
@@ -87,7 +87,8 @@ def test_the_demos_captions_are_its_own_draw() -> None:
     shares = {"concrete": 0.5, "abstract": 0.3, "near_duplicate": 0.2}
     found = demo_captions(12, 3, shares)
     again = [
-        pair("annotation", DEMO_START + n, 3, {"concrete": 0.5, "abstract": 0.3}).caption for n in range(12)
+        sample_pair("annotation", DEMO_START + n, 3, {"concrete": 0.5, "abstract": 0.3}).caption
+        for n in range(12)
     ]
     assert found.texts == again
     assert found.ratings.tolist() == [concreteness(caption) for caption in again]

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from benchmark.demo.build import build_pool
-from benchmark.demo.draws import pair
-from benchmark.demo.lettering import render_text
+from benchmark.demo.draws import sample_pair
 from benchmark.demo.settings import DemoConfig
 from benchmark.demo.shards import encode_jpeg
+from benchmark.demo.text_rendering import render_text
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.studies.profile.profiling import Tools, profile_pool
@@ -120,7 +120,7 @@ def test_intervals_hold_what_is_true_of_the_whole_pool(demo: tuple[Pool, DemoCon
     pool, config = demo
     planted = {}
     needs = frozenset({"image"})
-    texts = [pair("pool", index, 0, SHARES).text for index in range(config.pairs)]
+    texts = [sample_pair("pool", index, 0, SHARES).text for index in range(config.pairs)]
     images = (
         image for s in pool.shards(needs) for b in pool.batches(s, needs, 99, Counter()) for image in b.images
     )

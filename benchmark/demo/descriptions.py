@@ -1,12 +1,13 @@
-"""Captions that say what a scene shows: many templates and synonyms, and never all of it."""
+"""Captions that describe a scene truthfully but not completely, from many templates and synonyms."""
 
 import numpy as np
 
+from benchmark.demo.sampling import pick
 from benchmark.demo.vocabulary import COLOUR_WORDS, KINDS, PATTERN_WORDS, PLACES, SIZE_WORDS
-from benchmark.demo.world import Scene, Thing, pick
+from benchmark.demo.world import Scene, Thing
 
 NUMBERS = {2: ("two", "two", "a pair of"), 3: ("three",), 4: ("four", "four", "a group of")}
-# Of each action: what one does, what several do, what they are doing.
+# For each action, alternative verbs: third person singular, plural, and participle.
 VERBS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "rolling": (("rolls", "roll", "rolling"), ("rolls along", "roll along", "rolling along")),
     "bouncing": (("bounces", "bounce", "bouncing"), ("bounces up", "bounce up", "bouncing up and down")),
@@ -46,7 +47,7 @@ INVERSE = {
     "behind": "in front of", "in front of": "behind",
 }  # fmt: skip
 OPENERS = ("a photo of", "a picture of", "an image of", "a view of")
-NO_COLOUR = frozenset({"wooden", "rainbow"})  # these cover the thing's own colour
+NO_COLOUR = frozenset({"wooden", "rainbow"})  # patterns that hide the thing's own colour
 
 
 def article(phrase: str) -> str:
@@ -55,7 +56,7 @@ def article(phrase: str) -> str:
 
 
 def noun_phrase(thing: Thing, rng: np.random.Generator, *, detail: float = 1.0) -> str:
-    """Return for example "two small striped red balls"; `detail` scales how often an adjective is said."""
+    """Return for example "two small striped red balls"; `detail` scales the probability of each adjective."""
     words = []
     if rng.random() < 0.5 * detail and thing.size != "medium":
         words.append(pick(rng, SIZE_WORDS[thing.size]))
@@ -67,19 +68,19 @@ def noun_phrase(thing: Thing, rng: np.random.Generator, *, detail: float = 1.0) 
     if rng.random() < 0.3:
         look.reverse()
     nouns = KINDS[thing.kind].nouns
-    one, many = nouns[0] if rng.random() < 0.7 else pick(rng, nouns)
-    words += [*look, one if thing.count == 1 else many]
+    singular, plural = nouns[0] if rng.random() < 0.7 else pick(rng, nouns)
+    words += [*look, singular if thing.count == 1 else plural]
     phrase = " ".join(words)
     return article(phrase) if thing.count == 1 else f"{pick(rng, NUMBERS[thing.count])} {phrase}"
 
 
-def _doing(thing: Thing, rng: np.random.Generator) -> str:
+def _participle(thing: Thing, rng: np.random.Generator) -> str:
     return pick(rng, VERBS[thing.action])[2] if thing.action and rng.random() < 0.85 else ""
 
 
-def _finite(thing: Thing, rng: np.random.Generator) -> str:
-    one, many, _ = pick(rng, VERBS[thing.action])
-    return one if thing.count == 1 else many
+def _finite_verb(thing: Thing, rng: np.random.Generator) -> str:
+    singular, plural, _ = pick(rng, VERBS[thing.action])
+    return singular if thing.count == 1 else plural
 
 
 def _be(thing: Thing) -> str:
@@ -90,14 +91,14 @@ def _join(*words: str) -> str:
     return " ".join(word for word in words if word)
 
 
-def _related(scene: Scene, rng: np.random.Generator, tail: str) -> str:
-    """Say how the first two things stand to each other."""
+def _describe_two(scene: Scene, rng: np.random.Generator, tail: str) -> str:
+    """Return a phrase about the first two things and the relation between them."""
     first, second, relation = scene.things[0], scene.things[1], scene.relation
     if relation in INVERSE and rng.random() < 0.3:
         first, second, relation = second, first, INVERSE[relation]
     a, b = noun_phrase(first, rng), noun_phrase(second, rng, detail=0.85)
     where = pick(rng, RELATIONS[relation])
-    doing = _doing(first, rng)
+    doing = _participle(first, rng)
     options = [
         _join(a, doing, where, b, tail),
         _join(a, doing, where, b, tail),
@@ -105,18 +106,18 @@ def _related(scene: Scene, rng: np.random.Generator, tail: str) -> str:
         _join(a, _be(first), doing, where, b, tail),
     ]
     if first.action:
-        options += [_join(a, _finite(first, rng), where, b, tail)] * 2
+        options += [_join(a, _finite_verb(first, rng), where, b, tail)] * 2
     if relation in ("on", "in"):
         options += [_join(b, f"with {a}", "on top" if relation == "on" else "inside", tail)]
     elif relation not in ("behind", "in front of"):
-        options += [_join(a, doing, "and", b, _doing(second, rng), tail)] * 2
+        options += [_join(a, doing, "and", b, _participle(second, rng), tail)] * 2
     return pick(rng, options)
 
 
-def _alone(thing: Thing, rng: np.random.Generator, tail: str) -> str:
-    """Say what one thing is and does."""
+def _describe_one(thing: Thing, rng: np.random.Generator, tail: str) -> str:
+    """Return a phrase about one thing and its action."""
     a = noun_phrase(thing, rng)
-    doing = _doing(thing, rng)
+    doing = _participle(thing, rng)
     options = [
         _join(a, doing, tail),
         _join(a, doing, tail),
@@ -125,12 +126,15 @@ def _alone(thing: Thing, rng: np.random.Generator, tail: str) -> str:
         _join("a close up of", a) if not tail or tail.startswith("and") else _join(a, doing, "seen", tail),
     ]
     if thing.action:
-        options += [_join(a, _finite(thing, rng), tail), _join(a, _be(thing), doing or thing.action, tail)]
+        options += [
+            _join(a, _finite_verb(thing, rng), tail),
+            _join(a, _be(thing), doing or thing.action, tail),
+        ]
     return pick(rng, options)
 
 
-def _finish(text: str, rng: np.random.Generator) -> str:
-    """Write it as people do: mostly a capital letter, often a full stop."""
+def _vary_style(text: str, rng: np.random.Generator) -> str:
+    """Vary case and punctuation: usually a capital first letter, often a full stop."""
     style = rng.random()
     if style < 0.25:
         return text
@@ -138,7 +142,7 @@ def _finish(text: str, rng: np.random.Generator) -> str:
 
 
 def describe(scene: Scene, rng: np.random.Generator) -> str:
-    """Return a caption of `scene`: true, but often without the place or the lesser things."""
+    """Return a caption of `scene` that is true, but often leaves out the place or the second and third thing."""
     place = pick(rng, PLACES[scene.place].phrases) if scene.place in PLACES and rng.random() < 0.65 else ""
     front = bool(place) and rng.random() < 0.08
     tail = "" if front else place
@@ -146,14 +150,14 @@ def describe(scene: Scene, rng: np.random.Generator) -> str:
         third = noun_phrase(scene.things[2], rng, detail=0.7)
         tail = _join(pick(rng, ("and", "and", "with")), third, tail)
     if len(scene.things) > 1 and rng.random() < 0.85:
-        text = _related(scene, rng, tail)
+        text = _describe_two(scene, rng, tail)
     else:
-        text = _alone(scene.things[0], rng, tail)
-    return _finish(f"{place} {text}" if front else text, rng)
+        text = _describe_one(scene.things[0], rng, tail)
+    return _vary_style(f"{place} {text}" if front else text, rng)
 
 
-def describe_times(scene: Scene, rng: np.random.Generator, number: int) -> list[str]:
-    """Return `number` captions of `scene`, all different."""
+def distinct_descriptions(scene: Scene, rng: np.random.Generator, number: int) -> list[str]:
+    """Return `number` different captions of `scene`."""
     captions: dict[str, None] = {}
     while len(captions) < number:
         captions[describe(scene, rng)] = None

@@ -1,11 +1,11 @@
-"""The demo's classification set: the same bytes each time, beside the pools, and of the kinds it names."""
+"""The demo's classification set: reproducible images of the kinds that name its classes."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from benchmark.demo.classes import ClassesConfig, demo_classes, ensure_classes
+from benchmark.demo.classification_set import ClassesConfig, demo_classes, ensure_classes
 from benchmark.demo.vocabulary import IN_KINDS
 from benchmark.demo.world import single_thing
 
@@ -16,7 +16,7 @@ def contents(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*.jpg")}
 
 
-def test_drawn_once_and_always_the_same(cache: Path, monkeypatch, tmp_path: Path) -> None:
+def test_images_are_written_once_and_depend_on_the_seed(cache: Path, monkeypatch, tmp_path: Path) -> None:
     root = ensure_classes(CONFIG)
     assert root.parent == cache / "pairsift" / "demo"
     first = contents(root)
@@ -30,12 +30,12 @@ def test_drawn_once_and_always_the_same(cache: Path, monkeypatch, tmp_path: Path
     assert not set(other.values()) & set(first.values())
 
 
-def test_it_is_a_classification_set() -> None:
-    found = demo_classes("classes", "accuracy", ["a {label}"], 5, CONFIG)
-    assert sorted(found.classes) == sorted(IN_KINDS)
-    assert found.train is not None
-    assert (len(found.test), len(found.train())) == (len(IN_KINDS), 2 * len(IN_KINDS))
-    assert found.test[0].load().size == (64, 64)
+def test_it_loads_as_a_classification_set() -> None:
+    dataset = demo_classes("classes", "accuracy", ["a {label}"], 5, CONFIG)
+    assert sorted(dataset.classes) == sorted(IN_KINDS)
+    assert dataset.train is not None
+    assert (len(dataset.test), len(dataset.train())) == (len(IN_KINDS), 2 * len(IN_KINDS))
+    assert dataset.test[0].load().size == (64, 64)
 
 
 def test_a_scene_has_one_thing_of_the_kind() -> None:

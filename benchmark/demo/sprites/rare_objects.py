@@ -1,8 +1,8 @@
-"""Made things that the pool shows rarely or never."""
+"""Sprites of near-domain and out-of-domain objects, which the pool shows rarely or never."""
 
 from benchmark.demo.sprites.shapes import Sprite, arc, box, disc, line, oval, poly
 
-RARE: dict[str, Sprite] = {
+RARE_OBJECTS: dict[str, Sprite] = {
     "guitar": (
         line("wood", 0.15, 0, 0, 0, -0.9),
         box("ink", -0.15, -1, 0.15, -0.78),

@@ -1,11 +1,11 @@
-"""The world: what each domain shows, where things stand, and that draws are disjoint."""
+"""Scenes: the content of each domain, the positions of things, and disjoint random streams."""
 
 from collections import Counter
 
 import numpy as np
 import pytest
 
-from benchmark.demo.draws import DRAWS, generator, scene
+from benchmark.demo.draws import DRAWS, generator
 from benchmark.demo.vocabulary import (
     IN_KINDS,
     IN_PATTERNS,
@@ -19,10 +19,10 @@ from benchmark.demo.world import Scene, on_display, sample_scene
 
 
 def scenes(domain: str, number: int) -> list[Scene]:
-    return [scene("evaluation", i, 0, domain) for i in range(number)]
+    return [sample_scene(generator("evaluation", i, 0), domain) for i in range(number)]
 
 
-def test_the_usual_domain_shows_usual_kinds_and_patterns_only():
+def test_in_domain_scenes_show_in_domain_kinds_only():
     shown = scenes("in", 3000)
     assert {t.kind for s in shown for t in s.things} == set(IN_KINDS)
     assert {t.pattern for s in shown for t in s.things} == set(IN_PATTERNS)
@@ -33,7 +33,7 @@ def test_the_usual_domain_shows_usual_kinds_and_patterns_only():
     ("domain", "kinds", "patterns"),
     [("near", NEAR_KINDS, NEAR_PATTERNS), ("out", OUT_KINDS, OUT_PATTERNS)],
 )
-def test_a_foreign_domain_shows_in_the_first_thing_alone(domain, kinds, patterns):
+def test_only_the_first_thing_is_near_or_out_of_domain(domain, kinds, patterns):
     shown = scenes(domain, 600)
     assert all(s.things[0].kind in kinds or s.things[0].pattern in patterns for s in shown)
     assert {s.things[0].kind for s in shown} >= set(kinds)
@@ -69,7 +69,7 @@ def test_relations_hold_between_the_first_two_things():
     assert min(counts.values()) > 20
 
 
-def test_things_are_inside_the_picture_and_large_enough_to_be_seen():
+def test_things_are_inside_the_image_and_large_enough():
     for s in scenes("in", 1000):
         for t in s.things:
             assert 0.05 < t.x < 0.95
@@ -84,7 +84,7 @@ def test_a_thing_on_display_is_alone():
     assert shown.place == "studio"
 
 
-def test_no_two_samples_of_any_draws_share_a_stream():
+def test_no_two_samples_share_a_random_stream():
     first = {
         (draw, index, seed): generator(draw, index, seed).integers(1 << 62)
         for draw in DRAWS
@@ -101,6 +101,6 @@ def test_no_two_samples_of_any_draws_share_a_stream():
     assert len(set(values)) == len(values)
 
 
-def test_a_scene_depends_on_its_stream_alone():
+def test_a_scene_depends_on_its_random_stream_only():
     assert sample_scene(generator("clip", 5, 3)) == sample_scene(generator("clip", 5, 3))
-    assert scene("clip", 5, 3) != scene("clip", 5, 4)
+    assert sample_scene(generator("clip", 5, 3)) != sample_scene(generator("clip", 5, 4))

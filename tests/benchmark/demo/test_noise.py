@@ -1,4 +1,4 @@
-"""The planted noise: its shares, what each kind is like, and that the figures it follows are met."""
+"""The planted noise: its shares, the properties of each kind, and the published figures that it reproduces."""
 
 import hashlib
 from collections import defaultdict
@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from omegaconf import OmegaConf
 
-from benchmark.demo.build import GENERATOR_VERSION
 from benchmark.demo.concreteness import concreteness
-from benchmark.demo.draws import pair
+from benchmark.demo.draws import sample_pair
 from benchmark.demo.noise import KINDS, Pair
+from benchmark.demo.settings import GENERATOR_VERSION
 from benchmark.demo.vocabulary import NEAR_KINDS, NEAR_PATTERNS, OUT_KINDS, OUT_PATTERNS, PATTERN_WORDS
 
 CONF = Path(__file__).resolve().parents[3] / "conf" / "pool" / "demo.yaml"
@@ -27,7 +27,7 @@ def shares() -> dict[str, float]:
 
 @pytest.fixture(scope="module")
 def pairs(shares) -> list[Pair]:
-    return [pair("pool", i, 0, shares, size=64) for i in range(NUMBER)]
+    return [sample_pair("pool", i, 0, shares, size=64) for i in range(NUMBER)]
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_the_generator_version_is_raised_when_the_world_changes(pairs):
     )
 
 
-def test_every_share_says_what_it_follows():
+def test_every_share_names_the_figure_it_follows():
     assert all(len(entry.follows) > 5 for entry in OmegaConf.load(CONF).pool.demo.noise.values())
 
 
@@ -87,7 +87,7 @@ def test_concreteness_rises_from_abstract_to_concrete(pairs, by_kind):
         assert p.concreteness == concreteness(p.caption)
 
 
-def test_no_pair_shows_or_names_what_is_kept_for_the_out_domain(pairs):
+def test_no_pair_shows_or_names_out_of_domain_things(pairs):
     banned = {word for k in OUT_KINDS.values() for noun in k.nouns for word in noun}
     banned |= {word for p in OUT_PATTERNS for word in PATTERN_WORDS[p]}
     for p in pairs:
@@ -97,7 +97,7 @@ def test_no_pair_shows_or_names_what_is_kept_for_the_out_domain(pairs):
             assert thing.pattern not in OUT_PATTERNS
 
 
-def test_what_is_near_the_domain_is_a_thin_tail(pairs):
+def test_near_domain_scenes_are_rare(pairs):
     scenes = [p.scene for p in pairs if p.scene]
     near = [s.things[0].kind in NEAR_KINDS or s.things[0].pattern in NEAR_PATTERNS for s in scenes]
     assert 0.01 < np.mean(near) < 0.06
@@ -119,7 +119,7 @@ def test_near_duplicates_of_a_group_are_alike_but_not_equal(by_kind):
     assert not any(p.group for kind in ("concrete", "parrot", "news") for p in by_kind[kind])
 
 
-def test_captions_of_the_kinds_read_as_they_should(by_kind):
+def test_captions_of_each_kind_have_its_length_and_variety(by_kind):
     assert np.mean([len(p.caption.split()) for p in by_kind["news"]]) > 14
     assert np.mean([len(p.caption.split()) for p in by_kind["abstract"]]) < 10
     for kind in KINDS:

@@ -6,7 +6,7 @@ from safetensors.torch import load_file, save_file
 from benchmark.demo.training.ship_icc import ship
 
 
-def test_only_what_filters_read_is_shipped_and_small(tmp_path):
+def test_only_files_for_filters_are_shipped_in_float16(tmp_path):
     build = tmp_path / "build"
     for name in ("sba/bridge/model.safetensors", "icc/distilled/model/model.safetensors"):
         (build / name).parent.mkdir(parents=True)

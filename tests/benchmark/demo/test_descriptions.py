@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from benchmark.demo.concreteness import concreteness
-from benchmark.demo.draws import scene
+from benchmark.demo.descriptions import describe, distinct_descriptions
+from benchmark.demo.draws import generator
 from benchmark.demo.vocabulary import COLOUR_WORDS, COLOURS, KINDS, PATTERN_WORDS
-from benchmark.demo.wording import describe, describe_times
-from benchmark.demo.world import Scene
+from benchmark.demo.world import Scene, sample_scene
 
 NOUNS = {noun: kind for kind, traits in KINDS.items() for pair in traits.nouns for noun in pair}
 ADJECTIVES = {word: colour for colour in COLOURS for word in COLOUR_WORDS.get(colour, (colour,))}
@@ -23,7 +23,8 @@ def words(caption: str) -> list[str]:
 @pytest.fixture(scope="module")
 def captions() -> list[tuple[Scene, str]]:
     rng = np.random.default_rng(0)
-    shown = [scene("evaluation", i, 1, domain) for domain in ("in", "near", "out") for i in range(700)]
+    domains = ("in", "near", "out")
+    shown = [sample_scene(generator("evaluation", i, 1), domain) for domain in domains for i in range(700)]
     return [(s, describe(s, rng)) for s in shown for _ in range(2)]
 
 
@@ -55,7 +56,7 @@ def test_articles_and_spaces_are_right(captions):
         assert caption == caption.strip()
 
 
-def test_captions_are_as_long_as_cocos_and_seldom_the_same(captions):
+def test_captions_are_as_long_as_cocos_and_rarely_repeated(captions):
     lengths = [len(words(caption)) for _, caption in captions]
     assert 9 < np.mean(lengths) < 13
     assert np.percentile(lengths, 95) <= 22
@@ -70,11 +71,12 @@ def test_some_captions_leave_something_out(captions):
 
 def test_references_differ():
     for i in range(100):
-        references = describe_times(scene("evaluation", i, 2), np.random.default_rng(i), 5)
+        scene = sample_scene(generator("evaluation", i, 2))
+        references = distinct_descriptions(scene, np.random.default_rng(i), 5)
         assert len(set(references)) == 5
 
 
-def test_concreteness_of_captions_worked_out_by_hand():
+def test_concreteness_equals_hand_computed_values():
     # red 1 + ball 1 + beach 0.8 = 2.8 of 2.8 + 0.35
     assert concreteness("A red ball on the beach.") == pytest.approx(2.8 / 3.15)
     # meaning, happiness: nothing to see

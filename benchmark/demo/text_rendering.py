@@ -1,4 +1,4 @@
-"""Text in pictures: on plain ground, on a band or with an outline over a scene."""
+"""Text in images: on a plain background, or over a scene on a band or with an outline."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from PIL import Image as PillowImage
 from PIL import ImageDraw, ImageFont
 
-from benchmark.demo.world import pick
+from benchmark.demo.sampling import pick
 
 Image = npt.NDArray[np.uint8]
 Colour = tuple[int, int, int]
@@ -21,9 +21,9 @@ PALE: tuple[Colour, ...] = (
     (250, 224, 214),
     (214, 240, 214),
 )
-LARGEST, SMALLEST = 30, 13  # heights of letters in a picture of 128 pixels
+MAX_HEIGHT, MIN_HEIGHT = 30, 13  # font sizes in an image of 128 pixels
 OUTLINE = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5))
-OVER_A_SCENE = 22  # leaves the scene to be seen
+MAX_OVERLAY_HEIGHT = 22  # small enough to leave most of the scene visible
 
 
 @lru_cache(maxsize=64)
@@ -34,7 +34,7 @@ def _font(height: int) -> ImageFont.FreeTypeFont:
 
 
 def _lines(words: Sequence[str], limit: float, font: ImageFont.FreeTypeFont) -> list[str]:
-    """Break `words` into lines no wider than `limit` pixels, as far as single words allow."""
+    """Break `words` into lines of at most `limit` pixels; a word that is wider gets a line of its own."""
     lines: list[str] = []
     for word in words:
         if lines and font.getlength(f"{lines[-1]} {word}") <= limit:
@@ -45,12 +45,14 @@ def _lines(words: Sequence[str], limit: float, font: ImageFont.FreeTypeFont) -> 
 
 
 @lru_cache(maxsize=4096)
-def _layout(words: tuple[str, ...], size: int, most_lines: int, largest: int) -> tuple[tuple[str, ...], int]:
-    """Return the lines and the largest height of letters at which they fit."""
-    limit, height = 0.92 * size, round(largest * size / 128)
-    while height > SMALLEST * size / 128:
+def _layout(
+    words: tuple[str, ...], size: int, max_lines: int, max_height: int
+) -> tuple[tuple[str, ...], int]:
+    """Return the lines, and the largest font size at which they fit into the image."""
+    limit, height = 0.92 * size, round(max_height * size / 128)
+    while height > MIN_HEIGHT * size / 128:
         lines = _lines(words, limit, _font(height))
-        fits = len(lines) <= most_lines and len(lines) * height * 1.2 <= 0.9 * size
+        fits = len(lines) <= max_lines and len(lines) * height * 1.2 <= 0.9 * size
         if fits and max(_font(height).getlength(line) for line in lines) <= limit:
             return tuple(lines), height
         height -= 2
@@ -59,25 +61,25 @@ def _layout(words: tuple[str, ...], size: int, most_lines: int, largest: int) ->
 
 @lru_cache(maxsize=4096)
 def _coverage(lines: tuple[str, ...], height: int, width: int) -> Image:
-    """Return how much of each pixel the letters cover (0 to 255): uint8, as high as the lines need, 4 to spare."""
-    picture = PillowImage.new("L", (width, round(len(lines) * height * 1.2) + 4))
-    pen = ImageDraw.Draw(picture)
+    """Return how much of each pixel the letters cover, 0 to 255: uint8, shape (text height + 4, width)."""
+    canvas = PillowImage.new("L", (width, round(len(lines) * height * 1.2) + 4))
+    pen = ImageDraw.Draw(canvas)
     for number, text in enumerate(lines):
         x = (width - _font(height).getlength(text)) / 2
         pen.text((x, number * height * 1.2), text, 255, _font(height))
-    return np.array(picture)
+    return np.array(canvas)
 
 
 def _blend(region: Image, colour: Colour, coverage: Image) -> None:
     weight = coverage[:, :, None].astype(np.uint16)
-    weight += weight >> 7  # 0 to 256, so that a shift divides
+    weight += weight >> 7  # 255 becomes 256, so that a shift can replace the division
     region[:] = (region * (256 - weight) + np.asarray(colour, np.uint16) * weight) >> 8
 
 
 def _draw(
     image: Image, lines: tuple[str, ...], height: int, top: int, ink: Colour, edge: Colour | None
 ) -> None:
-    """Write `lines` into `image` from row `top` on, with an outline of colour `edge`."""
+    """Draw `lines` into `image` starting at row `top`, with an outline of colour `edge` unless it is None."""
     region = image[top:]
     coverage = _coverage(lines, height, image.shape[1])[: len(region)]
     region = region[: len(coverage)]
@@ -87,11 +89,11 @@ def _draw(
 
 
 def render_text(words: Sequence[str], rng: np.random.Generator, size: int = 128) -> Image:
-    """Return a picture of nothing but `words` on plain ground: uint8, shape (size, size, 3), RGB."""
+    """Return an image of `words` on a plain background: RGB, uint8, shape (size, size, 3)."""
     ink, ground = pick(rng, DARK), pick(rng, PALE)
     if rng.random() < 0.5:
         ink, ground = ground, ink
-    lines, height = _layout(tuple(words), size, 5, LARGEST)
+    lines, height = _layout(tuple(words), size, 5, MAX_HEIGHT)
     image = np.empty((size, size, 3), np.uint8)
     image[:] = ground
     if rng.random() < 0.3:
@@ -101,10 +103,10 @@ def render_text(words: Sequence[str], rng: np.random.Generator, size: int = 128)
     return image
 
 
-def letter(image: Image, words: Sequence[str], rng: np.random.Generator) -> Image:
-    """Return `image` with `words` written over its top or its foot, on a band or with an outline."""
+def overlay_text(image: Image, words: Sequence[str], rng: np.random.Generator) -> Image:
+    """Return a copy of `image` with `words` at the top or the bottom, on a band or with an outline."""
     size = image.shape[0]
-    lines, height = _layout(tuple(words), size, 2, OVER_A_SCENE)
+    lines, height = _layout(tuple(words), size, 2, MAX_OVERLAY_HEIGHT)
     block = round(len(lines) * height * 1.2)
     top = 4 if rng.random() < 0.5 else max(size - block - 6, 0)
     ink, edge = pick(rng, PALE), pick(rng, DARK)

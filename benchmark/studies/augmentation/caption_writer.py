@@ -1,4 +1,4 @@
-"""The captions of a subset as parquet files of a thousand samples each; a killed run goes on after the last one."""
+"""Writes the captions of a subset to parquet files of 1,000 samples each; an interrupted run resumes."""
 
 import json
 import logging
@@ -21,7 +21,7 @@ from benchmark.studies.augmentation.base import Augmenter
 from benchmark.subset.other_captions import CAPTION, UID
 from downstream.training.training_data import Samples, read_samples
 
-PART = 1000  # samples
+PART_SIZE = 1000  # samples per parquet file
 _MANIFEST = "augmentation.json"
 _DROPS = b"drops"
 log = logging.getLogger(__name__)
@@ -30,14 +30,24 @@ log = logging.getLogger(__name__)
 def write_captions(
     subset: Samples[Sample], sha256: str, augmenter: Augmenter, folder: Path, engine: Engine
 ) -> Counter[str]:
-    """Write a caption of each sample of `subset`, whose uids have the hash `sha256`, to parquet files in `folder`.
+    """Write one caption per sample of `subset` to parquet files in `folder`, with columns `uid` and `caption`.
 
-    Returns how many samples were left out, by reason. Raises `UserError` when `folder` holds captions of another
-    selection or by another augmenter.
+    Args:
+        subset: the selected samples.
+        sha256: hash of the selection.
+        augmenter: generates the captions.
+        folder: output folder; files of an interrupted run are kept.
+        engine: runs the parts.
+
+    Returns:
+        The number of samples without a caption, by reason.
+
+    Raises:
+        UserError: if `folder` holds captions of another selection or augmentation, or other parquet files.
     """
-    _claim(folder, {"selection": sha256, "augmenter": augmenter.identity(), "part": PART})
+    _check_manifest(folder, {"selection": sha256, "augmenter": augmenter.identity(), "part": PART_SIZE})
     work = WritePart(subset, augmenter, folder)
-    parts = [range(start, min(start + PART, len(subset))) for start in range(0, len(subset), PART)]
+    parts = [range(start, min(start + PART_SIZE, len(subset))) for start in range(0, len(subset), PART_SIZE)]
     missing = [part for part in parts if not work.path(part).is_file()]
     if missing:
         log.info("augment: %d of %d parts", len(missing), len(parts))
@@ -50,7 +60,7 @@ def write_captions(
 
 
 class WritePart:
-    """Writes the captions of the samples at some positions of a subset, as a file of their own."""
+    """Writes the captions of one part of a subset, a range of positions, to a parquet file."""
 
     light = False
 
@@ -60,7 +70,7 @@ class WritePart:
         self.folder = folder
 
     def path(self, part: range) -> Path:
-        """Return the file of `part`, named by its first position."""
+        """Return the path of the file of `part`, named after its first position."""
         return self.folder / f"part-{part.start:08d}.parquet"
 
     def setup(self, device: torch.device) -> None:
@@ -68,7 +78,7 @@ class WritePart:
         self.augmenter.setup(device)
 
     def __call__(self, part: range) -> int:
-        """Write the file of `part`; return how many samples were read for it or left out."""
+        """Write the file of `part` unless it exists; return the number of samples in the part."""
         path = self.path(part)
         with locked(path):
             if not path.is_file():
@@ -76,13 +86,15 @@ class WritePart:
         return len(part)
 
 
-def _claim(folder: Path, content: dict[str, Any]) -> None:
-    """Note what `folder` is for, or check that it is for the same."""
+def _check_manifest(folder: Path, content: dict[str, Any]) -> None:
+    """Write the manifest of a new folder, or check that an existing one has the same content."""
     manifest = folder / _MANIFEST
     text = json.dumps(content, indent=2, sort_keys=True, default=str) + "\n"
     if not manifest.is_file():
         if any(folder.glob("*.parquet")):
-            raise UserError(f"{folder} holds parquet files that are not task=augment's; give an empty folder")
+            raise UserError(
+                f"{folder} holds parquet files that task=augment did not write; give task.output=EMPTY_FOLDER"
+            )
         write_text(manifest, text)
     elif manifest.read_text(encoding="utf-8") != text:
         raise UserError(
@@ -104,5 +116,5 @@ def _write_part(path: Path, subset: Samples[Sample], part: range, augmenter: Aug
 
 
 def _drops(path: Path) -> Counter[str]:
-    """Return what a part left out: it is kept in the file, for the runs that find it done."""
+    """Return the drop counts of a part, which its file keeps in its metadata for later runs."""
     return Counter(json.loads((pq.read_schema(path).metadata or {}).get(_DROPS, b"{}")))

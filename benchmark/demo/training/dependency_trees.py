@@ -1,8 +1,8 @@
 """Gold dependency trees of the demo's captions, in the labels of spaCy's English pipelines (ClearNLP).
 
-Descriptive captions follow a grammar so regular that its word order decides the tree (`description_trees`); other
-captions' templates have their trees written out (`tree_templates`); product titles and slogans are noun phrases in a
-row.
+Descriptive captions follow a grammar so regular that the word order determines the tree (`description_trees`); the
+templates of other captions have their trees written out (`tree_templates`); product titles and slogans are lists of
+noun phrases.
 """
 
 import re
@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
+from benchmark.demo.descriptions import VERBS
 from benchmark.demo.vocabulary import COLOUR_WORDS, COLOURS, PATTERN_WORDS, SIZE_WORDS
-from benchmark.demo.wording import VERBS
 
 DETERMINERS = {"a", "an", "the", "my", "your", "another", "this"}
 NUMBER_WORDS = {"one", "two", "three", "four"}
@@ -35,16 +35,9 @@ PARTICIPLES = {form.split()[0] for forms in VERBS.values() for _, _, form in for
     *VERBS,
 }
 ADVERBS = {"along", "up", "down", "fast", "around", "slowly", "brightly", "high", "next", "off", "away"}
-ABOUT = {
-    "photo",
-    "picture",
-    "image",
-    "view",
-    "up",
-    "pair",
-    "group",
-}  # what is said of them is said of what they hold
-# The part of speech of a word under a label, unless a template names another.
+# Nouns before "of" that do not count as the subject: in "a photo of a dog" it is the dog.
+CONTAINER_NOUNS = {"photo", "picture", "image", "view", "up", "pair", "group"}
+# The part of speech of a word under each label, unless a template names another.
 SPEECH = {
     "ROOT": "VERB", "acl": "VERB", "relcl": "VERB", "ccomp": "VERB", "advcl": "VERB", "xcomp": "VERB",
     "pcomp": "VERB", "csubj": "VERB", "nsubj": "NOUN", "nsubjpass": "NOUN", "dobj": "NOUN", "attr": "NOUN",
@@ -57,7 +50,7 @@ SPEECH = {
 
 @dataclass
 class Node:
-    """A word with what hangs on it, before and after, in the order of the sentence."""
+    """A word with its dependents before and after it, in the order of the sentence."""
 
     word: str
     label: str = "ROOT"
@@ -66,7 +59,7 @@ class Node:
     after: list["Node"] = field(default_factory=list)
 
     def add(self, label: str, node: "Node") -> "Node":
-        """Hang `node` on this one as its last word so far, and return it."""
+        """Add `node` as the last dependent of this node, with `label`, and return `node`."""
         node.label = label
         self.after.append(node)
         return node
@@ -74,7 +67,14 @@ class Node:
 
 @dataclass(frozen=True)
 class Tree:
-    """A sentence: words, universal parts of speech, the index of each word's head (its own for the root), labels."""
+    """A sentence as lists over its words; the head of a word is an index, its own for the root.
+
+    Args:
+        words: the words.
+        speech: universal parts of speech.
+        heads: index of each word's head.
+        labels: dependency labels.
+    """
 
     words: list[str]
     speech: list[str]
@@ -82,8 +82,8 @@ class Tree:
     labels: list[str]
 
 
-def tree(root: Node) -> Tree:
-    """Return the sentence under `root`."""
+def to_tree(root: Node) -> Tree:
+    """Return the sentence of `root` and all its direct and indirect dependents."""
     order: list[tuple[Node, Node]] = []
 
     def visit(node: Node, head: Node) -> None:
@@ -94,23 +94,23 @@ def tree(root: Node) -> Tree:
             visit(child, node)
 
     visit(root, root)
-    place = {id(node): number for number, (node, _) in enumerate(order)}
+    position = {id(node): number for number, (node, _) in enumerate(order)}
     nodes = [node for node, _ in order]
     return Tree(
         [node.word for node in nodes],
         [node.speech or SPEECH[node.label] for node in nodes],
-        [place[id(head)] for _, head in order],
+        [position[id(head)] for _, head in order],
         [node.label for node in nodes],
     )
 
 
-def respell(given: Tree, spell: Callable[[str], str]) -> Tree:
-    """Return the same sentence in another case."""
-    return replace(given, words=[spell(word) for word in given.words])
+def respell(tree: Tree, spell: Callable[[str], str]) -> Tree:
+    """Return the sentence with `spell` applied to each word, for example to change its case."""
+    return replace(tree, words=[spell(word) for word in tree.words])
 
 
 def noun_phrase(words: Sequence[str]) -> Node:
-    """Return a noun phrase: the last word is its noun, "of ..." and one adverb may follow it."""
+    """Return the tree of a noun phrase: the head is the last word before an "of ..." or "for ..." and an adverb."""
     for number, word in enumerate(words[1:-1], 1):
         if word.lower() in {"of", "for"}:
             head = noun_phrase(words[:number])
@@ -132,11 +132,11 @@ def _modifier(word: str) -> str:
     return "amod" if low in ADJECTIVES else "compound"
 
 
-def prepositional(words: Sequence[str]) -> Node:
-    """Return a prepositional phrase: "on top of ...", "next to ..." and "out on ..." hang as spaCy's pipelines do."""
+def prepositional_phrase(words: Sequence[str]) -> Node:
+    """Return the tree of a prepositional phrase, with "on top of", "next to" and "out on" as spaCy parses them."""
     first = words[0].lower()
     if first in {"next", "high", "out"}:
-        inner = prepositional(words[1:])
+        inner = prepositional_phrase(words[1:])
         if first == "next":
             head = Node(words[0], "advmod")
             head.add("prep", inner)
@@ -148,8 +148,8 @@ def prepositional(words: Sequence[str]) -> Node:
     return head
 
 
-def flat(words: Sequence[str]) -> Node:
-    """Return noun phrases in a row, as titles and slogans are: cut at punctuation, all hung on the first."""
+def phrase_list(words: Sequence[str]) -> Node:
+    """Return the tree of a title or slogan: noun phrases separated by punctuation, all dependents of the first."""
     root: Node | None = None
     phrase: list[str] = []
     for word in [*words, ""]:
@@ -164,7 +164,7 @@ def flat(words: Sequence[str]) -> Node:
             root.add("punct", Node(word))
         elif word:
             phrase.append(word)
-    assert root, "a caption of no words"
+    assert root, "a caption without words"
     return root
 
 
@@ -172,9 +172,10 @@ _PART = re.compile(r"\(|\)|[^\s()]+")
 
 
 def read_template(text: str, phrases: Mapping[str, Node]) -> Node:
-    """Return the tree written in `text`: ``(label ... head ... )``, with ``label:word`` for a word alone.
+    """Parse a tree: ``(label dependents head dependents)``, where a single-word dependent is ``label:word``.
 
-    A part of speech other than the label's usual one follows a slash. ``{slot}`` stands for one of `phrases`.
+    A part of speech that differs from the usual one of the label follows a slash: ``word/SPEECH``. ``{slot}`` is
+    replaced by the phrase of that name.
     """
     parts = _PART.findall(text)
 
@@ -189,7 +190,7 @@ def read_template(text: str, phrases: Mapping[str, Node]) -> Node:
             elif ":" in part.strip(":"):
                 name, _, word = part.partition(":")
                 child, number = _word(word, name, phrases, []), number + 1
-            elif head:  # a slot that hangs on the head as it hung on its own: a prepositional phrase
+            elif head:  # a slot after the head keeps its own label: a prepositional phrase
                 child, number = _word(part, phrases[part.strip("{}")].label, phrases, []), number + 1
             else:
                 head, number = _word(part, label, phrases, before), number + 1

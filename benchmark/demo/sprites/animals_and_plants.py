@@ -1,4 +1,4 @@
-"""Animals and plants. An animal may have postures: the entry "dog:sleeping" is drawn in place of "dog"."""
+"""Sprites of animals and plants. A posture has its own sprite: "dog:sleeping" replaces "dog" for that action."""
 
 from benchmark.demo.sprites.shapes import Part, Sprite, arc, box, disc, line, oval, poly, star
 
@@ -87,7 +87,7 @@ def _petals(x: float, y: float, radius: float, size: float) -> list[Part]:
     return [disc("main", float(px), float(py), size) for px, py in flower.points]
 
 
-LIVING: dict[str, Sprite] = {
+ANIMALS_AND_PLANTS: dict[str, Sprite] = {
     **_animal("dog"),
     **_animal("cat"),
     **_animal("rabbit"),

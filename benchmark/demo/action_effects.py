@@ -1,4 +1,4 @@
-"""What shows an action: streaks behind what moves, rays around what shines, steam over what steams."""
+"""Lines that show a thing's action: streaks behind moving things, rays around shining ones, steam over hot ones."""
 
 import math
 from collections.abc import Iterable
@@ -14,7 +14,10 @@ WHITE, INK, GREY, GOLD = (250, 250, 250), (40, 40, 48), (206, 208, 212), (255, 2
 
 
 class Pen:
-    """Draws around a group of things, in units of half its extent, ahead = the way it faces."""
+    """Draws around a group of things.
+
+    Coordinates are relative to the group's centre, in units of half its extent; x points in the facing direction.
+    """
 
     def __init__(self, image: Image, thing: Thing) -> None:
         reach = max(abs(v) for offset in FORMATIONS[thing.count - 1] for v in offset) + 1
@@ -31,7 +34,7 @@ class Pen:
         )
 
     def curve(self, points: Iterable[tuple[float, float]], colour: Colour) -> None:
-        """Draw an open line, lined with a dark edge so that it shows on every ground."""
+        """Draw an open line with a dark edge, so that it is visible on every background."""
         placed = np.array([self._point(x, y) for x, y in points], np.int32)
         width = max(1, round(self.size / 64))
         if colour != INK:
@@ -39,7 +42,7 @@ class Pen:
         cv2.polylines(self.image, [placed], False, colour, width, cv2.LINE_AA, 4)
 
     def disc(self, x: float, y: float, radius: float, colour: Colour) -> None:
-        """Draw a small disc; its radius is in radii of one thing."""
+        """Draw a small disc; `radius` is in radii of one member of the group."""
         r = round(max(radius * self.radius, 0.012) * self.size * 16)
         cv2.circle(self.image, self._point(x, y), r, colour, -1, cv2.LINE_AA, 4)
         cv2.circle(self.image, self._point(x, y), r, INK, 1, cv2.LINE_AA, 4)
@@ -136,6 +139,6 @@ EFFECTS = {
 
 
 def draw_effect(image: Image, thing: Thing) -> None:
-    """Draw what shows the action of `thing`; sitting, sleeping and leaning show in the thing itself."""
+    """Draw the effect of the action of `thing` into `image`; postures such as sitting have none."""
     if thing.action in EFFECTS:
         EFFECTS[thing.action](Pen(image, thing))

@@ -1,4 +1,4 @@
-"""The demo's ICC: what is shipped loads, and knows concrete captions from others."""
+"""Rated captions of the demo, and the shipped ICC models on them."""
 
 import numpy as np
 import pytest
@@ -21,21 +21,21 @@ def score(texts: list[str], *overrides: str):
     return scorer.score(Batch([""] * len(texts), texts))
 
 
-def test_vba_and_icc_follow_what_was_planted():
+def test_vba_and_icc_correlate_with_planted_concreteness():
     rated = demo_captions(600, 1, pool_shares())
     for name in ("vba", "icc"):  # not SBA: results/LOG.md
         assert spearmanr(score(rated.texts, f"filter={name}"), rated.ratings).statistic > 0.5
 
 
 @pytest.mark.parametrize("name", ["sba", "vba", "icc"])
-def test_the_pipelines_themselves_run_on_what_is_shipped(name):
+def test_direct_mode_runs_on_the_shipped_models(name):
     texts = ["a red boat on a lake", "what love is all about", ""]
     scores = score(texts, f"filter={name}", "filter.mode=direct")
     assert scores.shape == (3,)
     assert ((scores >= 0) & (scores <= 1)).all()
 
 
-def test_the_annotator_disagrees_a_little():
+def test_grades_deviate_a_little_from_planted_values():
     annotated = annotated_captions(300, 0)
     assert set(annotated.ratings) <= {0, 1, 2, 3}
     assert len(set(annotated.ratings)) == 4

@@ -1,4 +1,4 @@
-"""Pictures: every kind, colour, pattern and action can be seen; text is written where it belongs."""
+"""Rendered images: every kind, colour, pattern and action is visible, and text fits."""
 
 from dataclasses import replace
 
@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from benchmark.demo.backgrounds import PAINTERS, backgrounds
-from benchmark.demo.lettering import letter, render_text
 from benchmark.demo.render import render
 from benchmark.demo.sprites import PAINTS, SPRITES
+from benchmark.demo.text_rendering import overlay_text, render_text
 from benchmark.demo.vocabulary import COLOURS, KINDS, PATTERN_WORDS, PLACES
 from benchmark.demo.world import Scene, Thing, sample_scene
 
@@ -30,7 +30,7 @@ def changed(a: np.ndarray, b: np.ndarray) -> float:
     return float((np.abs(a - b).max(axis=2) > 40).mean())
 
 
-def test_a_picture_is_rgb_of_the_size_asked_for_and_the_same_for_the_same_stream():
+def test_an_image_has_its_size_and_repeats_for_equal_seeds():
     scene = sample_scene(np.random.default_rng(3))
     image = render(scene, np.random.default_rng(1))
     assert image.shape == (128, 128, 3)
@@ -44,7 +44,7 @@ def test_colours_are_rgb_not_bgr():
     assert middle[0] > 2 * middle[2]
 
 
-def test_every_kind_can_be_told_from_every_other():
+def test_every_two_kinds_look_different():
     pictures = {kind: picture(alone(kind=kind)) for kind in KINDS}
     names = list(pictures)
     for i, a in enumerate(names):
@@ -75,7 +75,7 @@ def test_counts_show():
     assert red[3] > 3 * red[0]
 
 
-def test_every_place_has_several_pictures():
+def test_every_place_has_several_backgrounds():
     assert set(PAINTERS) == {*PLACES, "studio"}
     for place in PLACES:
         variants = backgrounds(64)[place]
@@ -110,7 +110,7 @@ def test_text_over_a_scene_leaves_most_of_it():
     for i in range(30):
         scene = render(sample_scene(np.random.default_rng(i)), np.random.default_rng(i))
         before = scene.copy()
-        image = letter(scene, ["SUMMER", "SALE"], np.random.default_rng(i))
+        image = overlay_text(scene, ["SUMMER", "SALE"], np.random.default_rng(i))
         assert np.array_equal(scene, before)
         rows = np.flatnonzero((image != scene).any(axis=(1, 2)))
         assert len(rows) >= 15

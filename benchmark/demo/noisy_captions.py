@@ -1,13 +1,14 @@
-"""Captions that describe little or nothing: abstract ones, news, product titles, slogans and their echoes."""
+"""Captions that describe little or nothing: abstract ones, news, product titles, and captions that repeat slogans."""
 
 import re
 from collections.abc import Sequence
 
 import numpy as np
 
+from benchmark.demo.descriptions import article
+from benchmark.demo.sampling import pick
 from benchmark.demo.vocabulary import IN_KINDS, KINDS, PATTERN_WORDS, PLACES
-from benchmark.demo.wording import article
-from benchmark.demo.world import Scene, Thing, pick
+from benchmark.demo.world import Scene, Thing
 
 THEMES: dict[str, tuple[str, ...]] = {
     "dog": ("loyalty", "friendship"), "cat": ("independence", "curiosity"), "car": ("freedom", "ambition"),
@@ -138,7 +139,7 @@ _SLOT = re.compile(r"{(\w+)}")
 
 
 def _fill(template: str, rng: np.random.Generator, known: dict[str, str]) -> str:
-    """Fill the slots of a template: from `known`, a number, or any of the slot's words."""
+    """Fill the slots of a template from `known`, from `SLOTS`, or with a random number."""
 
     def word(match: re.Match[str]) -> str:
         name = match[1]
@@ -153,12 +154,12 @@ def _fill(template: str, rng: np.random.Generator, known: dict[str, str]) -> str
 
 
 def _thing_words(thing: Thing) -> dict[str, str]:
-    one, many = KINDS[thing.kind].nouns[0]
-    return {"noun": one, "nouns": many, "a_noun": article(one)}
+    singular, plural = KINDS[thing.kind].nouns[0]
+    return {"noun": singular, "nouns": plural, "a_noun": article(singular)}
 
 
 def abstract_caption(scene: Scene, rng: np.random.Generator) -> str:
-    """Return a caption about feelings and ideas that the scene may evoke, not about what it shows."""
+    """Return a caption about ideas and feelings associated with the scene; it does not describe the image."""
     thing = scene.things[0]
     themes = THEMES.get(thing.kind, ANY_THEME) if rng.random() < 0.6 else ANY_THEME
     moods = MOODS.get(scene.place, ("the weekend",))
@@ -170,7 +171,7 @@ def abstract_caption(scene: Scene, rng: np.random.Generator) -> str:
 
 
 def news_caption(scene: Scene, rng: np.random.Generator) -> str:
-    """Return a sentence as of a newspaper: long, full of actions, none of which the picture shows."""
+    """Return a long news sentence with actions that the image does not show."""
     words = _thing_words(scene.things[0]) | {"place": pick(rng, PLACES["street"].phrases)}
     if scene.place in PLACES:
         words["place"] = pick(rng, PLACES[scene.place].phrases)
@@ -184,7 +185,7 @@ def news_caption(scene: Scene, rng: np.random.Generator) -> str:
 
 
 def product_caption(scene: Scene, rng: np.random.Generator) -> str:
-    """Return a title as of a shop or written for a search engine; now and then its colour is another's."""
+    """Return a product title as in web shops or SEO text; with probability 0.2 its colour is random."""
     thing = scene.things[0]
     colour = thing.colour if rng.random() < 0.8 else pick(rng, ("red", "blue", "black", "white", "pink"))
     look = " ".join(filter(None, (colour, pick(rng, PATTERN_WORDS[thing.pattern]))))
@@ -197,7 +198,7 @@ def product_caption(scene: Scene, rng: np.random.Generator) -> str:
 
 
 def slogan(rng: np.random.Generator) -> list[str]:
-    """Return the words of a slogan, a title or a name: what is printed in pictures."""
+    """Return the words of a slogan, title or name, as printed in images."""
     if rng.random() < 0.12:
         noun = pick(rng, list(IN_KINDS))
         return [pick(rng, SLOTS["adjective"]), noun]
@@ -205,7 +206,13 @@ def slogan(rng: np.random.Generator) -> list[str]:
 
 
 def echo(words: Sequence[str], shown: Sequence[str], rng: np.random.Generator) -> str:
-    """Return a caption that repeats all of `words` or some: as they are `shown`, or in another case."""
+    """Return a parrot caption, which repeats some or all of the words in the image.
+
+    Args:
+        words: the words as generated.
+        shown: the same words in the case in which the image shows them.
+        rng: random generator.
+    """
     if len(words) > 2 and rng.random() < 0.25:
         start = int(rng.random() * (len(words) - 1))
         words, shown = words[start:], shown[start:]

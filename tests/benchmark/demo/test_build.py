@@ -1,4 +1,4 @@
-"""The pool on disk: the same bytes however it is built, and files that agree with each other."""
+"""The files of the demo: equal bytes from every build, and tar, parquet and annotations that agree."""
 
 import hashlib
 import io
@@ -14,9 +14,9 @@ import pytest
 from PIL import Image
 
 from benchmark.core.uids import make_uid
-from benchmark.demo import build
+from benchmark.demo import build, settings
 from benchmark.demo.build import build_pool, ensure_demo
-from benchmark.demo.draws import generator, pair
+from benchmark.demo.draws import generator, sample_pair
 from benchmark.demo.evaluation_sets import FIRST_INDEX
 from benchmark.demo.settings import DemoConfig, demo_root
 from benchmark.demo.vocabulary import OUT_KINDS, OUT_PATTERNS
@@ -79,7 +79,7 @@ def read_shard(root: Path, shard: int) -> dict[str, dict[str, bytes]]:
     return samples
 
 
-def test_tar_parquet_and_draw_agree(root):
+def test_tar_and_parquet_agree_with_the_generated_pair(root):
     uids, index = [], 0
     for shard, count in enumerate((100, 100, 50)):
         rows = pq.read_table(root / "metadata" / f"{shard:08d}.parquet").to_pylist()
@@ -100,19 +100,19 @@ def test_tar_parquet_and_draw_agree(root):
             assert row["key"] == key
             assert row["sha256"] == hashlib.sha256(files["jpg"]).hexdigest()
             assert row["uid"] == make_uid(row["url"], row["text"])
-            drawn = pair("pool", index, CONFIG.seed, CONFIG.shares)
-            assert (row["text"], row["noise"]) == (drawn.caption, drawn.kind)
-            assert row["concreteness"] == np.float32(drawn.concreteness)
-            assert (row["near_duplicate_group"] is not None) == (drawn.kind == "near_duplicate")
+            pair = sample_pair("pool", index, CONFIG.seed, CONFIG.shares)
+            assert (row["text"], row["noise"]) == (pair.caption, pair.kind)
+            assert row["concreteness"] == np.float32(pair.concreteness)
+            assert (row["near_duplicate_group"] is not None) == (pair.kind == "near_duplicate")
             decoded = np.asarray(Image.open(io.BytesIO(files["jpg"])).convert("RGB")).astype(int)
             assert decoded.shape == (128, 128, 3)
-            assert np.abs(decoded - drawn.image).mean() < 12  # what JPEG loses
+            assert np.abs(decoded - pair.image).mean() < 12  # what JPEG loses
             uids.append(row["uid"])
             index += 1
     assert len(set(uids)) == 250
 
 
-def test_the_pool_reader_reads_it(root):
+def test_the_pool_reader_reads_every_pair(root):
     pool = Pool("demo", str(root), hidden=sorted(PLANTED))
     drops: Counter[str] = Counter()
     needs = frozenset({"image", "text"})
@@ -131,19 +131,19 @@ def test_an_interrupted_build_leaves_nothing(monkeypatch):
     assert not [p for p in demo_root(CONFIG).parent.rglob("*") if p.is_file()]
 
 
-def test_what_is_there_is_not_drawn_again(cache, monkeypatch):
+def test_an_existing_demo_is_not_generated_again(cache, monkeypatch):
     demo_root(CONFIG).mkdir(parents=True)
-    monkeypatch.setattr(build, "_write", lambda *_, **__: pytest.fail("drawn again"))
-    assert ensure_demo(CONFIG, workers=2) == demo_root(CONFIG)
+    monkeypatch.setattr(build, "write_shard", lambda *_: pytest.fail("generated again"))
+    assert ensure_demo(CONFIG, workers=1) == demo_root(CONFIG)
 
 
-def test_the_fingerprint_follows_what_is_drawn_and_not_the_reasons(monkeypatch):
+def test_the_fingerprint_ignores_the_reasons_for_shares(monkeypatch):
     other_reason = {kind: {**entry, "follows": "else"} for kind, entry in NOISE.items()}
     assert demo_root(replace(CONFIG, noise=other_reason)) == demo_root(CONFIG)
     assert demo_root(replace(CONFIG, seed=9)) != demo_root(CONFIG)
     assert demo_root(replace(CONFIG, evaluation={**CONFIG.evaluation, "coco": 13})) != demo_root(CONFIG)
     before = demo_root(CONFIG)
-    monkeypatch.setattr(build, "GENERATOR_VERSION", build.GENERATOR_VERSION + 1)
+    monkeypatch.setattr(settings, "GENERATOR_VERSION", settings.GENERATOR_VERSION + 1)
     assert demo_root(CONFIG) != before
 
 

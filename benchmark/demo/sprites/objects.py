@@ -1,4 +1,4 @@
-"""Made things: vehicles, buildings, furniture, toys."""
+"""Sprites of in-domain objects: vehicles, buildings, furniture, toys."""
 
 from benchmark.demo.sprites.shapes import Part, Sprite, arc, box, disc, line, oval, poly, star
 
@@ -49,7 +49,7 @@ _UMBRELLA = (
     line("dark", 0.05, 0, -0.9, 0.33, 0.05),
     *[disc("light", x, 0.06, 0.06) for x in (-0.98, -0.33, 0.33, 0.98)],
 )
-MADE: dict[str, Sprite] = {
+OBJECTS: dict[str, Sprite] = {
     "car": _CAR,
     "bus": _BUS,
     "bicycle": _BICYCLE,

@@ -1,4 +1,4 @@
-"""The demo's Stable Diffusion and BLIP: caption to picture to caption, through the real ones' classes."""
+"""The demo's Stable Diffusion and BLIP, loaded through the classes of the originals."""
 
 from collections.abc import Iterator
 
@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from benchmark.demo.training import blip, diffusion
-from benchmark.demo.training.autoencoder import centred, drawn, reconstruct
+from benchmark.demo.training.autoencoder import image_batches, normalized, reconstruct
 from benchmark.demo.training.data import HELD_OUT, Pairs
-from benchmark.demo.training.scripts import MODELS
+from benchmark.demo.training.export import MODELS
 from benchmark.demo.training.tokenizers import clip_hub_tokenizer
 from benchmark.models.clip_models import load_clip
 
@@ -26,7 +26,7 @@ def held_out(samples: int, first: int) -> Pairs:
     return Pairs("llm", samples, 0, first + HELD_OUT, {"concrete": 1.0}, 64)
 
 
-def test_words_of_clips_hub_tokenizer_end_in_a_mark() -> None:
+def test_clips_hub_tokenizer_marks_word_ends() -> None:
     tokenizer = clip_hub_tokenizer(["A red ball", "two redwoods"] * 20, 600, 8)
     assert tokenizer.tokenize("A RED ball")[:2] == ["a</w>", "red</w>"]
     ids = tokenizer("a red ball", padding="max_length").input_ids
@@ -36,30 +36,30 @@ def test_words_of_clips_hub_tokenizer_end_in_a_mark() -> None:
     assert tokenizer.unk_token_id not in ids[1:4]
 
 
-def test_a_vits_weights_are_blips_under_other_names() -> None:
+def test_blip_with_vit_weights_gives_the_vits_output() -> None:
     from transformers import BlipVisionConfig, BlipVisionModel, ViTModel
 
     vit = ViTModel.from_pretrained(MODELS / "vit", add_pooling_layer=False, local_files_only=True)
     names = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "image_size",
              "patch_size", "layer_norm_eps")  # fmt: skip
     encoder = BlipVisionModel(BlipVisionConfig(**{name: getattr(vit.config, name) for name in names}))
-    assert encoder.load_state_dict(blip.renamed(vit.state_dict()), strict=False).missing_keys == []
+    assert encoder.load_state_dict(blip.to_blip_names(vit.state_dict()), strict=False).missing_keys == []
     pixels = torch.randn(2, 3, 64, 64, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         expected = vit.eval()(pixels).last_hidden_state
         assert torch.allclose(encoder.eval()(pixels).last_hidden_state, expected, atol=1e-4)
 
 
-def test_named_finds_whole_words() -> None:
+def test_mentioned_matches_whole_words() -> None:
     words = {"ball": ["ball", "balls"], "red": ["red", "polka dot"]}
-    assert blip.named("Two balls.", words) == {"ball"}
-    assert blip.named("a polka dot baller covered", words) == {"red"}
+    assert blip.mentioned("Two balls.", words) == {"ball"}
+    assert blip.mentioned("a polka dot baller covered", words) == {"red"}
 
 
-# What follows is about the shipped weights.
+# The tests below are about the shipped weights.
 
 
-def test_diffusion_draws_what_a_caption_says() -> None:
+def test_diffusion_images_match_their_captions() -> None:
     pipeline = diffusion.load(MODELS / "diffusion")
     assert type(pipeline).__name__ == "StableDiffusionPipeline"
     parts = [type(part).__name__ for part in (pipeline.vae, pipeline.unet, pipeline.text_encoder)]
@@ -79,15 +79,15 @@ def test_diffusion_draws_what_a_caption_says() -> None:
     assert np.diag(cosines).mean() > cosines.mean() + 0.02
 
 
-def test_the_autoencoder_gives_pictures_back() -> None:
+def test_the_autoencoder_reconstructs_images() -> None:
     pipeline = diffusion.load(MODELS / "diffusion")
-    (batch,) = drawn(held_out(32, diffusion.FIRST), 0)
-    pictures = centred(batch["pixels"])
+    (batch,) = image_batches(held_out(32, diffusion.FIRST), 0)
+    pictures = normalized(batch["pixels"])
     error = (reconstruct(pipeline.vae, pictures) - pictures).square().mean()
     assert error < 0.25 * (pictures - pictures.mean(dim=(0, 2, 3), keepdim=True)).square().mean()
 
 
-def test_blip_says_what_a_picture_shows() -> None:
+def test_blip_captions_match_their_images() -> None:
     model, processor = blip.load(MODELS / "blip")
     assert (type(model).__name__, type(processor).__name__) == (
         "BlipForConditionalGeneration",

@@ -1,4 +1,4 @@
-"""The positive-augmented fine-tuning of the demo's CLIP, with its real generators on a few pairs."""
+"""Positive-augmented fine-tuning of the demo's CLIP, on a few pairs with the shipped generators."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +10,9 @@ from PIL import Image
 from safetensors.torch import load_file
 
 from benchmark.demo.training import pacscore
+from benchmark.demo.training.export import MODELS
 from benchmark.demo.training.loop import Recipe, shuffled
 from benchmark.demo.training.pacscore import Projections, info_nce
-from benchmark.demo.training.scripts import MODELS
 from benchmark.models.clip_models import load_clip
 from benchmark.models.pac_clip import load_pac_clip
 
@@ -30,14 +30,14 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def test_info_nce_by_hand() -> None:
+def test_info_nce_equals_hand_computed_value() -> None:
     images, texts = torch.eye(2), torch.tensor([[1.0, 0.0], [0.6, 0.8]])
     # Logits of temperature 1/2: rows (2, 1.2) and (0, 1.6); columns (2, 0) and (1.2, 1.6).
     losses = [np.log1p(np.exp(-0.8)), np.log1p(np.exp(-1.6)), np.log1p(np.exp(-2.0)), np.log1p(np.exp(-0.4))]
     assert info_nce(images, texts, torch.tensor(2.0)).item() == pytest.approx(np.mean(losses), abs=1e-6)
 
 
-def test_generated_positives_count_by_the_papers_weights() -> None:
+def test_generated_positives_have_the_papers_weights() -> None:
     projections = Projections(load_clip(CLIP, None, CPU).model)
     generator = torch.Generator().manual_seed(0)
     real = {
@@ -58,7 +58,7 @@ def test_generated_positives_count_by_the_papers_weights() -> None:
         assert projections.loss(both).item() == pytest.approx(plain + 0.05 * image + 0.1 * text, rel=1e-5)
 
 
-def test_projections_take_up_where_the_encoders_end() -> None:
+def test_projections_reproduce_the_models_embeddings() -> None:
     clip = load_clip(CLIP, None, CPU)
     projections = Projections(clip.model)
     images = [
@@ -66,18 +66,18 @@ def test_projections_take_up_where_the_encoders_end() -> None:
     ]
     texts = ["a red ball", "", "two dogs on the beach " * 20]
     with torch.no_grad():
-        found = projections.images(pacscore.image_inputs(clip, images)).numpy()
-        assert found == pytest.approx(clip.embed_images(images), abs=1e-5)
-        found = projections.texts(pacscore.text_inputs(clip, texts)).numpy()
-        assert found == pytest.approx(clip.embed_texts(texts), abs=1e-5)
+        embeddings = projections.images(pacscore.image_inputs(clip, images)).numpy()
+        assert embeddings == pytest.approx(clip.embed_images(images), abs=1e-5)
+        embeddings = projections.texts(pacscore.text_inputs(clip, texts)).numpy()
+        assert embeddings == pytest.approx(clip.embed_texts(texts), abs=1e-5)
 
 
-def test_training_changes_the_projections_and_nothing_else(tmp_path: Path) -> None:
+def test_training_changes_only_the_projections(tmp_path: Path) -> None:
     recipe = Recipe(steps=4, batch=16, lr=1e-3, weight_decay=0.0, workers=0)
     pacscore.train(tmp_path, pacscore.PacTraining(pairs=16, recipe=recipe), CPU)
-    found = load_pac_clip(CLIP, None, str(tmp_path / pacscore.FILE), CPU).model.state_dict()
+    after = load_pac_clip(CLIP, None, str(tmp_path / pacscore.FILE), CPU).model.state_dict()
     before = load_clip(CLIP, None, CPU).model.state_dict()
-    assert {name for name in before if not torch.equal(before[name], found[name])} == CHANGED
+    assert {name for name in before if not torch.equal(before[name], after[name])} == CHANGED
 
 
 def test_training_lowers_the_loss() -> None:
@@ -99,7 +99,7 @@ def test_training_lowers_the_loss() -> None:
     assert all(torch.equal(batch[name], inputs[name][rows]) for name in inputs)
 
 
-# What follows is about the shipped weights.
+# The tests below are about the shipped weights.
 
 
 def test_shipped_projections_are_small_and_half_precision() -> None:
@@ -109,7 +109,7 @@ def test_shipped_projections_are_small_and_half_precision() -> None:
     assert SHIPPED.stat().st_size < 170_000
 
 
-def test_shipped_projections_find_held_out_captions_better_than_the_base() -> None:
+def test_shipped_projections_retrieve_better_than_the_base() -> None:
     figures = pacscore.evaluate(SHIPPED.parent, 200, 0)
     assert figures["recall_at_1_of_500"] > figures["before_recall_at_1_of_500"]
     assert figures["prefers_own_caption"] > 0.9
