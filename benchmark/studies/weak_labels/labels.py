@@ -20,7 +20,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_folder, cache_dir, write_text
 from benchmark.core.progress import progress
-from benchmark.core.uids import UidArray, encode_uid_column, encode_uids
+from benchmark.core.uids import UID_DTYPE, UidArray, decode_uids, encode_uid_column
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool, Shard
 from benchmark.results.result import library_versions
@@ -170,15 +170,15 @@ def _write_labels(
     captions_per_topic = np.zeros(model.topics, np.int64)
     (folder / "labels").mkdir()
     for shard in shards:
-        uids: list[str] = []
+        uids = [np.empty(0, UID_DTYPE)]
         parts = [np.empty((0, model.topics), np.float32)]
         for batch in shard_reader.batches(shard, reader, drops):
             labelled, topics = model.label(ngrams_per_caption(batch))
-            uids += [uid for uid, has_label in zip(batch.uids, labelled, strict=True) if has_label]
+            uids.append(batch.uids[labelled])
             drops[NO_NGRAM] += int(len(labelled) - labelled.sum())
             captions_per_topic += np.bincount(topics.argmax(1), minlength=model.topics)
             parts.append(topics)
-        write_part(folder / "labels" / f"{shard.name}.parquet", uids, np.concatenate(parts))
+        write_part(folder / "labels" / f"{shard.name}.parquet", np.concatenate(uids), np.concatenate(parts))
     rows = [
         {"topic": number, "captions": int(captions), "ngrams": ngrams}
         for number, (captions, ngrams) in enumerate(zip(captions_per_topic, model.top_ngrams(), strict=True))
@@ -187,15 +187,15 @@ def _write_labels(
     return {"labelled": int(captions_per_topic.sum()), "drops": dict(sorted(drops.items()))}
 
 
-def write_part(path: Path, uids: list[str], topics: npt.NDArray[np.float32]) -> None:
+def write_part(path: Path, uids: UidArray, topics: npt.NDArray[np.float32]) -> None:
     """Write the uids and topics (n, K) of n captions to a parquet file with columns ``uid`` and ``topics``."""
     lists = pa.FixedSizeListArray.from_arrays(pa.array(topics.ravel()), topics.shape[1])
-    pq.write_table(pa.table({"uid": pa.array(uids, pa.string()), "topics": lists}), path)
+    pq.write_table(pa.table({"uid": pa.array(decode_uids(uids), pa.string()), "topics": lists}), path)
 
 
 def read_labels(folder: Path, wanted: UidArray) -> TopicLabels:
     """Read the labels of the uids `wanted`; uids without a label are skipped."""
-    uids, topics = [encode_uids([])], []
+    uids, topics = [np.empty(0, UID_DTYPE)], []
     for part in _parts(folder):
         part_uids = encode_uid_column(part["uid"])
         rows = np.flatnonzero(np.isin(part_uids, wanted))

@@ -35,7 +35,7 @@ with locked(Path(sys.argv[1])):
 """
 
 
-def test_who_comes_second_waits_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_second_process_waits_and_logs_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     order, held = [], threading.Event()
 
     def first() -> None:
@@ -53,10 +53,10 @@ def test_who_comes_second_waits_and_says_so(tmp_path: Path, caplog: pytest.LogCa
             order.append("second")
         done.result()
     assert order == ["other", "first", "second"]
-    assert caplog.messages == [f"waiting for another process, which makes {tmp_path / 'made'}"]
+    assert caplog.messages == [f"waiting for another process, which is making {tmp_path / 'made'}"]
 
 
-def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
+def test_a_killed_process_releases_its_lock(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLDER, str(tmp_path / "made")]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None

@@ -58,7 +58,7 @@ def test_columns_then_files_in_their_order(pool: Pool, tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_samples_carry_them(pool: Pool) -> None:
+def test_samples_carry_their_other_captions(pool: Pool) -> None:
     uids = encode_uids(UIDS)
     subset = Subset(pool, uids, captions=CaptionSources(pool, ["alt"]).of(uids))
     assert {sample.uid: sample.others for sample in subset} == {
@@ -67,7 +67,7 @@ def test_samples_carry_them(pool: Pool) -> None:
     assert all(sample.others == () for sample in Subset(pool, uids))
 
 
-def test_a_caption_that_is_no_utf8_is_one_caption_lost(pool: Pool, tmp_path: Path) -> None:
+def test_invalid_utf8_costs_one_caption(pool: Pool, tmp_path: Path) -> None:
     offsets = pa.py_buffer((0).to_bytes(4, "little") + (2).to_bytes(4, "little") + (4).to_bytes(4, "little"))
     captions = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"\xff\xfeok")])
     pq.write_table(pa.table({"uid": UIDS[:2], "caption": captions}), tmp_path / "a.parquet")
@@ -75,14 +75,14 @@ def test_a_caption_that_is_no_utf8_is_one_caption_lost(pool: Pool, tmp_path: Pat
     assert (found.by_uid, found.drops) == ({UIDS[1]: ("ok",)}, {"caption_invalid_utf8": 1})
 
 
-def test_what_cannot_be_read_is_said_before_anything_is_scored(pool: Pool, tmp_path: Path) -> None:
+def test_unreadable_sources_are_user_errors_before_scoring(pool: Pool, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and no more")
     pq.write_table(pa.table({"uid": ["a"], "text": ["b"]}), tmp_path / "text.parquet")
     pq.write_table(pa.table({"uid": ["a"], "caption": [1]}), tmp_path / "numbers.parquet")
     for files, message in {
         "empty": "no parquet file at",
-        "bad.parquet": "is no parquet file",
+        "bad.parquet": "is not a parquet file",
         "text.parquet": "has no column 'caption'; known: text, uid",
         "numbers.parquet": "holds no strings",
     }.items():
@@ -96,7 +96,7 @@ def test_what_cannot_be_read_is_said_before_anything_is_scored(pool: Pool, tmp_p
         nobodys.of(encode_uids(UIDS))
 
 
-def test_nothing_to_read_is_nothing(pool: Pool) -> None:
+def test_without_sources_there_are_no_captions(pool: Pool) -> None:
     sources = CaptionSources(pool)
     assert not sources
     assert sources.of(encode_uids(UIDS)).sha256 is None
@@ -127,7 +127,7 @@ def test_where_the_cache_lies_does_not_change_a_run_id(
     assert make_run_id(cfg, None) == here
 
 
-def test_both_depend_on_what_the_captions_say_and_not_on_paths(cfg: DictConfig) -> None:
+def test_fingerprints_depend_on_captions_not_on_paths(cfg: DictConfig) -> None:
     one = OtherCaptions({"a": ("x", "y"), "b": ("z",)}).sha256
     same = OtherCaptions({"b": ("z",), "a": ("x", "y")}).sha256
     others = [
