@@ -70,6 +70,12 @@ def headlines(entries: Sequence[Entry]) -> list[Headline]:
 
 
 def ranking_figure(headline: Headline, entries: Sequence[Entry], all_sizes: Sequence[Entry]) -> str:
+    """Return ranked bars of `entries` as a figure; empty where none has the metric."""
+    bars = headline_bars(headline, entries, all_sizes)
+    return _figure(headline.title, bars) if bars else ""
+
+
+def headline_bars(headline: Headline, entries: Sequence[Entry], all_sizes: Sequence[Entry]) -> str:
     """Return ranked bars of `entries`, on the scale of the entries of all sizes."""
     means = {e.label: statistics.fmean(v) for e in entries if (v := headline.values(e))}
     if not means:
@@ -78,7 +84,7 @@ def ranking_figure(headline: Headline, entries: Sequence[Entry], all_sizes: Sequ
     bars = [_bar(e, headline.values(e), reference) for e in entries if e.label in means]
     others = [_bar(e, v, None) for e in all_sizes if (v := headline.values(e))]
     longest = max(bar.value + (bar.spread or 0.0) for bar in others)
-    return _figure(headline.title, ranked_bars(bars, longest, reference, headline.title))
+    return ranked_bars(bars, longest, reference, headline.title)
 
 
 def _bar(entry: Entry, values: Sequence[float], reference: float | None) -> Bar:

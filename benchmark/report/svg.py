@@ -4,6 +4,7 @@ Text and rules take the colour of the page's text, so that charts can be read on
 """
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -158,3 +159,23 @@ def svg(frame: Frame, label: str, parts: Sequence[str]) -> str:
         f' aria-label="{escape(label)}" font-family="sans-serif" font-size="12" fill="currentColor">'
         f"{''.join(parts)}</svg>"
     )
+
+
+def picture(title: str, charts: Sequence[tuple[str, str]]) -> str:
+    """Return charts with their titles, side by side, as an SVG file that is readable in light and dark pages."""
+    width, height = 400 * len(charts), 60 + max(_height(chart) for _, chart in charts)
+    parts = [text(12, 24, title, "start")]
+    for column, (name, chart) in enumerate(charts):
+        left, tall = 400 * column, _height(chart)
+        parts.append(text(left + 12, 52, name, "start"))
+        parts.append(chart.replace("<svg ", f'<svg x="{left}" y="60" width="400" height="{tall:g}" ', 1))
+    # As an <img> it is a document of its own, which follows the reader's light or dark setting by itself.
+    dark = "@media(prefers-color-scheme:dark){:root{color:#e6edf3}}"
+    style = f":root{{color-scheme:light dark;color:#1f2328}}{dark}"
+    return svg(Frame(width, height), title, [f"<style>{style}</style>", *parts]) + "\n"
+
+
+def _height(chart: str) -> float:
+    """Return the height of an SVG whose width is 400."""
+    _, _, _, height = re.findall(r'viewBox="([^"]+)"', chart)[0].split()
+    return float(height)

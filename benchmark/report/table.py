@@ -35,11 +35,16 @@ def to_markdown(title: str, introduction: str, tables: Iterable[Table]) -> str:
     return f"# {title}\n\n{introduction}\n\n{body}\n"
 
 
-def _table(table: Table) -> str:
+def table_lines(table: Table) -> list[str]:
+    """Return the lines of a Markdown table, without its title and notes."""
     rule = ["---", "---:", *["---:"] * (len(table.header) - 2)]
     rows = [[_markdown(cell) for cell in row] for row in table.rows]
-    lines = [_line(row) for row in ([_escaped(name) for name in table.header], rule, *rows)]
-    return "\n".join([f"## {table.title}", "", *lines, "", *(f"{note}  " for note in table.notes)]).rstrip()
+    return [_line(row) for row in ([_escaped(name) for name in table.header], rule, *rows)]
+
+
+def _table(table: Table) -> str:
+    notes = [f"{note}  " for note in table.notes]
+    return "\n".join([f"## {table.title}", "", *table_lines(table), "", *notes]).rstrip()
 
 
 def _markdown(cell: Cell) -> str:

@@ -1,5 +1,6 @@
 """``task=report``: all records of a results folder, on the terminal, as Markdown and as a page with charts."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -9,6 +10,7 @@ from benchmark.core.paths import write_text
 from benchmark.core.records import read_records
 from benchmark.report.leaderboard_page import leaderboard_page
 from benchmark.report.leaderboard_tables import LEGEND, leaderboard
+from benchmark.report.summary import publish, summary_entries, summary_picture, summary_table
 from benchmark.report.table import to_markdown
 from benchmark.report.terminal import print_tables
 from benchmark.results.result import Result
@@ -24,7 +26,7 @@ from benchmark.tasks.output import print_result
 
 
 def report(cfg: DictConfig) -> None:
-    """Write ``leaderboard.html`` and ``.md``, and ``explained.html`` if captions were explained; print the paths."""
+    """Write ``report.html`` and ``.md``, and ``explained.html`` if captions were explained; print the paths."""
     folder = Path(cfg.results_dir)
     results = read_records(folder, Result)
     tables = leaderboard(results) + concreteness_tables(read_records(folder, ConcretenessEvaluation))
@@ -37,9 +39,22 @@ def report(cfg: DictConfig) -> None:
         )
     if explanations:
         _write(folder / "explained.html", explanations_page(explanations))
-    _write(folder / "leaderboard.html", leaderboard_page(results, tables))
+    _write(folder / "report.html", leaderboard_page(results, tables))
     print_tables(tables)
-    _write(folder / "leaderboard.md", to_markdown("Leaderboard", LEGEND, tables))
+    if cfg.task.publish or cfg.task.picture is not None:
+        _publish([Path(name) for name in cfg.task.publish], cfg.task.picture, results)
+    _write(folder / "report.md", to_markdown("Leaderboard", LEGEND, tables))
+
+
+def _publish(files: Sequence[Path], image: str | None, results: Sequence[Result]) -> None:
+    """Put the summary table into Markdown files, and write the picture."""
+    entries = summary_entries(results)
+    for file in files:
+        if not file.is_file():
+            raise UserError(f"task.publish: {file} does not exist; give Markdown files with the two markers")
+        _write(file, publish(file.read_text(encoding="utf-8"), summary_table(entries), str(file)))
+    if image is not None:
+        _write(Path(image), summary_picture(entries))
 
 
 def _write(path: Path, text: str) -> None:

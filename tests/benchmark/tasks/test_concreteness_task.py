@@ -117,5 +117,5 @@ def test_the_report_holds_the_tables(run: Run, ratings: Path, tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     text = Path(done.stdout.splitlines()[-1]).read_text()
     assert "(as Table 3)" in text
-    assert "(as Table 3)" in (tmp_path / "leaderboard.html").read_text()
+    assert "(as Table 3)" in (tmp_path / "report.html").read_text()
     assert not (tmp_path / "explained.html").exists()
