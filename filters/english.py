@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from benchmark.core.batch import Batch
+from benchmark.core.extras import require
 from filters.base import Filter, Scores
 from filters.text.language import LIBRARY, english_detector
 
@@ -19,6 +20,7 @@ class English(Filter):
     batch_size = 4096
 
     def __init__(self) -> None:
+        require("language")
         self._is_english: Callable[[str], bool] | None = None
 
     def identity(self) -> dict[str, Any]:

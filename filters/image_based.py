@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.core.batch import Batch
+from benchmark.core.extras import require
 from benchmark.core.uids import encode_uids
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures
@@ -31,6 +32,7 @@ class ImageBased(Filter):
 
     def __init__(self, model: str, pretrained: str | None, target: str, clusters: int, seed: int = 0) -> None:
         self.target = target
+        require("clusters")
         self.clusters = clusters
         self.seed = seed
         self.features = (ClipFeatures(model, pretrained),)

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.extras import require
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures, cosines
 from filters.composite import Cascade, Threshold
@@ -34,6 +35,7 @@ class NearDuplicates(Filter):
     needs = frozenset()
 
     def __init__(self, model: str, pretrained: str | None, clusters: int, seed: int = 0) -> None:
+        require("clusters")
         self.clusters = clusters
         self.seed = seed
         self.features = (ClipFeatures(model, pretrained),)

@@ -8,6 +8,7 @@ from omegaconf import DictConfig
 
 from benchmark.config import make_engine, resolved
 from benchmark.core.devices import resolve_device
+from benchmark.core.extras import require
 from benchmark.models.checkpoints import locate_checkpoint
 from benchmark.studies.icc_build.build import Build, Plan
 from benchmark.tasks.output import say
@@ -33,6 +34,7 @@ def find_models(plan: Plan) -> None:
 
 def make_plan(cfg: DictConfig) -> Plan:
     """Turn the configuration into a plan; no model is loaded and no caption read."""
+    require("studies")
     icc, models = cfg.icc, resolved(cfg.models)
     frozen = FrozenParts(models["icc"]["clip"], models["icc"]["llm"])
     chosen = resolved(icc.similarity)

@@ -9,6 +9,7 @@ from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_pool, resolved
 from benchmark.core.errors import UserError
+from benchmark.core.extras import require
 from benchmark.core.paths import write_text
 from benchmark.studies.profile.page import to_html
 from benchmark.studies.profile.profiling import Tools, profile_pool, write_profile
@@ -22,6 +23,7 @@ log = logging.getLogger(__name__)
 
 def profile(cfg: DictConfig) -> None:
     """Profile a sample of the pool, or all of it; show the tables; print the path of the page and of the JSON."""
+    require("clusters")
     samples = _whole_number(cfg.profile, "samples", least=1, none=True)
     clusters = _whole_number(cfg.profile, "clusters", least=1)
     assert clusters is not None

@@ -7,6 +7,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_pool, resolved
+from benchmark.core.extras import require
 from benchmark.report.leaderboard import Table
 from benchmark.studies.weak_labels.labels import LabelConfig, label_pool
 from benchmark.tasks.output import say
@@ -17,6 +18,8 @@ SHOWN = 20  # topics; all are in topics.json
 
 def weak_labels(cfg: DictConfig) -> None:
     """Label the pool; show the topics of most captions; print the folder, the last line on stdout."""
+    for extra in ("parsing", "studies"):
+        require(extra)
     config = label_config(cfg)
     folder = label_pool(make_pool(cfg), config, make_engine(cfg))
     show([topic_table(folder)])

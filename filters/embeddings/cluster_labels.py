@@ -6,6 +6,7 @@ import numpy as np
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.extras import require
 from filters.base import Features, Filter, Scores
 from filters.embeddings.clusters import ImageClusters
 from filters.embeddings.pool_embeddings import gather
@@ -34,6 +35,7 @@ class ClusterLabels(Filter):
             raise UserError(f"selector.labels.of={of} cannot be clustered; use {' or '.join(OUTPUTS)}")
         if not 1 <= clusters < 1 << 24:  # labels are kept as float32
             raise UserError(f"selector.labels.clusters={clusters}: give a number from 1 to {(1 << 24) - 1:,}")
+        require("clusters")
         self.features = (features,)
         self.of = of
         self.clusters = clusters

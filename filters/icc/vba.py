@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from PIL import Image
 
+from benchmark.core.extras import require
 from benchmark.core.identity import Identified
 from benchmark.models.checkpoints import locate_checkpoint, quiet_diffusers, quiet_transformers, revision
 from filters.icc.autoencoder import Autoencoder, Beams, caption_seed, one_line
@@ -22,6 +23,7 @@ class TextToImage(Identified):
     """
 
     def __init__(self, checkpoint: str, steps: int = 20, guidance: float = 9.0) -> None:
+        require("diffusion")
         self.checkpoint = checkpoint
         self.steps = steps
         self.guidance = guidance

@@ -17,6 +17,7 @@ import torch
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.extras import require
 from benchmark.models.checkpoints import revision
 from filters.ocr.spotter import Line, Polygon, TextSpotter
 
@@ -48,6 +49,7 @@ class RapidSpotter(TextSpotter):
         unclip_ratio: float = 1.6,
         legible: float = 0.8,
     ) -> None:
+        require("ocr")
         self.max_side = max_side
         self.box_threshold = box_threshold
         self.unclip_ratio = unclip_ratio

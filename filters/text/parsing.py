@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchmark.core.errors import UserError
+from benchmark.core.extras import require
 from benchmark.core.identity import Identified
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class CaptionParser(Identified):
     """
 
     def __init__(self, name: str, *, parse: bool) -> None:
+        require("parsing")
         self.name = name
         self.parse = parse
         self._pipeline: Language | None = None
@@ -64,9 +66,9 @@ def load_pipeline(name: str, parse: bool = True) -> "Language":
     Without `parse` it gives parts of speech alone, and faster. Raises `UserError` when it is missing, or gives less
     than that.
     """
+    _found(name)
     import spacy
 
-    _found(name)
     try:
         pipeline = spacy.load(name)
     except (OSError, ValueError, KeyError, ImportError) as error:
@@ -99,6 +101,7 @@ def pipeline_revision(name: str) -> str:
 
 def _found(name: str) -> Path | None:
     """Return the folder of a pipeline, None for an installed package; raise `UserError` where there is neither."""
+    require("parsing")
     from spacy.util import is_package
 
     if is_package(name):
