@@ -43,7 +43,7 @@ def doctor(cfg: DictConfig) -> None:
 
 
 def findings(cfg: DictConfig) -> list[Finding]:
-    """Return what was found of GPU, memory, disk, Java, WordNet, W&B, optional packages and ``models``' checkpoints."""
+    """Return what was found: GPU, memory, disk, Java, WordNet, W&B, extras, and the checkpoints of ``models``."""
     checks: list[Callable[[], Finding]] = [_gpu, _cores, _disk, _java, _wordnet, _wandb]
     machine = [check() for check in checks]
     return machine + [_extra(name) for name in EXTRAS] + _checkpoints(cfg)
@@ -57,7 +57,9 @@ def _gpu() -> Finding:
     import torch
 
     names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-    return Finding("GPU", bool(names), ", ".join(names) or "none; everything runs on the CPU, slowly for real pools")
+    return Finding(
+        "GPU", bool(names), ", ".join(names) or "none; everything runs on the CPU, slowly for real pools"
+    )
 
 
 def _cores() -> Finding:
@@ -127,7 +129,11 @@ def _checkpoints(cfg: DictConfig) -> list[Finding]:
 def _checkpoint(name: str, value: str, pretrained: str | None) -> Finding:
     if pretrained:
         return Finding(name, True, f"{value} / {pretrained}: open_clip fetches it on first use")
-    return _located(name, lambda name_or_path: str(local_clip_folder(name_or_path) or locate_checkpoint(name_or_path)), value)
+    return _located(
+        name,
+        lambda name_or_path: str(local_clip_folder(name_or_path) or locate_checkpoint(name_or_path)),
+        value,
+    )
 
 
 def _located(name: str, locate: Callable[[Any], str], value: str | None) -> Finding:

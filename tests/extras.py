@@ -1,0 +1,25 @@
+"""Tests that need an optional dependency: skipped with the reason where it is absent, but never in CI."""
+
+import os
+import sys
+
+import pytest
+
+from benchmark.core.errors import UserError
+from benchmark.core.extras import EXTRAS, require
+
+
+def needs_extra(name: str) -> pytest.MarkDecorator:
+    """Skip without the extra `name`; where ``CI`` is set the test runs, and fails with the command to install it."""
+    reason = ""
+    try:
+        require(name)
+    except UserError as error:
+        reason = str(error)
+    return pytest.mark.skipif(bool(reason) and "CI" not in os.environ, reason=reason)
+
+
+def hide_extra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the modules of the extra `name` look as if they were not installed."""
+    for module in EXTRAS[name].modules:
+        monkeypatch.setitem(sys.modules, module, None)
