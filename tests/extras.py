@@ -6,17 +6,24 @@ import sys
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.core.extras import EXTRAS, require
+from benchmark.core.extras import EXTRAS, install_command, require
+
+
+def has_extra(name: str) -> bool:
+    """Whether the extra `name` is installed."""
+    try:
+        require(name)
+    except UserError:
+        return False
+    return True
 
 
 def needs_extra(name: str) -> pytest.MarkDecorator:
     """Skip without the extra `name`; where ``CI`` is set the test runs, and fails with the command to install it."""
-    reason = ""
-    try:
-        require(name)
-    except UserError as error:
-        reason = str(error)
-    return pytest.mark.skipif(bool(reason) and "CI" not in os.environ, reason=reason)
+    return pytest.mark.skipif(
+        not has_extra(name) and "CI" not in os.environ,
+        reason=f"the extra {name} is absent; {install_command(name)}",
+    )
 
 
 def hide_extra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,11 @@ from benchmark.models.clip_models import load_clip
 from filters.ave_clip import AveClip
 from filters.icc.autoencoder import caption_seed
 from filters.icc.vba import TextToImage
+from tests.extras import needs_extra
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.generators import diffusion_model
+
+pytestmark = needs_extra("diffusion")
 
 CPU = torch.device("cpu")
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import spacy
 import torch
 
 from benchmark.config import demo_model
@@ -16,7 +15,9 @@ from filters.complexity_action import ComplexityAction, rank
 from filters.text import parsing
 from filters.text.parsing import LONGEST_CAPTION, load_pipeline, pipeline_revision
 from filters.text.scene_graph import SceneGraph
+from tests.extras import needs_extra
 
+pytestmark = needs_extra("parsing")
 CPU = torch.device("cpu")
 
 
@@ -85,6 +86,8 @@ def test_a_missing_pipeline_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_a_pipeline_that_does_not_parse_is_refused(tmp_path: Path) -> None:
+    import spacy
+
     spacy.blank("en").to_disk(tmp_path / "blank")
     with pytest.raises(UserError, match="no dependency parser or no tagger"):
         load_pipeline(str(tmp_path / "blank"))
@@ -106,6 +109,8 @@ def test_a_broken_pipeline_is_the_users_mistake(tmp_path: Path) -> None:
 
 
 def test_components_that_are_not_needed_do_not_run(tmp_path: Path) -> None:
+    import spacy
+
     pipeline = spacy.load(demo_model("parser"))
     pipeline.add_pipe("entity_ruler")
     pipeline.to_disk(tmp_path / "more")

@@ -7,6 +7,9 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.uids import make_uid
 from filters.image_based import ImageBased
+from tests.extras import needs_extra
+
+pytestmark = needs_extra("clusters")
 
 CENTRES = np.eye(4, 6)
 

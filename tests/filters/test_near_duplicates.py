@@ -5,6 +5,9 @@ from benchmark.core.batch import Batch
 from benchmark.core.uids import make_uid
 from filters.composite import Threshold
 from filters.near_duplicates import BLOCK, NearDuplicates, distinct, nearest_before
+from tests.extras import needs_extra
+
+pytestmark = needs_extra("clusters")
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:

@@ -11,7 +11,10 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters.text.wordnet import DEBIAN, ENDINGS, Nouns, find_wordnet
 from filters.text_based import TextBased, read_synsets
+from tests.extras import needs_extra
 from tests.filters.text.wordnet_files import CHURCH, DOG, GOOSE, HOT_DOG, PHOTO, write_synsets, write_wordnet
+
+pytestmark = needs_extra("language")
 
 CPU = torch.device("cpu")
 installed = pytest.mark.skipif(

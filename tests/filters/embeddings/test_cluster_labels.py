@@ -12,8 +12,11 @@ from benchmark.scoring.score_pool import score_pool
 from filters.clip import ClipFeatures
 from filters.embeddings.cluster_labels import ClusterLabels
 from filters.embeddings.timm_features import TimmFeatures
+from tests.extras import needs_extra
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_pool
+
+pytestmark = needs_extra("clusters")
 
 
 def batch(vectors: np.ndarray) -> Batch:
