@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import hydra
+import numpy as np
 from omegaconf import DictConfig
 
 from benchmark.config import choice, make_engine, make_filter, recorded, resolved, subset_size
@@ -16,7 +17,7 @@ from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import one_launch
 from benchmark.core.paths import cache_dir
-from benchmark.core.uids import encode_uids
+from benchmark.core.uids import UidIndex
 from benchmark.models.checkpoints import locate_checkpoint, revision
 from benchmark.pool.pool import Pool
 from benchmark.results.result import DownstreamResult, library_versions
@@ -25,7 +26,7 @@ from benchmark.scoring.score_pool import ScoreTable, score_pool
 from benchmark.selection.selection import Manifest, Selection, Selector, subset_files, write_selection
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.subset.reshard import reshard
-from benchmark.subset.subset import Subset
+from benchmark.subset.subset import Subset, selected_samples
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation import evaluate
 from downstream.evaluation.evaluation_sets import EvaluationSet
@@ -116,21 +117,23 @@ def open_subset(pool: Pool, selection: Selection, sources: CaptionSources | None
     folder = cache_dir() / "subsets" / selection.sha256[:16]
     if not (folder / "sample_ids.npy").is_file():  # written last
         log.info("subset: fetching %s samples of pool %s to %s", f"{len(uids):,}", pool.name, folder)
-        reshard(pool, uids, folder)
-    return Subset(Pool(pool.name, str(folder)), uids, selection.epochs, captions)
+        reshard(pool, selected_samples(pool, uids), folder)
+    return Subset(Pool(pool.name, str(folder)), uids, selection.epochs, captions, metadata=pool)
 
 
 def kept_by_noise(pool: Pool, selection: Selection) -> dict[str, int]:
     """Return how many draws of the selection's epochs carry each planted kind of noise; empty for other pools."""
     if "noise" not in pool.hidden:
         return {}
-    draws = Counter(uid for uids in selection.epochs for uid in uids.tolist())
+    index = UidIndex(selection.uids)
+    draws = np.bincount(index.find(np.concatenate(selection.epochs)), minlength=len(selection.uids))
     kept = Counter[str]()
     needs = frozenset({"noise"})
     for shard in pool.shards(needs):
         for batch in pool.batches(shard, needs, 65536, Counter()):
-            for uid, kind in zip(encode_uids(batch.uids).tolist(), batch.columns["noise"], strict=True):
-                kept[str(kind)] += draws[uid]
+            rows = index.find(batch.uids)
+            for kind in set(batch.columns["noise"].tolist()):
+                kept[str(kind)] += int(draws[rows[(rows >= 0) & (batch.columns["noise"] == kind)]].sum())
     return {kind: count for kind, count in sorted(kept.items()) if count}
 
 
@@ -146,7 +149,8 @@ class Trained:
 def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Tracker) -> Trained:
     """Train one downstream model, or load it when the same training was finished before."""
     device = resolve_device(cfg.device)
-    fingerprint = _training_fingerprint(cfg, name, sha256, device.type, subset.captions.sha256)
+    identity = subset.identity(sha256)
+    fingerprint = _training_fingerprint(cfg, name, identity, device.type, subset.captions.sha256)
     folder = cache_dir() / "trained" / f"{name}-{fingerprint}"
     model = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
     with one_launch(folder, device):

@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmark.core.batch import Batch
 from benchmark.core.extras import require
-from benchmark.core.uids import encode_uids
+from benchmark.core.uids import UID_DTYPE
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures
 from filters.embeddings.clusters import ImageClusters
@@ -36,7 +36,7 @@ class ImageBased(Filter):
         self.clusters = clusters
         self.seed = seed
         self.features = (ClipFeatures(model, pretrained),)
-        self._kept = ByUid(encode_uids([]), np.empty(0, np.float32))
+        self._kept = ByUid(np.empty(0, UID_DTYPE), np.empty(0, np.float32))
 
     def identity(self) -> dict[str, Any]:
         """Name the target by its content."""

@@ -3,7 +3,6 @@
 import numpy as np
 
 from benchmark.core.batch import Batch
-from benchmark.core.uids import encode_uids
 from filters.base import Filter, Scores
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -23,7 +22,7 @@ class Random(Filter):
 
     def score(self, batch: Batch) -> Scores:
         """Hash each uid with the seed (the finaliser of SplitMix64; Steele et al. 2014) to [0, 1)."""
-        uids = encode_uids(batch.uids)
+        uids = batch.uids
         with np.errstate(over="ignore"):
             x = uids["f0"] ^ (uids["f1"] * _GOLDEN) ^ (np.uint64(self.seed + 1) * _MIX_1)
             x = (x ^ (x >> np.uint64(30))) * _MIX_1

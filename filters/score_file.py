@@ -14,7 +14,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError, did_you_mean
-from benchmark.core.uids import UidArray, encode_uid_column, encode_uids, sort_uids
+from benchmark.core.uids import UidArray, encode_uid_column, sort_uids
 from filters.base import Filter, Scores
 
 UID = "uid"
@@ -80,7 +80,7 @@ class ScoreFile(Filter):
         """Return the file's scores of shape (n,)."""
         if self._uids is None:
             return np.array([self._by_caption.get(text, np.nan) for text in batch.texts], np.float32)
-        wanted = encode_uids(batch.uids)
+        wanted = batch.uids
         places = np.searchsorted(self._uids, wanted)
         found = np.zeros(len(wanted), bool)
         inside = places < len(self._uids)

@@ -98,13 +98,13 @@ class RandomAreaRemovedClip(TextRemovedClip):
     images of the pool that have such text; which of them a sample gets, its uid says.
     """
 
-    _foreign: Sequence[tuple[str, list[Polygon]]] = ()
+    _foreign: Sequence[tuple[int, list[Polygon]]] = ()
 
     def fit(self, batches: Iterable[Batch]) -> None:
         """Gather areas, as shares of their image's width and height."""
-        found: list[tuple[str, list[Polygon]]] = []
+        found: list[tuple[int, list[Polygon]]] = []
         for batch in batches:
-            for uid, image, polygons in zip(batch.uids, batch.images, self._own(batch), strict=True):
+            for uid, image, polygons in zip(_numbers(batch), batch.images, self._own(batch), strict=True):
                 if polygons:
                     found.append((uid, [_scaled(p, 1 / image.width, 1 / image.height) for p in polygons]))
             if len(found) >= FOREIGN:
@@ -114,18 +114,23 @@ class RandomAreaRemovedClip(TextRemovedClip):
     def _painted(self, batch: Batch) -> Areas:
         return [
             self._foreign_areas(uid, image.size) if polygons else []
-            for uid, image, polygons in zip(batch.uids, batch.images, self._own(batch), strict=True)
+            for uid, image, polygons in zip(_numbers(batch), batch.images, self._own(batch), strict=True)
         ]
 
-    def _foreign_areas(self, uid: str, size: tuple[int, int]) -> list[Polygon]:
+    def _foreign_areas(self, uid: int, size: tuple[int, int]) -> list[Polygon]:
         """Return the areas of the image that `uid` draws, in pixels of an image of `size`; never its own."""
-        place, width, height = int(uid, 16), *size
+        width, height = size
         count = len(self._foreign)
         for step in range(min(2, count)):  # the next one where the first is the sample's own
-            owner, polygons = self._foreign[(place + step) % count]
+            owner, polygons = self._foreign[(uid + step) % count]
             if owner != uid:
                 return [_scaled(polygon, width, height) for polygon in polygons]
         return []
+
+
+def _numbers(batch: Batch) -> list[int]:
+    """Return the uids as 128-bit integers."""
+    return [high << 64 | low for high, low in batch.uids.tolist()]
 
 
 def _scaled(polygon: Polygon, x: float, y: float) -> Polygon:

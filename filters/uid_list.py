@@ -13,7 +13,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.core.uids import UID_DTYPE, UidArray, encode_uid_column, encode_uids, read_subset, sort_uids
+from benchmark.core.uids import UID_DTYPE, UidArray, encode_uid_column, read_subset, sort_uids
 from filters.base import Filter, Scores
 
 UID = "uid"
@@ -50,9 +50,8 @@ class UidList(Filter):
 
     def score(self, batch: Batch) -> Scores:
         """Return scores of shape (n,), 1 or NaN."""
-        wanted = encode_uids(batch.uids)
-        places = np.minimum(np.searchsorted(self._uids, wanted), len(self._uids) - 1)
-        return np.where(self._uids[places] == wanted, np.float32(1), np.float32(np.nan))
+        places = np.minimum(np.searchsorted(self._uids, batch.uids), len(self._uids) - 1)
+        return np.where(self._uids[places] == batch.uids, np.float32(1), np.float32(np.nan))
 
     def _file(self) -> Path:
         path = Path(self.path).expanduser()

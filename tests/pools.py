@@ -13,7 +13,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
-from benchmark.core.uids import make_uid
+from benchmark.core.uids import UidArray, encode_uids, make_uid
+
+
+def numbered_uids(count: int, start: int = 0) -> UidArray:
+    """The uids 0…00, 0…01, …"""
+    return encode_uids([f"{number:032x}" for number in range(start, start + count)])
+
+
+def hashed_uids(count: int) -> UidArray:
+    """Uids in no order, the same ones every time."""
+    return encode_uids([make_uid("", str(row)) for row in range(count)])
 
 
 def jpeg(seed: int, size: int = 32) -> bytes:

@@ -1,11 +1,14 @@
-"""What filters and downstream models are given: samples, in batches."""
+"""Samples, alone and in batches, and the reasons why one cannot be used."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 from PIL import Image
+
+from benchmark.core.uids import UidArray
 
 # Why a sample cannot be used. The strings are stable: manifests and reports count by them.
 CAPTION_MISSING = "caption_missing"
@@ -22,6 +25,8 @@ NO_CLUSTER = "no_cluster"
 NO_SCORE = "no_score"
 SHARD_CORRUPT = "shard_corrupt"
 SHARD_EMPTY = "shard_empty"
+# Why a sample is only counted, not dropped: its files hold different captions (see benchmark/pool/pool.py).
+CAPTION_MISMATCH = "caption_mismatch"
 
 
 class SampleError(Exception):
@@ -36,7 +41,8 @@ class SampleError(Exception):
 class Sample:
     """One image-caption pair: uid (32 hex characters), caption, RGB image.
 
-    `others` are further captions of the image: training draws one of all each time it sees the sample.
+    `others` are further captions of the image: training draws one caption, the sample's own or another, each time
+    it sees the sample.
     """
 
     uid: str
@@ -49,11 +55,11 @@ class Sample:
 class Batch:
     """n samples, with only the fields that the filter said it needs.
 
-    `images` are RGB; `columns` holds metadata columns by name, `features` arrays of shape (n, d) or, for nested
-    lists, (n,).
+    `uids` is an array of shape (n,) and dtype ``u8,u8``. `images` are RGB. `columns` holds metadata columns by name,
+    `features` arrays of shape (n, d) or, for nested lists, (n,).
     """
 
-    uids: list[str]
+    uids: UidArray
     texts: list[str]
     images: list[Image.Image] = field(default_factory=list)
     columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
@@ -62,12 +68,13 @@ class Batch:
     def __len__(self) -> int:
         return len(self.uids)
 
-    def take(self, rows: Sequence[int]) -> "Batch":
+    def take(self, rows: Sequence[int] | npt.NDArray[np.int64]) -> "Batch":
         """Return the samples at `rows`, in that order."""
+        indices = np.asarray(rows, np.int64)
         return Batch(
-            [self.uids[row] for row in rows],
+            self.uids[indices],
             [self.texts[row] for row in rows] if self.texts else [],
             [self.images[row] for row in rows] if self.images else [],
-            {name: values[rows] for name, values in self.columns.items()},
-            {name: values[rows] for name, values in self.features.items()},
+            {name: values[indices] for name, values in self.columns.items()},
+            {name: values[indices] for name, values in self.features.items()},
         )

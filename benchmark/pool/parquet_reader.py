@@ -1,18 +1,25 @@
 """Samples of a metadata parquet, in batches, without opening a tar."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import fsspec
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from benchmark.core import batch
 from benchmark.core.batch import Batch, SampleError
+from benchmark.core.uids import UidArray, UidIndex, encode_uid_column, encode_uids
 from benchmark.pool.sample_fields import check_caption, check_uid, pick_column
 
 _IDENTITY = ("uid", "url", "text", "status")
+_LOOKUP_ROWS = 65536  # rows that are searched at a time for the captions of given uids
+_Record = Mapping[str, pa.Array]
+_Rows = npt.NDArray[np.int64]
 
 
 def read_metadata(
@@ -22,38 +29,108 @@ def read_metadata(
 
     `columns` maps our names to the file's. Memory is bounded by one batch.
     """
+    for record in _records(url, columns, (*_IDENTITY, *wanted), batch_size, drops):
+        yield _batch(record, wanted, drops)
+
+
+def read_captions(url: str, columns: Mapping[str, str], uids: UidIndex) -> Iterator[tuple[_Rows, list[str]]]:
+    """Yield the usable captions of those `uids` that the file lists, with the row of each in `uids`.
+
+    A file without uids yields nothing: its uids are hashes of url and caption, so no other caption has them.
+    """
+    for record in _records(url, columns, ("uid", "text"), _LOOKUP_ROWS, Counter()):
+        if len(record) < 2:
+            return
+        listed, given = listed_uids(record["uid"])
+        rows = uids.find(given)
+        hits = rows >= 0
+        usable, captions = _captions(record["text"].take(pa.array(listed[hits])), Counter())
+        yield rows[hits][usable], captions
+
+
+def listed_uids(column: pa.Array) -> tuple[_Rows, UidArray]:
+    """Return the rows of a column of hex strings whose uid is well-formed, and these uids."""
+    if column.type not in (pa.string(), pa.large_string()):
+        return np.empty(0, np.int64), encode_uids([])
+    # As bytes: one string that is not valid UTF-8 costs its own row alone.
+    column = column.cast(pa.large_binary())
+    well_formed = pc.fill_null(pc.match_substring_regex(column, "^[0-9a-fA-F]{32}$"), False)
+    uids = encode_uid_column(pa.chunked_array([column.filter(well_formed).cast(pa.string())]))
+    return np.flatnonzero(well_formed.to_numpy(False)), uids
+
+
+def _records(
+    url: str, columns: Mapping[str, str], names: tuple[str, ...], batch_size: int, drops: Counter[str]
+) -> Iterator[_Record]:
+    """Yield those of our columns `names` that the file has, by our names; a broken file is counted in `drops`."""
     with fsspec.open(url, "rb") as file:
         if file.seek(0, 2) == 0:
             drops[batch.SHARD_EMPTY] += 1
             return
         try:
             parquet = pq.ParquetFile(file)
-            names = parquet.schema_arrow.names
-            picked = {ours: pick_column(ours, columns, names) for ours in (*_IDENTITY, *wanted)}
+            picked = {ours: pick_column(ours, columns, parquet.schema_arrow.names) for ours in names}
             present = {ours: name for ours, name in picked.items() if name is not None}
             for record in parquet.iter_batches(batch_size, columns=sorted(set(present.values()))):
-                yield _batch({ours: record[name] for ours, name in present.items()}, wanted, drops)
+                yield {ours: record[name] for ours, name in present.items()}
         except (pa.ArrowException, OSError):
             drops[batch.SHARD_CORRUPT] += 1
 
 
-def _batch(record: Mapping[str, pa.Array], wanted: frozenset[str], drops: Counter[str]) -> Batch:
+def _batch(record: _Record, wanted: frozenset[str], drops: Counter[str]) -> Batch:
     size = len(next(iter(record.values()), ()))
-    lists = {name: _values(record[name]) if name in record else [None] * size for name in _IDENTITY}
-    rows, uids, texts = [], [], []
-    for row, (uid, url, text, status) in enumerate(zip(*(lists[n] for n in _IDENTITY), strict=True)):
+    columns = {name: record.get(name, pa.nulls(size)) for name in _IDENTITY}
+    rows = _downloaded(columns["status"], drops)
+    usable, texts = _captions(columns["text"].take(pa.array(rows)), drops)
+    rows = rows[usable]
+    usable, uids = _uids(
+        columns["uid"].take(pa.array(rows)), columns["url"].take(pa.array(rows)), texts, drops
+    )
+    if len(usable) < len(rows):
+        rows, texts = rows[usable], [texts[row] for row in usable]
+    kept = {name: record[name].take(pa.array(rows)).to_numpy(False) for name in wanted}
+    return Batch(uids, texts, columns=kept)
+
+
+def _downloaded(status: pa.Array, drops: Counter[str]) -> _Rows:
+    """Return the rows whose download did not fail; without a status none did."""
+    failed = np.array([value is not None and value != "success" for value in _values(status)], bool)
+    if failed.any():
+        drops[batch.DOWNLOAD_FAILED] += int(failed.sum())
+    return np.flatnonzero(~failed)
+
+
+def _captions(column: pa.Array, drops: Counter[str]) -> tuple[_Rows, list[str]]:
+    """Return the rows of `column` with a usable caption, and the captions."""
+    values = _values(column)
+    if all(type(value) is str for value in values) and all(map(str.strip, values)):
+        return np.arange(len(values)), values
+    return _checked(len(values), lambda row: check_caption(values[row]), drops)
+
+
+def _uids(
+    column: pa.Array, urls: pa.Array, captions: list[str], drops: Counter[str]
+) -> tuple[_Rows, UidArray]:
+    """Return the rows with a usable uid, and the uids; a missing one is made of url and caption."""
+    rows, uids = listed_uids(column)
+    if len(rows) == len(column):
+        return rows, uids
+    given, links = _values(column), _values(urls)
+    rows, names = _checked(len(given), lambda row: check_uid(given[row], links[row], captions[row]), drops)
+    return rows, encode_uids(names)
+
+
+def _checked(count: int, check: Callable[[int], str], drops: Counter[str]) -> tuple[_Rows, list[str]]:
+    """Return the rows of `count` that pass the check, and what it returned; count the others by reason."""
+    rows, values = [], []
+    for row in range(count):
         try:
-            if status is not None and status != "success":
-                raise SampleError(batch.DOWNLOAD_FAILED)
-            caption = check_caption(text)
-            uids.append(check_uid(uid, url, caption))
+            values.append(check(row))
         except SampleError as error:
             drops[error.reason] += 1
-            continue
-        rows.append(row)
-        texts.append(caption)
-    kept = {name: record[name].take(pa.array(rows, pa.int64())).to_numpy(False) for name in wanted}
-    return Batch(uids, texts, columns=kept)
+        else:
+            rows.append(row)
+    return np.array(rows, np.int64), values
 
 
 def _values(array: pa.Array) -> list[Any]:

@@ -1,4 +1,12 @@
-"""A pool: shards of image-caption pairs in img2dataset / DataComp layout, on a disk or behind an fsspec URL."""
+"""A pool: shards of image-caption pairs in img2dataset / DataComp layout, on a disk or behind an fsspec URL.
+
+Which caption counts. A pool may hold the caption of a sample three times: in the metadata parquet, in the tar's JSON
+(which img2dataset writes from the same row) and in the tar's ``.txt``. Text filters score the parquet's, so the
+metadata's caption counts wherever there is one: the parquet's for what is trained on or resharded, the JSON's for
+what is read from tars. The ``.txt`` counts only where the metadata has no caption. A sample that brings no uid gets
+the hash of its url and the caption that counts, so parquet and tar give it the same one. Where the files disagree the
+sample is kept, and counted as ``caption_mismatch`` when the selected samples are opened.
+"""
 
 import hashlib
 import json
@@ -15,11 +23,14 @@ import pyarrow.parquet as pq
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import cache_dir
-from benchmark.pool.parquet_reader import read_metadata
+from benchmark.core.uids import UidArray, UidIndex, unite_uids
+from benchmark.pool.parquet_reader import read_captions, read_metadata
 from benchmark.pool.sample_fields import pick_column
 from benchmark.pool.tar_index import TarIndex, index_tar
 from benchmark.pool.tar_reader import load_index, read_images, read_texts, save_index
 
+# Part of every cache key: raised when the same files are read into other samples.
+READER_VERSION = 2
 TAR_PATTERNS = ("shards/*.tar", "*.tar")
 METADATA_PATTERNS = ("metadata/*.parquet", "*.parquet", "shards/*.parquet")
 # Fields that every sample has; whatever else a filter needs is a metadata column.
@@ -51,7 +62,7 @@ class Pool:
         hidden: metadata columns that only an upper bound (``oracle``) may read.
 
     Raises:
-        UserError: when `url` is no folder of shards.
+        UserError: when `url` is not a folder of shards.
     """
 
     def __init__(
@@ -71,14 +82,15 @@ class Pool:
         self._metadata = self._find(METADATA_PATTERNS)
         if not self._tars and not self._metadata:
             raise UserError(
-                f"pool.url={self.url} is no pool: neither {' nor '.join(TAR_PATTERNS + METADATA_PATTERNS)} there;"
-                " give the folder that img2dataset or DataComp's download wrote"
+                f"pool.url={self.url} must be a folder with {' or '.join(TAR_PATTERNS + METADATA_PATTERNS)};"
+                " give the one that img2dataset or DataComp's download wrote"
             )
 
     @property
     def key(self) -> str:
-        """What identifies the pool in the cache: its url and how its columns are read."""
-        digest = hashlib.sha256(json.dumps([self.url, self.columns], sort_keys=True).encode())
+        """What identifies the pool in the cache: its url and how its files are read."""
+        inputs = [self.url, self.columns, READER_VERSION]
+        digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode())
         return f"{self.name}-{digest.hexdigest()[:12]}"
 
     @property
@@ -92,7 +104,7 @@ class Pool:
             if not self._tars:
                 raise UserError(
                     f"pool {self.name} ({self.url}) holds metadata only, no tars, and images are needed;"
-                    " download them with img2dataset, or use a text-only filter"
+                    " download them with img2dataset, or choose a filter of captions alone"
                 )
             return self._tars
         if self._metadata:
@@ -117,7 +129,7 @@ class Pool:
                 yield from read_texts(index, batch_size)
 
     def index(self, shard: Shard, path: Path, wanted: frozenset[str] = frozenset()) -> TarIndex:
-        """Return the index of a tar that lies at `path`; the plain one is kept in the cache."""
+        """Return the index of a tar whose local copy is `path`; it is cached unless metadata columns are `wanted`."""
         if wanted:
             return index_tar(path, self.columns, wanted)
         cached = cache_dir() / "index" / self.key / f"{shard.name}-{shard.fingerprint}.parquet"
@@ -129,7 +141,7 @@ class Pool:
 
     @contextmanager
     def local(self, shard: Shard) -> Iterator[Path]:
-        """Yield a local path of `shard`; a remote one is fetched for as long as it is read."""
+        """Yield a local path of `shard`; a remote one is downloaded and removed afterwards."""
         if self.is_local:
             yield Path(shard.url.removeprefix("file://"))
             return
@@ -140,7 +152,7 @@ class Pool:
             yield path
 
     def count(self) -> int | None:
-        """Return the number of samples that the metadata lists; None when only tars are there."""
+        """Return the number of samples that the metadata lists; None for a pool of tars alone."""
         if not self._metadata:
             return None
         total = 0
@@ -152,15 +164,30 @@ class Pool:
                 continue  # counted by its reason when it is read
         return total
 
+    def metadata_captions(self, uids: UidArray) -> list[str | None]:
+        """Return the caption that the metadata parquet has of each of n uids, None where it has none.
+
+        Of a uid that occurs in several rows the first counts.
+        """
+        distinct = unite_uids([uids])
+        index = UidIndex(distinct)
+        captions: list[str | None] = [None] * len(distinct)
+        for shard in self._metadata:
+            for rows, texts in read_captions(shard.url, self.columns, index):
+                for row, text in zip(rows.tolist(), texts, strict=True):
+                    if captions[row] is None:
+                        captions[row] = text
+        return [captions[row] for row in index.find(uids)]
+
     def _find(self, patterns: Sequence[str]) -> list[Shard]:
         try:
             filesystem, root = fsspec.core.url_to_fs(self.url)
         except (ValueError, ImportError) as error:
             raise UserError(f"pool.url={self.url} cannot be opened: {error}") from None
         for pattern in patterns:
-            found = sorted(filesystem.glob(f"{root}/{pattern}"))
-            if found:
-                return [_shard(filesystem, path) for path in found]
+            paths = sorted(filesystem.glob(f"{root}/{pattern}"))
+            if paths:
+                return [_shard(filesystem, path) for path in paths]
         return []
 
     def _check_columns(self, wanted: frozenset[str]) -> None:

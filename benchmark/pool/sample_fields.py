@@ -1,4 +1,4 @@
-"""A sample's fields as its files give them: which column holds what, and whether the value can be used."""
+"""The fields of a sample as its files name them, and whether their values can be used."""
 
 from collections.abc import Container, Mapping
 
@@ -8,7 +8,7 @@ from benchmark.core.uids import is_uid, make_uid
 
 
 def pick_column(ours: str, columns: Mapping[str, str], present: Container[str]) -> str | None:
-    """Return what the file calls our column `ours`: by the pool's map, by our name, or by img2dataset's."""
+    """Return the file's name of our column: by the pool's map, our own or img2dataset's; None if absent."""
     img2dataset = {"text": "caption"}.get(ours, ours)
     for name in (columns.get(ours, ours), ours, img2dataset):
         if name in present:
@@ -17,7 +17,7 @@ def pick_column(ours: str, columns: Mapping[str, str], present: Container[str]) 
 
 
 def check_caption(value: object) -> str:
-    """Return a caption as text. Raises `SampleError` if it is missing, empty or no UTF-8."""
+    """Return a caption as text. Raises `SampleError` if it is missing, empty or not valid UTF-8."""
     if isinstance(value, bytes):
         try:
             value = value.decode()
@@ -25,9 +25,8 @@ def check_caption(value: object) -> str:
             raise SampleError(batch.CAPTION_INVALID_UTF8) from None
     if not isinstance(value, str):
         raise SampleError(batch.CAPTION_MISSING)
-    if not value.isascii() and any(
-        "\ud800" <= c <= "\udfff" for c in value
-    ):  # JSON can carry lone surrogates
+    # JSON can carry lone surrogates.
+    if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
         raise SampleError(batch.CAPTION_INVALID_UTF8)
     if not value.strip():
         raise SampleError(batch.CAPTION_EMPTY)
@@ -35,7 +34,7 @@ def check_caption(value: object) -> str:
 
 
 def check_uid(uid: object, url: object, caption: str) -> str:
-    """Return the sample's uid; one that came without gets the hash of its url and caption."""
+    """Return the sample's uid in hex; without one, the hash of url and caption. Raises `SampleError` if malformed."""
     if uid is None:
         return make_uid(str(url or ""), caption)
     if not is_uid(uid):

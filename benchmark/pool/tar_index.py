@@ -1,7 +1,7 @@
-"""One pass over a tar: every sample's uid and caption, and where its image lies.
+"""One pass over a tar: every sample's uid and caption, and the offset of its image.
 
 Scoring and training read images by these offsets, so samples whose members are not contiguous stay whole and
-one bad header costs only the member it stands before.
+a broken header costs only its own member.
 """
 
 import json
@@ -10,33 +10,74 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from benchmark.core import batch
 from benchmark.core.batch import SampleError
+from benchmark.core.uids import UidArray, encode_uids
 from benchmark.pool.sample_fields import check_caption, check_uid, pick_column
 
 IMAGE_EXTENSIONS = frozenset({"jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"})
 MAX_CAPTION_BYTES = 1_000_000
 MAX_JSON_BYTES = 10_000_000
 _BLOCK = 512
+Integers = npt.NDArray[np.int64]
 
 
-@dataclass
+@dataclass(frozen=True)
 class TarIndex:
-    """The usable samples of one tar, in file order, and the counted rest."""
+    """The n usable samples of one tar in file order, and why others were dropped.
 
-    uids: list[str] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    offsets: list[int] = field(default_factory=list)
-    sizes: list[int] = field(default_factory=list)
-    metadata: list[dict[str, Any]] = field(default_factory=list)
+    Args:
+        uids: shape (n,).
+        texts: the captions that count (see `Pool`).
+        offsets: where each image begins in the file, shape (n,), bytes.
+        sizes: of the images, shape (n,), bytes.
+        mismatched: where the ``.txt`` differs from the JSON's caption, shape (n,).
+        columns: metadata columns by name, object arrays of shape (n,).
+        drops: samples that cannot be used, by reason.
+    """
+
+    uids: UidArray
+    texts: list[str]
+    offsets: Integers
+    sizes: Integers
+    mismatched: npt.NDArray[np.bool_]
+    columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     drops: Counter[str] = field(default_factory=Counter)
+
+    def __len__(self) -> int:
+        return len(self.uids)
+
+    def take(self, rows: Integers) -> "TarIndex":
+        """Return the samples at `rows`, in that order, without the drop counts."""
+        return TarIndex(
+            self.uids[rows],
+            [self.texts[row] for row in rows],
+            self.offsets[rows],
+            self.sizes[rows],
+            self.mismatched[rows],
+            {name: values[rows] for name, values in self.columns.items()},
+        )
+
+
+class _Sample(NamedTuple):
+    """One usable sample of a tar."""
+
+    uid: str
+    text: str
+    offset: int
+    size: int
+    mismatched: bool
+    metadata: dict[str, object]
 
 
 @dataclass
 class _Members:
-    """The members of one key so far: the image's place, the raw caption and JSON."""
+    """The members of one key so far: where the image lies (offset, size), the raw caption and JSON."""
 
     image: tuple[int, int] | None = None
     caption: bytes | None = None
@@ -49,28 +90,41 @@ class _Members:
 
 
 def index_tar(path: Path, columns: Mapping[str, str], keep: frozenset[str] = frozenset()) -> TarIndex:
-    """Index a tar. `columns` maps our names to its JSON fields; fields in `keep` are returned as metadata."""
-    index = TarIndex()
+    """Index a tar. `columns` maps our names to its JSON fields; the fields in `keep` become columns of the index."""
+    drops = Counter[str]()
+    samples: list[_Sample] = []
     if path.stat().st_size == 0:
-        index.drops[batch.SHARD_EMPTY] += 1
-        return index
-    for members in _group(path, index.drops):
-        try:
-            fields = _parse_json(members.metadata)
-            text = _caption(members, fields, columns)
-            uid = check_uid(_field(fields, "uid", columns), _field(fields, "url", columns), text)
-            if members.image is None:
-                raise SampleError(batch.IMAGE_MISSING)
-        except SampleError as error:
-            index.drops[error.reason] += 1
-            continue
-        index.uids.append(uid)
-        index.texts.append(text)
-        index.offsets.append(members.image[0])
-        index.sizes.append(members.image[1])
-        if keep:
-            index.metadata.append({name: _field(fields, name, columns) for name in keep})
-    return index
+        drops[batch.SHARD_EMPTY] += 1
+    else:
+        for members in _group(path, drops):
+            try:
+                samples.append(_sample(members, columns, keep))
+            except SampleError as error:
+                drops[error.reason] += 1
+    return TarIndex(
+        encode_uids([sample.uid for sample in samples]),
+        [sample.text for sample in samples],
+        np.array([sample.offset for sample in samples], np.int64),
+        np.array([sample.size for sample in samples], np.int64),
+        np.array([sample.mismatched for sample in samples], bool),
+        {name: _objects([sample.metadata[name] for sample in samples]) for name in keep},
+        drops,
+    )
+
+
+def _sample(members: _Members, columns: Mapping[str, str], keep: frozenset[str]) -> _Sample:
+    fields = _parse_json(members.metadata)
+    text, mismatched = _caption(members.caption, _field(fields, "text", columns))
+    uid = check_uid(_field(fields, "uid", columns), _field(fields, "url", columns), text)
+    if members.image is None:
+        raise SampleError(batch.IMAGE_MISSING)
+    return _Sample(uid, text, *members.image, mismatched, {n: _field(fields, n, columns) for n in keep})
+
+
+def _objects(values: list[object]) -> npt.NDArray[Any]:
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
 
 
 def _group(path: Path, drops: Counter[str]) -> Iterator[_Members]:
@@ -98,18 +152,19 @@ def _group(path: Path, drops: Counter[str]) -> Iterator[_Members]:
 
 
 def _headers(path: Path, drops: Counter[str]) -> Iterator[tuple[str, int, int]]:
-    """Yield (name, data offset, size) of regular members; a broken stretch is counted and stepped over."""
+    """Yield (name, data offset, size) of regular members; a broken stretch is counted and skipped."""
     expected = 0
     corrupt = False
     try:
-        # ignore_zeros makes tarfile search on, block by block, behind a header that does not check out.
+        # With ignore_zeros tarfile skips a broken header block by block until the next valid one.
         with tarfile.open(path, "r:", ignore_zeros=True) as tar:
             for member in tar:
                 corrupt |= member.offset != expected
                 expected = member.offset_data + -(-member.size // _BLOCK) * _BLOCK
                 if member.isreg():
                     yield member.name, member.offset_data, member.size
-                tar.members = []  # type: ignore[attr-defined]  # tarfile keeps every header otherwise: memory would grow with the shard
+                # tarfile keeps every header otherwise: memory would grow with the shard.
+                tar.members = []  # type: ignore[attr-defined]
             corrupt |= not _only_zeros(path, expected)
     except (tarfile.TarError, OSError, ValueError, EOFError):
         corrupt = True
@@ -118,7 +173,7 @@ def _headers(path: Path, drops: Counter[str]) -> Iterator[tuple[str, int, int]]:
 
 
 def _only_zeros(path: Path, offset: int) -> bool:
-    """Tell whether the archive ends, as it should, in zero blocks."""
+    """Tell whether a block of zeros, which ends an archive, is at `offset`."""
     with path.open("rb") as file:
         file.seek(offset)
         return file.read(_BLOCK) == bytes(_BLOCK)
@@ -138,12 +193,16 @@ def _parse_json(raw: bytes | None) -> dict[str, Any]:
     return fields
 
 
-def _caption(members: _Members, fields: Mapping[str, Any], columns: Mapping[str, str]) -> str:
-    if members.caption is None:
-        return check_caption(_field(fields, "text", columns))
-    if len(members.caption) > MAX_CAPTION_BYTES:
+def _caption(raw: bytes | None, metadata: object) -> tuple[str, bool]:
+    """Return the caption that counts, and whether the ``.txt`` (`raw`) differs from that of the `metadata`."""
+    if raw is None:
+        return check_caption(metadata), False
+    if len(raw) > MAX_CAPTION_BYTES:
         raise SampleError(batch.CAPTION_TOO_LONG)
-    return check_caption(members.caption)
+    if not isinstance(metadata, str) or not metadata.strip():
+        return check_caption(raw), False
+    text = check_caption(metadata)
+    return text, raw != text.encode()
 
 
 def _field(fields: Mapping[str, Any], ours: str, columns: Mapping[str, str]) -> object:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
@@ -15,32 +14,33 @@ from PIL import Image
 from benchmark.core.batch import IMAGE_UNREADABLE, Batch, SampleError
 from benchmark.core.images import decode_image
 from benchmark.core.paths import atomic_write
-from benchmark.pool.tar_index import TarIndex
+from benchmark.core.uids import read_uid_columns, uid_columns
+from benchmark.pool.tar_index import Integers, TarIndex
 
 
 def read_images(path: Path, index: TarIndex, batch_size: int, drops: Counter[str]) -> Iterator[Batch]:
     """Yield batches with decoded images; unreadable ones are counted in `drops`."""
     with path.open("rb") as file:
-        for start in range(0, len(index.uids), batch_size):
+        for start in range(0, len(index), batch_size):
             rows, images = [], []
-            for row in range(start, min(start + batch_size, len(index.uids))):
+            for row in range(start, min(start + batch_size, len(index))):
                 try:
-                    images.append(read_image(file, index.offsets[row], index.sizes[row]))
+                    images.append(read_image(file, int(index.offsets[row]), int(index.sizes[row])))
                     rows.append(row)
                 except SampleError as error:
                     drops[error.reason] += 1
             if rows:
-                yield _batch(index, rows, images)
+                yield _batch(index, np.array(rows), images)
 
 
 def read_texts(index: TarIndex, batch_size: int) -> Iterator[Batch]:
     """Yield batches of captions without images."""
-    for start in range(0, len(index.uids), batch_size):
-        yield _batch(index, list(range(start, min(start + batch_size, len(index.uids)))), [])
+    for start in range(0, len(index), batch_size):
+        yield _batch(index, np.arange(start, min(start + batch_size, len(index))), [])
 
 
 def read_image(file: Any, offset: int, size: int) -> Image.Image:
-    """Decode the image that lies at `offset` of an open tar. Raises `SampleError`."""
+    """Decode the image of `size` bytes at `offset` of an open tar. Raises `SampleError`."""
     file.seek(offset)
     data = file.read(size)
     if len(data) < size:
@@ -48,18 +48,22 @@ def read_image(file: Any, offset: int, size: int) -> Image.Image:
     return decode_image(data)
 
 
-def _batch(index: TarIndex, rows: list[int], images: list[Image.Image]) -> Batch:
-    columns: dict[str, npt.NDArray[Any]] = {}
-    if index.metadata:
-        for name in index.metadata[0]:
-            columns[name] = np.asarray([index.metadata[row][name] for row in rows])
-    return Batch([index.uids[r] for r in rows], [index.texts[r] for r in rows], images, columns)
+def _batch(index: TarIndex, rows: Integers, images: list[Image.Image]) -> Batch:
+    part = index.take(rows)
+    columns = {name: np.asarray(values.tolist()) for name, values in part.columns.items()}
+    return Batch(part.uids, part.texts, images, columns)
 
 
 def save_index(path: Path, index: TarIndex) -> None:
-    """Write an index to a parquet file."""
-    columns = {"uid": index.uids, "text": index.texts, "offset": index.offsets, "size": index.sizes}
-    table = pa.table(columns, schema=_SCHEMA.with_metadata({"drops": json.dumps(index.drops)}))
+    """Write an index without metadata columns to a parquet file."""
+    columns = {
+        **uid_columns(index.uids),
+        "text": pa.array(index.texts, pa.string()),
+        "offset": index.offsets,
+        "size": index.sizes,
+        "mismatched": index.mismatched,
+    }
+    table = pa.table(columns).replace_schema_metadata({"drops": json.dumps(index.drops)})
     with atomic_write(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
 
@@ -67,11 +71,7 @@ def save_index(path: Path, index: TarIndex) -> None:
 def load_index(path: Path) -> TarIndex:
     """Read an index that `save_index` wrote."""
     table = pq.read_table(path)
-    uids, texts, offsets, sizes = (table[name].to_pylist() for name in _SCHEMA.names)
+    offsets, sizes, mismatched = (table[name].to_numpy() for name in ("offset", "size", "mismatched"))
     drops = Counter[str](json.loads(table.schema.metadata[b"drops"]))
-    return TarIndex(uids, texts, offsets, sizes, drops=drops)
-
-
-_SCHEMA = pa.schema(
-    [("uid", pa.string()), ("text", pa.string()), ("offset", pa.int64()), ("size", pa.int64())]
-)
+    texts = table["text"].to_pylist()
+    return TarIndex(read_uid_columns(table), texts, offsets, sizes, mismatched, drops=drops)

@@ -13,39 +13,38 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from benchmark.core.paths import atomic_write
+from benchmark.core.uids import UID_COLUMNS, UidArray, UidIndex, read_uid_columns, uid_columns
 
-_UID, _INFO = "_uid", b"pairsift"
+_INFO = b"pairsift"
 
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """The features of one shard: n uids, columns of n rows, what could not be read by reason, what it all took.
+    """The features of one shard: n uids, columns of n rows, drop counts by reason, extraction seconds.
 
     A column is a float32 array of shape (n, d), or an object array of n nested lists.
     """
 
-    uids: list[str]
+    uids: UidArray
     columns: Mapping[str, npt.NDArray[Any]]
     drops: Counter[str]
     seconds: float
 
     @cached_property
-    def places(self) -> dict[str, int]:
-        """The row of each uid; of one that stands twice, the last."""
-        return {uid: row for row, uid in enumerate(self.uids)}
+    def index(self) -> UidIndex:
+        """Finds the row of a uid; the last one of a uid that occurs twice."""
+        return UidIndex(self.uids)
 
 
 def save_features(
     path: Path,
-    uids: Sequence[str],
+    uids: UidArray,
     columns: Mapping[str, npt.NDArray[np.float32] | Sequence[Any]],
     drops: Mapping[str, int],
     seconds: float,
 ) -> None:
     """Write arrays of shape (n, d) as float16: 8M pairs of two 512-wide embeddings take 16 GB, not 32."""
-    arrays = {_UID: pa.array(uids, pa.string())} | {
-        name: _to_arrow(values) for name, values in columns.items()
-    }
+    arrays = uid_columns(uids) | {name: _to_arrow(values) for name, values in columns.items()}
     info = json.dumps({"drops": drops, "seconds": seconds})
     table = pa.table(arrays).replace_schema_metadata({_INFO: info})
     with atomic_write(path) as temporary, pa.ipc.new_file(str(temporary), table.schema) as writer:
@@ -56,9 +55,9 @@ def load_features(path: Path) -> FeatureTable:
     """Read what `save_features` wrote."""
     with pa.memory_map(str(path)) as source:
         table = pa.ipc.open_file(source).read_all()
-    columns = {name: _to_numpy(table[name]) for name in table.column_names if name != _UID}
+    columns = {name: _to_numpy(table[name]) for name in table.column_names if name not in UID_COLUMNS}
     info = json.loads(table.schema.metadata[_INFO])
-    return FeatureTable(table[_UID].to_pylist(), columns, Counter(info["drops"]), info["seconds"])
+    return FeatureTable(read_uid_columns(table), columns, Counter(info["drops"]), info["seconds"])
 
 
 def _to_arrow(values: npt.NDArray[np.float32] | Sequence[Any]) -> pa.Array:
@@ -71,7 +70,7 @@ def _to_numpy(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     if pa.types.is_fixed_size_list(column.type):
         flat = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
         return np.asarray(flat, np.float32).reshape(len(column), column.type.list_size)
-    rows = np.empty(len(column), object)
-    for number, value in enumerate(column.to_pylist()):
-        rows[number] = value
-    return rows
+    lists = np.empty(len(column), object)
+    for row, value in enumerate(column.to_pylist()):
+        lists[row] = value
+    return lists

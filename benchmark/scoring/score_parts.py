@@ -1,8 +1,8 @@
-"""One shard's scores on disk: a parquet of ``uid`` and ``score``."""
+"""One shard's scores on disk: a parquet of ``uid_high``, ``uid_low`` and ``score``."""
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,16 +12,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.paths import atomic_write
-from benchmark.core.uids import UidArray, encode_uid_column
+from benchmark.core.uids import UidArray, read_uid_columns, uid_columns
 
 _INFO = b"pairsift"
 
 
 @dataclass(frozen=True)
 class ScorePart:
-    """The scores of one shard, what it dropped by reason, and the seconds that scoring took.
+    """The scores of n samples of one shard, its drop counts by reason, and the seconds that scoring took.
 
-    `features` are the seconds that its features took, by their keys, whichever filter had them extracted.
+    `features` holds the extraction seconds of each of the filter's features by its key, whichever filter's run
+    extracted them.
     """
 
     uids: UidArray
@@ -33,7 +34,7 @@ class ScorePart:
 
 def write_part(
     path: Path,
-    uids: Sequence[str],
+    uids: UidArray,
     scores: npt.NDArray[np.float32],
     drops: Mapping[str, int],
     seconds: float,
@@ -41,14 +42,14 @@ def write_part(
 ) -> None:
     """Write one part whole; drops and seconds go into the file's metadata."""
     info = json.dumps({"drops": drops, "seconds": seconds, "features": features})
-    schema = pa.schema([("uid", pa.string()), ("score", pa.float32())], {_INFO: info})
+    table = pa.table({**uid_columns(uids), "score": scores}).replace_schema_metadata({_INFO: info})
     with atomic_write(path) as temporary:
-        pq.write_table(pa.table({"uid": list(uids), "score": scores}, schema=schema), temporary)
+        pq.write_table(table, temporary)
 
 
 def read_part(path: Path) -> ScorePart:
     """Read what `write_part` wrote."""
     table = pq.read_table(path)
     info = json.loads(table.schema.metadata[_INFO])
-    uids, scores = encode_uid_column(table["uid"]), table["score"].to_numpy()
+    uids, scores = read_uid_columns(table), table["score"].to_numpy()
     return ScorePart(uids, scores, Counter(info["drops"]), info["seconds"], info["features"])

@@ -1,10 +1,9 @@
 """Scores of a pool: one parquet part per shard, in a cache that all sizes and sweeps share."""
 
-import hashlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from benchmark.core.batch import DUPLICATE_UID
 from benchmark.core.errors import UserError
-from benchmark.core.paths import cache_dir
 from benchmark.core.progress import progress
-from benchmark.core.uids import UidArray, find_uids, first_of_each, sort_uids, unite_uids
+from benchmark.core.uids import UidArray, UidIndex, find_uids, first_of_each, sort_uids, unite_uids
 from benchmark.engine.base import Engine, Work
 from benchmark.pool.pool import Pool, Shard
-from benchmark.scoring.score_parts import read_part
+from benchmark.scoring.score_folder import score_paths
+from benchmark.scoring.score_parts import read_part, write_part
 from benchmark.scoring.shard_reader import PoolBatches
 from benchmark.scoring.shard_work import ExtractShard, ScoreShard
 from filters.base import Composite, Filter
@@ -30,8 +30,9 @@ log = logging.getLogger(__name__)
 class ScoreTable:
     """The scores of n samples, sorted by uid, each uid once.
 
-    `drops` counts by reason what could not be scored. `own_seconds` is what scoring took when it was done, `features`
-    what the features under it took, by their keys; `reused` is the share of parts that were already there.
+    `drops` counts samples without a score by reason. `own_seconds` is the time that scoring took when it was done,
+    `features` the extraction seconds of each of the filter's features by its key; `reused` is the share of parts that
+    an earlier run had scored.
     """
 
     uids: UidArray
@@ -43,40 +44,49 @@ class ScoreTable:
 
     @property
     def seconds(self) -> float:
-        """What these scores cost, as if no other filter had shared a feature; each feature counts once."""
+        """The cost of these scores as if no other filter had shared a feature; each feature counts once."""
         return self.own_seconds + sum(self.features.values())
 
 
 def score_pool(pool: Pool, scorer: Filter, engine: Engine) -> ScoreTable:
-    """Score every sample of `pool`, or read what an earlier run scored."""
+    """Score every sample of `pool`, or read the parts that an earlier run wrote (see `score_paths`).
+
+    Raises `UserError` when the filter needs what the pool does not have, or reads what the pool hides.
+    """
+    _check_hidden(pool, scorer)
+    parts = score_paths(pool, scorer)
+    missing = [shard for shard, path in parts.items() if not path.is_file()]
+    name = type(scorer).__name__.lower()
+    if not missing:
+        log.info("score: reusing the scores of %s on all %d shards of pool %s", name, len(parts), pool.name)
+        reused = 1.0
+    elif isinstance(scorer, Composite):
+        tables = [score_pool(pool, part, engine) for part in scorer.filters.values()]
+        _write_composite(pool, scorer, tables, parts)
+        reused = min(table.reused for table in tables)
+    else:
+        log.info("score: %s on %d of %d shards of pool %s", name, len(missing), len(parts), pool.name)
+        # Fitting is part of the cost of scores: the missing parts share its seconds.
+        share = fit_filter(pool, scorer, engine) / len(missing)
+        _run("score", ScoreShard(pool, scorer, parts, share), engine, missing)
+        reused = 1 - len(missing) / len(parts)
+    return replace(load_parts(parts.values()), reused=reused)
+
+
+def _check_hidden(pool: Pool, scorer: Filter) -> None:
     if isinstance(scorer, Composite):
-        return _combine(scorer, [score_pool(pool, part, engine) for part in scorer.filters.values()])
+        for part in scorer.filters.values():
+            _check_hidden(pool, part)
+        return
     secret = sorted(scorer.sources & pool.hidden)
     if secret and not scorer.upper_bound:
         raise UserError(
             f"pool {pool.name} hides the column {secret[0]!r} from filters; only an upper bound reads it"
         )
-    shards = pool.shards(scorer.sources)
-    folder = cache_dir() / "scores" / pool.key / scorer.key()
-    if scorer.corpus_dependent:
-        folder /= _fingerprint(shards)
-    parts = {shard.name: folder / f"{shard.name}-{shard.fingerprint}.parquet" for shard in shards}
-    missing = [shard for shard in shards if not parts[shard.name].is_file()]
-    name = type(scorer).__name__.lower()
-    if missing:
-        log.info("score: %s on %d of %d shards of pool %s", name, len(missing), len(shards), pool.name)
-        # Fitting is part of what scores cost: each part that it was done for bears its share.
-        share = fit_filter(pool, scorer, engine) / len(missing)
-        _run("score", ScoreShard(pool, scorer, parts, share), engine, missing)
-    else:
-        log.info("score: reusing the scores of %s on all %d shards of pool %s", name, len(shards), pool.name)
-    table = load_parts(parts.values())
-    table.reused = 1 - len(missing) / len(shards)
-    return table
 
 
 def fit_filter(pool: Pool, scorer: Filter, engine: Engine) -> float:
-    """Gather the corpus statistics that a filter wants, its features having been extracted first.
+    """Gather the corpus statistics of a filter that depends on them; extract its features first.
 
     Returns the seconds that it took, without those of the features.
     """
@@ -87,12 +97,6 @@ def fit_filter(pool: Pool, scorer: Filter, engine: Engine) -> float:
     started = time.monotonic()
     scorer.fit(PoolBatches(pool, scorer, torch.device("cpu")))
     return time.monotonic() - started
-
-
-def _fingerprint(shards: Sequence[Shard]) -> str:
-    """Return what identifies the whole pool: corpus statistics of a part of it are other statistics."""
-    text = " ".join(f"{shard.name}-{shard.fingerprint}" for shard in shards)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _run(title: str, work: Work[Shard, int], engine: Engine, shards: Sequence[Shard]) -> None:
@@ -115,27 +119,49 @@ def load_parts(paths: Iterable[Path]) -> ScoreTable:
 
 
 def _deduplicate(table: ScoreTable) -> ScoreTable:
-    """Sort by uid; a uid that the pool holds twice counts once, with its best score."""
+    """Sort by uid; a uid that occurs twice in the pool counts once, with its best score."""
     order = sort_uids(table.uids)
     uids, scores = table.uids[order], table.scores[order]
     first = first_of_each(uids)
     if not first.all():
         starts = np.flatnonzero(first)
         scores = np.fmax.reduceat(scores, starts)
-        table.drops["duplicate_uid"] += int(len(uids) - len(starts))
+        table.drops[DUPLICATE_UID] += int(len(uids) - len(starts))
         uids = uids[starts]
     return replace(table, uids=uids, scores=scores)
 
 
+def _write_composite(
+    pool: Pool, scorer: Composite, tables: Sequence[ScoreTable], parts: Mapping[Shard, Path]
+) -> None:
+    """Combine the scores of the composite's filters; write each sample to the part of the first shard that has it.
+
+    Drop counts and seconds belong to the whole pool: a sample that two filters drop counts once, and the filters may
+    read different shards. They stand in the first part.
+    """
+    table = _combine(scorer, tables)
+    index = UidIndex(table.uids)
+    shard_of = np.empty(len(table.uids), np.int64)
+    paths = [score_paths(pool, part) for part in scorer.filters.values()]
+    for number, shard in reversed(list(enumerate(parts))):
+        for path in (of_filter[shard] for of_filter in paths if shard in of_filter):
+            shard_of[index.find(read_part(path).uids)] = number
+    ends = np.cumsum(np.bincount(shard_of, minlength=len(parts)))
+    rows_of = np.split(np.argsort(shard_of, kind="stable"), ends[:-1])
+    whole = (table.drops, table.own_seconds, table.features)
+    for path, rows in zip(parts.values(), rows_of, strict=True):
+        write_part(path, table.uids[rows], table.scores[rows], *whole)
+        whole = (Counter(), 0.0, {})
+
+
 def _combine(scorer: Composite, tables: Sequence[ScoreTable]) -> ScoreTable:
-    """Join the parts' scores by uid; a sample that one of them lacks has NaN there."""
+    """Join the scores of a composite's filters by uid; a sample that one of them lacks has NaN there."""
     uids = unite_uids([t.uids for t in tables])
     columns = np.full((len(tables), len(uids)), np.nan, np.float32)
     for row, table in enumerate(tables):
         columns[row, find_uids(uids, table.uids)] = table.scores
     drops = Counter[str]()
     for table in tables:
-        drops |= table.drops  # the parts read the same pool: the same sample dropped twice counts once
+        drops |= table.drops  # the filters read the same pool: a sample that two of them drop counts once
     features = {key: seconds for table in tables for key, seconds in table.features.items()}
-    own, reused = sum(t.own_seconds for t in tables), min(t.reused for t in tables)
-    return ScoreTable(uids, scorer.combine(columns), drops, own, features, reused)
+    return ScoreTable(uids, scorer.combine(columns), drops, sum(t.own_seconds for t in tables), features)

@@ -1,4 +1,4 @@
-"""The batches that filters and features read: samples of a shard, joined with the features that they build on."""
+"""The batches that filters and features read: samples of a shard, joined with the features under them."""
 
 import time
 from collections import Counter
@@ -14,6 +14,7 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_dir
+from benchmark.core.uids import UID_DTYPE
 from benchmark.pool.pool import Pool, Shard
 from benchmark.scoring.feature_cache import FeatureTable, load_features, save_features
 from filters.base import Features, Reader
@@ -26,21 +27,21 @@ class ShardReader:
         self.pool = pool
         self.device = device
         self._ready: set[str] = set()
-        self._tables: dict[Path, FeatureTable] = {}  # of the shard that was read last
+        self._tables: dict[Path, FeatureTable] = {}  # of the last shard only
 
     def batches(self, shard: Shard, reader: Reader, drops: Counter[str]) -> Iterator[Batch]:
         """Yield the samples that `reader` and all of its features can use; count the others in `drops`."""
         tables = [self.table(shard, features) for features in reader.features]
-        found = Counter[str]()
-        for batch in self._samples(shard, reader, tables, found):
+        shard_drops = Counter[str]()
+        for batch in self._samples(shard, reader, tables, shard_drops):
             if joined := _join(batch, tables):
                 yield joined
         for table in tables:
-            found |= table.drops  # of one shard: the same sample dropped twice counts once
-        drops.update(found)
+            shard_drops |= table.drops  # the same samples: one that is dropped twice counts once
+        drops.update(shard_drops)
 
     def prepare(self, shard: Shard, reader: Reader) -> dict[str, float]:
-        """Extract what is missing of all features under `reader`; return the seconds of each, by key."""
+        """Extract and cache missing features under `reader`; return the seconds of all of them by key."""
         seconds: dict[str, float] = {}
         for features in reader.features:
             seconds |= self.prepare(shard, features)
@@ -48,7 +49,7 @@ class ShardReader:
         return seconds
 
     def table(self, shard: Shard, features: Features) -> FeatureTable:
-        """Return the features of a shard, from the cache or else into it."""
+        """Return the features of a shard; extract and cache them if missing."""
         path = features_path(self.pool, shard, features)
         if path not in self._tables:
             with locked(path):
@@ -69,24 +70,24 @@ class ShardReader:
             yield Batch(uids[start : start + reader.batch_size], [])
 
     def _extract(self, shard: Shard, features: Features, path: Path) -> None:
-        self.prepare(shard, features)  # those that it builds on are timed by themselves
+        self.prepare(shard, features)  # the features under these have seconds of their own
         started, key = time.monotonic(), features.key()
         drops = Counter[str]()
-        uids: list[str] = []
+        uids = [np.empty(0, UID_DTYPE)]
         columns: dict[str, list[Any]] = {}
         for batch in self.batches(shard, features, drops):
-            if key not in self._ready:  # models are loaded when a shard is missing, not before
+            if key not in self._ready:  # load models only once a shard lacks its features
                 features.setup(self.device)
                 self._ready.add(key)
-            uids += batch.uids
+            uids.append(batch.uids)
             for name, values in features.extract(batch).items():
                 columns.setdefault(name, []).append(values)
         joined = {name: _concatenate(parts) for name, parts in columns.items()}
-        save_features(path, uids, joined, drops, time.monotonic() - started)
+        save_features(path, np.concatenate(uids), joined, drops, time.monotonic() - started)
 
 
 class PoolBatches(Iterable[Batch]):
-    """The batches of a whole pool, which can be gone through again; `Filter.fit` takes them."""
+    """The batches of a whole pool, which can be iterated several times; the argument of `Filter.fit`."""
 
     def __init__(self, pool: Pool, reader: Reader, device: torch.device) -> None:
         self.pool = pool
@@ -94,27 +95,27 @@ class PoolBatches(Iterable[Batch]):
         self.device = device
 
     def __iter__(self) -> Iterator[Batch]:
-        """Yield every batch that the reader is given, in the order of the shards."""
+        """Yield every batch of the pool for the reader, in the order of the shards."""
         shards = ShardReader(self.pool, self.device)
         for shard in self.pool.shards(self.reader.sources):
             yield from shards.batches(shard, self.reader, Counter())
 
 
 def features_path(pool: Pool, shard: Shard, features: Features) -> Path:
-    """Return where the features of a shard are cached."""
+    """Return the path of a shard's cached features."""
     folder = cache_dir() / "features" / pool.key / features.key()
     return folder / f"{shard.name}-{shard.fingerprint}.arrow"
 
 
 def _join(batch: Batch, tables: Sequence[FeatureTable]) -> Batch:
-    """Add each table's rows for the batch's samples, leaving out those that a table lacks."""
+    """Add the rows of each table to the batch; leave out samples that a table lacks."""
     columns: dict[str, npt.NDArray[Any]] = {}
     for table in tables:
-        kept = [row for row, uid in enumerate(batch.uids) if uid in table.places]
+        rows = table.index.find(batch.uids)
+        kept = np.flatnonzero(rows >= 0)
         if len(kept) < len(batch):
-            batch = batch.take(kept)
+            batch, rows = batch.take(kept), rows[kept]
             columns = {name: values[kept] for name, values in columns.items()}
-        rows = [table.places[uid] for uid in batch.uids]
         columns |= {name: values[rows] for name, values in table.columns.items()}
     return replace(batch, features=columns) if tables else batch
 

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
+from benchmark.core.uids import UID_DTYPE
 from benchmark.pool.pool import Pool, Shard
 from benchmark.scoring.score_parts import read_part, write_part
 from benchmark.scoring.shard_reader import ShardReader, features_path
@@ -20,24 +22,21 @@ class ScoreShard:
     """Scores shards with one filter. The part is written whole, so a killed run repeats one shard at most.
 
     Args:
-        pool: whose shards they are.
+        pool: the pool of the shards.
         scorer: the filter, fitted.
-        parts: where the part of each shard is written, by the shard's name.
-        fit_seconds: what fitting took for each shard.
+        parts: the path of the part of each shard of the pool.
+        fit_seconds: each shard's share of the seconds that fitting took.
     """
 
-    def __init__(self, pool: Pool, scorer: Filter, parts: dict[str, Path], fit_seconds: float) -> None:
+    def __init__(self, pool: Pool, scorer: Filter, parts: Mapping[Shard, Path], fit_seconds: float) -> None:
         self.pool = pool
         self.scorer = scorer
         self.parts = parts
         self.fit_seconds = fit_seconds
-        # A filter that loads nothing scores faster from cached features than a worker process starts.
+        # Without models to load, scoring from cached features is faster than starting a worker process.
         loads = type(scorer).setup is not Reader.setup or "image" in scorer.needs or not scorer.features
         cached = all(
-            features_path(pool, shard, features).is_file()
-            for shard in pool.shards(scorer.sources)
-            if shard.name in parts
-            for features in scorer.features
+            features_path(pool, shard, features).is_file() for shard in parts for features in scorer.features
         )
         self.light = scorer.light or (cached and not loads)
         self._reader: ShardReader | None = None
@@ -48,8 +47,8 @@ class ScoreShard:
         self.scorer.setup(device)
 
     def __call__(self, shard: Shard) -> int:
-        """Score one shard and write its part, if no other process has; return how many samples it has."""
-        path = self.parts[shard.name]
+        """Score one shard and write its part, unless another process has; return its number of scored samples."""
+        path = self.parts[shard]
         with locked(path):
             if path.is_file():
                 return len(read_part(path).uids)
@@ -60,25 +59,28 @@ class ScoreShard:
         features = self._reader.prepare(shard, self.scorer)
         started = time.monotonic()
         drops = Counter[str]()
-        uids: list[str] = []
+        uids = [np.empty(0, UID_DTYPE)]
         scores: list[npt.NDArray[np.float32]] = [np.empty(0, np.float32)]
         for batch in self._reader.batches(shard, self.scorer, drops):
-            uids += batch.uids
+            uids.append(batch.uids)
             scores.append(self._checked(batch))
         seconds = time.monotonic() - started + self.fit_seconds
-        write_part(path, uids, np.concatenate(scores), drops, seconds, features)
-        return len(uids)
+        scored = np.concatenate(uids)
+        write_part(path, scored, np.concatenate(scores), drops, seconds, features)
+        return len(scored)
 
     def _checked(self, batch: Batch) -> npt.NDArray[np.float32]:
         scores = self.scorer.score(batch)
         if scores.shape != (len(batch),) or scores.dtype != np.float32:
             name = type(self.scorer).__name__
-            raise TypeError(f"{name}.score gave {scores.dtype} {scores.shape}, not float32 ({len(batch)},)")
+            raise TypeError(
+                f"{name}.score gave {scores.dtype} {scores.shape}, must be float32 ({len(batch)},)"
+            )
         return scores
 
 
 class ExtractShard:
-    """Extracts the features under one reader, for what reads the whole pool at once: a `fit`, or weak labels."""
+    """Extracts the features under one reader before something reads the whole pool: a `fit`, or weak labels."""
 
     light = False
 
@@ -88,11 +90,11 @@ class ExtractShard:
         self._shards: ShardReader | None = None
 
     def setup(self, device: torch.device) -> None:
-        """Models are loaded with the first shard that lacks its features."""
+        """Load nothing yet: models are loaded with the first shard that lacks its features."""
         self._shards = ShardReader(self.pool, device)
 
     def __call__(self, shard: Shard) -> int:
-        """Fill the cache for one shard; return how many samples it has."""
+        """Extract and cache the features of one shard; return its number of samples."""
         assert self._shards is not None
         self._shards.prepare(shard, self.reader)
         return max(len(self._shards.table(shard, features).uids) for features in self.reader.features)

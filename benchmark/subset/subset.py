@@ -1,18 +1,29 @@
-"""A subset of a pool: its samples at random offsets of the tars, or written out as tars of their own."""
+"""The selected samples of a pool, at random offsets of its tars."""
 
+import hashlib
+import json
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.core.batch import IMAGE_MISSING, Sample
+from benchmark.core.batch import CAPTION_MISMATCH, IMAGE_MISSING, Sample
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
-from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids, sort_uids
+from benchmark.core.uids import (
+    UID_DTYPE,
+    UidArray,
+    UidIndex,
+    decode_uid,
+    decode_uids,
+    find_uids,
+    sort_uids,
+    unite_uids,
+)
 from benchmark.pool.pool import Pool, Shard
 from benchmark.pool.tar_index import TarIndex
 from benchmark.pool.tar_reader import read_image
@@ -23,25 +34,26 @@ IMAGE_NEEDS = frozenset({"image", "text"})
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Which rows of one tar are selected, and how often (a uid that stands twice is drawn twice)."""
+class ShardSamples:
+    """The selected samples of one tar; one whose uid was selected twice is there twice."""
 
     shard: Shard
-    index: TarIndex
-    rows: npt.NDArray[np.int64]
+    samples: TarIndex
 
 
 class Subset:
     """Random access to the selected samples of a local pool, in the order of their uids, with their other captions.
 
     ``subset[i]`` returns a `Sample`, or raises `SampleError` when its image cannot be decoded. Picklable, for
-    loader workers. `missing` counts selected uids that no tar holds; `epochs` holds the indices of each.
+    loader workers. `missing` counts, by reason, selected uids that no tar holds and samples whose captions differ
+    among the pool's files; `epochs` holds the indices of each epoch.
 
     Args:
-        pool: where the samples are.
-        uids: of all of them.
-        epochs: the uids of each epoch where they are not all; each sorted, each uid once.
-        captions: other captions of them, if there are any.
+        pool: the pool that holds the tars.
+        uids: all selected uids.
+        epochs: the uids of each epoch, where epochs differ; each sorted, each uid once.
+        captions: other captions of the samples.
+        metadata: the pool whose metadata holds the captions that count, if it is not `pool`.
     """
 
     def __init__(
@@ -50,61 +62,110 @@ class Subset:
         uids: UidArray,
         epochs: Sequence[UidArray] = (),
         captions: OtherCaptions | None = None,
+        metadata: Pool | None = None,
     ) -> None:
         if not pool.is_local:
             raise UserError(
                 f"training reads at random offsets, and pool {pool.name} is remote; run task=reshard first"
                 " and train with pool=img2dataset pool.url=FOLDER"
             )
+        parts = use_metadata_captions(selected_samples(pool, uids), metadata or pool)
+        if not parts:
+            raise UserError(
+                f"none of the {len(uids):,} selected uids is in the tars of pool {pool.name} ({pool.url});"
+                " give the tars that belong to its metadata"
+            )
         self._paths: list[Path] = []
-        places: list[tuple[int, int, int]] = []
-        texts: list[str] = []
-        names: list[str] = []
-        for part in selected_rows(pool, uids):
-            for row in part.rows:
-                places.append((len(self._paths), part.index.offsets[row], part.index.sizes[row]))
-                texts.append(part.index.texts[row])
-                names.append(part.index.uids[row])
+        for part in parts:
             with pool.local(part.shard) as path:
                 self._paths.append(path)
-        order = sort_uids(encode_uids(names))
-        self._places = np.asarray(places, np.int64).reshape(-1, 3)[order]
+        joined = np.concatenate([part.samples.uids for part in parts])
+        order = sort_uids(joined)
+        self._uids = joined[order]
+        texts = [text for part in parts for text in part.samples.texts]
         self._texts = [texts[i] for i in order]
-        self._uids = [names[i] for i in order]
-        self.epochs: tuple[npt.NDArray[np.int64], ...] = (np.arange(len(names)),)
+        self._locations = np.concatenate([_locations(n, part.samples) for n, part in enumerate(parts)])[order]
+        self._mismatched = np.concatenate([part.samples.mismatched for part in parts])[order]
+        self.epochs: tuple[npt.NDArray[np.int64], ...] = (np.arange(len(order)),)
         if len(epochs) > 1:
-            held = encode_uids(self._uids)
-            found = [find_uids(held, drawn) for drawn in epochs]
-            self.epochs = tuple(indices[indices >= 0] for indices in found)
+            indices = [find_uids(self._uids, epoch) for epoch in epochs]
+            self.epochs = tuple(rows[rows >= 0] for rows in indices)
         self.captions = captions or OtherCaptions()
-        self.missing = Counter({IMAGE_MISSING: n}) if (n := len(uids) - len(names)) else Counter[str]()
-        if not names:
-            raise UserError(f"none of the {len(uids):,} selected uids is in the tars of pool {pool.name}")
-        if self.missing:
-            log.warning("subset: %d of %d selected samples are in no tar of the pool", n, len(uids))
+        counts = {IMAGE_MISSING: len(uids) - len(order), CAPTION_MISMATCH: int(self._mismatched.sum())}
+        self.missing = Counter({reason: count for reason, count in counts.items() if count})
+        if lost := self.missing[IMAGE_MISSING]:
+            log.warning("subset: %d of %d selected samples are in no tar of the pool", lost, len(uids))
 
     def __len__(self) -> int:
         return len(self._uids)
 
     def __getitem__(self, item: int) -> Sample:
-        shard, offset, size = self._places[item]
+        shard, offset, size = self._locations[item]
         with self._paths[shard].open("rb") as file:
             image = read_image(file, int(offset), int(size))
-        uid = self._uids[item]
+        uid = decode_uid(self._uids[item])
         return Sample(uid, self._texts[item], image, self.captions.by_uid.get(uid, ()))
 
+    def identity(self, selection: str) -> str:
+        """Return `selection`, the hash of the selected uids; hashed with the captions where files disagree on some.
 
-def selected_rows(pool: Pool, uids: UidArray) -> list[Rows]:
-    """Return the selected rows of every tar that holds any. A uid found in several tars is taken from the first."""
-    counts = Counter(decode_uids(uids))
-    found = []
+        The uids alone do not say which captions are read then: a caption in the metadata may have changed.
+        """
+        if not self._mismatched.any():
+            return selection
+        rows = np.flatnonzero(self._mismatched)
+        captions = list(zip(decode_uids(self._uids[rows]), (self._texts[row] for row in rows), strict=True))
+        return hashlib.sha256(json.dumps([selection, captions]).encode()).hexdigest()
+
+
+def selected_samples(pool: Pool, uids: UidArray) -> list[ShardSamples]:
+    """Return the selected samples of every tar that holds any; a uid in several tars is taken from the first."""
+    distinct = unite_uids([uids])
+    index = UidIndex(distinct)
+    wanted = np.bincount(index.find(uids), minlength=len(distinct))  # how often each is still to be taken
+    parts = []
     shards = pool.shards(IMAGE_NEEDS)
     with progress("index", len(shards), "shards") as advance:
         for shard in shards:
             with pool.local(shard) as path:
-                index = pool.index(shard, path)
-            rows = [row for row, uid in enumerate(index.uids) for _ in range(counts.pop(uid, 0))]
-            if rows:
-                found.append(Rows(shard, index, np.asarray(rows)))
+                samples = pool.index(shard, path)
+            positions = index.find(samples.uids)
+            rows = np.flatnonzero(positions >= 0)
+            rows = rows[np.sort(np.unique(positions[rows], return_index=True)[1])]
+            repeated = np.repeat(rows, wanted[positions[rows]])
+            wanted[positions[rows]] = 0
+            if len(repeated):
+                parts.append(ShardSamples(shard, samples.take(repeated)))
             advance(1, "")
-    return found
+    return parts
+
+
+def use_metadata_captions(parts: Sequence[ShardSamples], pool: Pool) -> list[ShardSamples]:
+    """Return the samples with the captions of the pool's metadata parquet, where it has them.
+
+    Those that count are explained in `benchmark.pool.pool`. Where captions differ, samples are marked as mismatched
+    and counted in one line of the log.
+    """
+    uids = np.concatenate([np.empty(0, UID_DTYPE), *(part.samples.uids for part in parts)])
+    captions = iter(pool.metadata_captions(uids))
+    replaced = []
+    for part in parts:
+        own = part.samples.texts
+        texts = [text if caption is None else caption for text, caption in zip(own, captions, strict=False)]
+        differs = np.array([text != caption for text, caption in zip(own, texts, strict=True)], bool)
+        samples = replace(part.samples, texts=texts, mismatched=part.samples.mismatched | differs)
+        replaced.append(replace(part, samples=samples))
+    if count := sum(int(part.samples.mismatched.sum()) for part in replaced):
+        log.warning(
+            "subset: %d of %d selected samples have other captions in the tars than in the metadata (%s);"
+            " the metadata's are used",
+            count,
+            len(uids),
+            CAPTION_MISMATCH,
+        )
+    return replaced
+
+
+def _locations(shard: int, samples: TarIndex) -> npt.NDArray[np.int64]:
+    """Return the shard's number, the offset and the size of each image, shape (n, 3)."""
+    return np.stack([np.full(len(samples), shard), samples.offsets, samples.sizes], axis=1)

@@ -22,10 +22,11 @@ def augment(cfg: DictConfig) -> None:
     name = augmenter.key()  # locates the checkpoint, before anything is scored
     pool = make_pool(cfg)
     selection = choose(cfg, pool).selection
-    cached = cache_dir() / "augmented" / f"{name}-{selection.sha256[:16]}"
-    folder = cached if cfg.task.output is None else Path(cfg.task.output).expanduser()
     subset = open_subset(pool, selection)
-    drops = write_captions(subset, selection.sha256, augmenter, folder, make_engine(cfg))
+    identity = subset.identity(selection.sha256)
+    cached = cache_dir() / "augmented" / f"{name}-{identity[:16]}"
+    folder = cached if cfg.task.output is None else Path(cfg.task.output).expanduser()
+    drops = write_captions(subset, identity, augmenter, folder, make_engine(cfg))
     lost = ", ".join(f"{count:,} {reason}" for reason, count in sorted((drops + subset.missing).items()))
     log.info(
         "augment: captions of %s of %s samples (left out: %s)",

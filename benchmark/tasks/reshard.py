@@ -7,16 +7,18 @@ from omegaconf import DictConfig
 from benchmark.config import make_pool
 from benchmark.pipeline import choose
 from benchmark.subset.reshard import reshard as write_tars
+from benchmark.subset.subset import selected_samples, use_metadata_captions
 from benchmark.tasks.output import say
 
 
 def reshard(cfg: DictConfig) -> None:
-    """Select and reshard; print the folder. Epochs of their own get each a folder in it."""
+    """Select and reshard; print the folder. Where epochs differ, each has a folder in it."""
     folder = Path(cfg.task.output)
     pool = make_pool(cfg)
     chosen = choose(cfg, pool)
     epochs = chosen.selection.epochs
     for number, uids in enumerate(epochs):
-        count = write_tars(pool, uids, folder / f"epoch{number:03d}" if len(epochs) > 1 else folder)
+        parts = use_metadata_captions(selected_samples(pool, uids), pool)
+        count = write_tars(pool, parts, folder / f"epoch{number:03d}" if len(epochs) > 1 else folder)
         say(f"wrote {count:,} of {chosen.manifest.k:,} samples")
     say(str(folder))

@@ -3,7 +3,7 @@
 from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_filter, make_pool
-from benchmark.core.paths import cache_dir
+from benchmark.scoring.score_folder import score_folder
 from benchmark.scoring.score_pool import score_pool
 from benchmark.tasks.output import say
 
@@ -14,4 +14,4 @@ def score(cfg: DictConfig) -> None:
     table = score_pool(pool, scorer, make_engine(cfg))
     dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(table.drops.items())) or "none"
     say(f"scored {len(table.uids):,} pairs in {table.seconds:,.1f} worker seconds; dropped: {dropped}")
-    say(str(cache_dir() / "scores" / pool.key / scorer.key()))
+    say(str(score_folder(pool, scorer)))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.core.uids import UidArray, encode_uids, first_of_each, sort_uids
+from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, first_of_each, sort_uids
 from filters.base import Filter
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -24,10 +24,10 @@ def gather(
 
     Sorted by uid, each uid once: what is computed of them does not depend on shards, batches or workers.
     """
-    uids = [encode_uids([])]
+    uids = [np.empty(0, UID_DTYPE)]
     parts: dict[str, list[npt.NDArray[np.float16]]] = {name: [] for name in names}
     for batch in batches:
-        uids.append(encode_uids(batch.uids))
+        uids.append(batch.uids)
         for name in names:
             parts[name].append(batch.features[name].astype(np.float16))
     joined = np.concatenate(uids)
@@ -46,18 +46,15 @@ class ByUid:
     """
 
     def __init__(self, uids: UidArray, values: npt.NDArray[np.float32]) -> None:
-        self.uids = uids
-        self.values = values
+        self._index = UidIndex(uids)
+        self._values = values
 
-    def __call__(self, wanted: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return the values of `wanted`. Raises KeyError for a uid that is not there."""
-        encoded = encode_uids(wanted)
-        places = np.searchsorted(self.uids, encoded)
-        found = places < len(self.uids)
-        found[found] = self.uids[places[found]] == encoded[found]
-        if not found.all():
-            raise KeyError(wanted[int(np.argmin(found))])
-        return self.values[places]
+    def __call__(self, uids: UidArray) -> npt.NDArray[np.float32]:
+        """Return the values of `uids`. Raises KeyError for a uid that is not there."""
+        rows = self._index.find(uids)
+        if (rows < 0).any():
+            raise KeyError(decode_uid(uids[np.argmin(rows)]))
+        return self._values[rows]
 
 
 class Targeted(Filter):

@@ -87,7 +87,7 @@ POOL = ["task=select", "pool=img2dataset", "filter=random", "size.samples=10"]
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["pool.url=/nowhere"], "pool.url=/nowhere is no pool"),
+        (["pool.url=/nowhere"], "pool.url=/nowhere must be a folder with"),
         (["pool.url={pool}", "size.samples=31"], "size asks for 31 pairs, but pool img2dataset lists 30"),
         (["pool.url={pool}", "size.samples=ten"], "size.samples=ten is no number of pairs"),
         (

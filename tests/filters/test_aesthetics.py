@@ -8,6 +8,7 @@ from safetensors.torch import save_file
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters.aesthetics import Aesthetics
+from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
 IMAGES = np.random.default_rng(0).normal(size=(5, 8)).astype(np.float32)
@@ -16,7 +17,7 @@ IMAGES = np.random.default_rng(0).normal(size=(5, 8)).astype(np.float32)
 def score(path: Path) -> np.ndarray:
     scorer = Aesthetics("unused", None, str(path))
     scorer.setup(CPU)
-    return scorer.score(Batch(["0" * 32] * 5, [], features={"image": IMAGES}))
+    return scorer.score(Batch(numbered_uids(5), [], features={"image": IMAGES}))
 
 
 def test_a_chain_of_layers_is_run_in_its_order(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from filters.icc.vba import TextToImage
 from tests.extras import needs_extra
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.generators import diffusion_model
+from tests.pools import numbered_uids
 
 pytestmark = needs_extra("diffusion")
 
@@ -32,7 +33,7 @@ def made(models: tuple[str, str], images: int = 3) -> AveClip:
 
 def test_the_mean_cosine_with_images_drawn_one_by_one(models: tuple[str, str]) -> None:
     captions = ["red ball", "blue", "red ball"]
-    found = made(models).score(Batch(["0" * 32] * 3, captions))
+    found = made(models).score(Batch(numbered_uids(3), captions))
     painter, clip = TextToImage(models[0], steps=2), load_clip(models[1], None, CPU)
     painter.setup(CPU)
     expected = []

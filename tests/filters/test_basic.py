@@ -9,6 +9,7 @@ from benchmark.core.batch import Batch
 from filters.basic import Basic
 from filters.text.language import english_detector
 from tests.extras import needs_extra
+from tests.pools import numbered_uids
 
 pytestmark = needs_extra("language")
 
@@ -24,7 +25,7 @@ def made() -> Basic:
 
 def kept(made: Basic, text: str, width: object = 640, height: object = 480) -> bool:
     columns = {"original_width": np.array([width]), "original_height": np.array([height])}
-    score = made.score(Batch(["0" * 32], [text], columns=columns))
+    score = made.score(Batch(numbered_uids(1), [text], columns=columns))
     assert (score.shape, score.dtype) == ((1,), np.float32)
     assert np.isnan(score[0]) or score[0] == 1
     return bool(score[0] == 1)

@@ -14,7 +14,7 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from filters.clip import Clip
 from tests.filters.checkpoints import open_clip_model
-from tests.pools import rows, write_pool
+from tests.pools import numbered_uids, rows, write_pool
 
 CPU = torch.device("cpu")
 
@@ -35,7 +35,7 @@ def test_score_is_the_cosine_of_open_clips_own_embeddings(tmp_path) -> None:
         text = model.encode_text(tokenizer(batch.texts))
         expected = torch.nn.functional.cosine_similarity(image, text)
     found = dict(zip(decode_uids(table.uids), table.scores, strict=True))
-    assert [found[u] for u in batch.uids] == pytest.approx(
+    assert [found[u] for u in decode_uids(batch.uids)] == pytest.approx(
         expected.tolist(), abs=2e-3
     )  # features are float16
 
@@ -69,4 +69,4 @@ def test_models_that_cannot_be_had(model: str, pretrained: str | None, message: 
 
 def test_a_batch_of_features_is_scored_without_a_model() -> None:
     features = {"image": np.eye(3, dtype=np.float32), "text": np.eye(3, dtype=np.float32)[[0, 2, 1]]}
-    assert Clip("unused").score(Batch(["0" * 32] * 3, [], features=features)).tolist() == [1, 0, 0]
+    assert Clip("unused").score(Batch(numbered_uids(3), [], features=features)).tolist() == [1, 0, 0]

@@ -11,6 +11,7 @@ from benchmark.core.errors import UserError
 from benchmark.models.clip_models import load_clip
 from filters.clip_stroop import ClipStroop
 from tests.filters.checkpoints import open_clip_model
+from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
 PROMPTS = ["I see [*]", "a photo of [*] there"]
@@ -25,7 +26,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_the_mean_cosine_of_each_prompt_empty_and_filled(model: str) -> None:
     made = ClipStroop(model, None, PROMPTS)
     made.setup(CPU)
-    found = made.score(Batch(["0" * 32] * len(CAPTIONS), CAPTIONS))
+    found = made.score(Batch(numbered_uids(len(CAPTIONS)), CAPTIONS))
     clip = load_clip(model, None, CPU)
     for caption, score in zip(CAPTIONS, found, strict=True):
         cosines = []
@@ -39,7 +40,7 @@ def test_the_mean_cosine_of_each_prompt_empty_and_filled(model: str) -> None:
 def test_a_caption_that_is_the_slot_disturbs_nothing(model: str) -> None:
     made = ClipStroop(model, None, PROMPTS)
     made.setup(CPU)
-    assert made.score(Batch(["0" * 32], ["[*]"])) == pytest.approx([1.0], abs=1e-5)
+    assert made.score(Batch(numbered_uids(1), ["[*]"])) == pytest.approx([1.0], abs=1e-5)
 
 
 @pytest.mark.parametrize("prompts", [[], ["no slot"], ["[*] and [*]"], ["I see [*]", " [*] "]])

@@ -16,6 +16,7 @@ from filters.text import parsing
 from filters.text.parsing import LONGEST_CAPTION, load_pipeline, pipeline_revision
 from filters.text.scene_graph import SceneGraph
 from tests.extras import needs_extra
+from tests.pools import numbered_uids
 
 pytestmark = needs_extra("parsing")
 CPU = torch.device("cpu")
@@ -29,7 +30,7 @@ def made() -> ComplexityAction:
 
 
 def score(made: ComplexityAction, *texts: str) -> list[float]:
-    return made.score(Batch([f"{n:032x}" for n in range(len(texts))], list(texts))).tolist()
+    return made.score(Batch(numbered_uids(len(texts)), list(texts))).tolist()
 
 
 def test_the_rule_counts_before_complexity() -> None:

@@ -6,6 +6,7 @@ from benchmark.core.errors import UserError
 from filters.cotr import Cotr, co_embedded_rate, co_embedded_words, fuzzy_rate
 from filters.no_text import NoText
 from tests.filters.ocr.spotters import PlantedText
+from tests.pools import numbered_uids
 
 # Table 14 of Lin et al. 2023: caption, the words found in its image, and their rate worked out by hand.
 TABLE_14 = [
@@ -101,7 +102,7 @@ def test_low_rates_score_high() -> None:
     texts = ["KEEP CALM", "a dog on a beach", ""]
     confidences = np.empty(3, object)
     confidences[:] = [[0.9], [], [0.9]]
-    batch = Batch(["0" * 32] * 3, texts, features={"words": words, "confidences": confidences})
+    batch = Batch(numbered_uids(3), texts, features={"words": words, "confidences": confidences})
     assert Cotr(PlantedText({})).score(batch) == pytest.approx([-1, 0, np.nan], nan_ok=True)
     assert Cotr(PlantedText({}), "fuzzy").score(batch).dtype == np.float32
 
@@ -114,6 +115,6 @@ def test_an_unknown_match_is_the_users_mistake() -> None:
 def test_lines_that_cannot_be_read_surely_do_not_count() -> None:
     features = {"words": np.empty(1, object), "confidences": np.empty(1, object)}
     features["words"][0], features["confidences"][0] = ["a", "dog", " "], [0.79, 0.8, 1.0]
-    batch = Batch(["0" * 32], ["a dog"], features=features)
+    batch = Batch(numbered_uids(1), ["a dog"], features=features)
     assert Cotr(PlantedText({})).score(batch).tolist() == [-0.5]
     assert NoText(PlantedText({})).score(batch) == pytest.approx([-0.8])  # an empty line is no text

@@ -30,7 +30,7 @@ from tests.filters.bad_pairs import UNREADABLE, bad_rows
 from tests.filters.checkpoints import open_clip_model, roberta_scorer
 from tests.filters.generators import chat_model, diffusion_model
 from tests.filters.text.wordnet_files import PHOTO, write_synsets, write_wordnet
-from tests.pools import rows, write_metadata, write_pool
+from tests.pools import numbered_uids, rows, write_metadata, write_pool
 
 CPU = torch.device("cpu")
 NAMES = sorted(path.stem for path in (CONF / "filter").glob("*.yaml"))
@@ -206,7 +206,7 @@ def test_another_filter_takes_the_place_of_a_composites_part(
 def test_the_oracle_never_chooses_an_unlisted_kind(checkpoints: list[str]) -> None:
     oracle = make("oracle", *checkpoints)
     columns = {"noise": np.array(["concrete", "parrot"]), "concreteness": np.array([0.5, 0.9], np.float32)}
-    scores = oracle.score(Batch(["0" * 32, "1" * 32], ["", ""], columns=columns))
+    scores = oracle.score(Batch(numbered_uids(2), ["", ""], columns=columns))
     assert scores[0] == pytest.approx(1.5)
     assert np.isnan(scores[1])
 

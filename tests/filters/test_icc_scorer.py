@@ -11,6 +11,7 @@ from filters.icc import scorer as module
 from filters.icc.packed import token_budget_batches
 from filters.icc.scorer import DistilledScorer, ahead
 from tests.filters.checkpoints import roberta_scorer
+from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
 CAPTIONS = [
@@ -32,7 +33,7 @@ def scorer(folder, **options) -> DistilledScorer:
 
 
 def batch(captions) -> Batch:
-    return Batch([f"{i:032x}" for i in range(len(captions))], list(captions))
+    return Batch(numbered_uids(len(captions)), list(captions))
 
 
 def test_scores_are_the_logits_that_transformers_alone_gives(tmp_path) -> None:

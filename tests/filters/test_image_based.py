@@ -5,9 +5,9 @@ import pytest
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.core.uids import make_uid
 from filters.image_based import ImageBased
 from tests.extras import needs_extra
+from tests.pools import hashed_uids
 
 pytestmark = needs_extra("clusters")
 
@@ -20,7 +20,7 @@ def pool(count: int) -> tuple[Batch, np.ndarray]:
     groups = np.arange(count) % 4
     points = CENTRES[groups] + 0.02 * rng.normal(size=(count, 6))
     points = (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32)
-    return Batch([make_uid("", str(row)) for row in range(count)], [], features={"image": points}), groups
+    return Batch(hashed_uids(count), [], features={"image": points}), groups
 
 
 def made(target: Path, clusters: int = 4) -> ImageBased:

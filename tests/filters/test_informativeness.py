@@ -27,7 +27,7 @@ from filters.text.parsing import load_pipeline
 from tests.extras import needs_extra
 from tests.filters.text.english_web_treebank import sentences
 from tests.filters.text.parses import vocabulary
-from tests.pools import rows, write_pool
+from tests.pools import numbered_uids, rows, write_pool
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -46,7 +46,7 @@ def batch(unigrams: list[list[str]], bigrams: list[list[str]]) -> Batch:
     features = {"unigrams": np.empty(len(unigrams), object), "bigrams": np.empty(len(bigrams), object)}
     features["unigrams"][:] = unigrams
     features["bigrams"][:] = bigrams
-    return Batch([f"{n:032x}" for n in range(len(unigrams))], [], features=features)
+    return Batch(numbered_uids(len(unigrams)), [], features=features)
 
 
 def tagged(*words: str) -> "Doc":
@@ -178,7 +178,7 @@ def test_bad_captions_have_ngrams_or_none() -> None:
         "a red ball",
         "a red ball",
     ]
-    found = made.extract(Batch([f"{n:032x}" for n in range(len(texts))], texts))
+    found = made.extract(Batch(numbered_uids(len(texts)), texts))
     assert [len(values) for values in found.values()] == [len(texts)] * 2
     assert found["bigrams"][0] == []
     assert found["bigrams"][-2:] == [["red ball"]] * 2

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from benchmark.core.batch import Batch
+from benchmark.core.uids import decode_uids, encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
@@ -14,7 +15,7 @@ from filters.english import English
 from filters.laion2b import laion2b
 from filters.random import Random
 from tests.extras import needs_extra
-from tests.pools import Row, write_metadata
+from tests.pools import Row, numbered_uids, write_metadata
 
 pytestmark = needs_extra("language")
 
@@ -31,7 +32,7 @@ def test_english_alone_is_1_and_the_rest_is_absent() -> None:
     made = English()
     made.setup(torch.device("cpu"))
     texts = [*CAPTIONS, "ein Hund liegt auf dem Sofa", "a dog\non the beach"]
-    scores = made.score(Batch([f"{n:032x}" for n in range(len(texts))], texts))
+    scores = made.score(Batch(numbered_uids(len(texts)), texts))
     expected = [1, np.nan, 1, 1, np.nan, 1]
     assert scores == pytest.approx(np.array(expected, np.float32), nan_ok=True)
 
@@ -42,10 +43,8 @@ def test_by_a_column_what_passes_both_is_in_a_random_order(tmp_path: Path) -> No
     write_metadata(tmp_path / "metadata" / "0.parquet", samples, clip_b32_similarity_score=column)
     made = laion2b(CLIP, "clip_b32_similarity_score", 0.28)
     table = score_pool(Pool("p", str(tmp_path)), made, LocalEngine("cpu"))
-    by_uid = dict(
-        zip([f"{int(a):016x}{int(b):016x}" for a, b in table.uids], table.scores.tolist(), strict=True)
-    )
-    drawn = Random(0).score(Batch([s.uid for s in samples], CAPTIONS))
+    by_uid = dict(zip(decode_uids(table.uids), table.scores.tolist(), strict=True))
+    drawn = Random(0).score(Batch(encode_uids([s.uid for s in samples]), CAPTIONS))
     expected = np.where([True, False, False, True], drawn, np.nan)
     assert [by_uid[s.uid] for s in samples] == pytest.approx(expected.tolist(), nan_ok=True)
 

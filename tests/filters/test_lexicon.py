@@ -9,6 +9,7 @@ from scipy import stats
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters.lexicon import Lexicon
+from tests.pools import numbered_uids
 
 RATINGS = (
     'Word\tBigram\tConc.M\r\ndog\t0\t4.8\r\nHope\t0\t1.2\r\nzoo animal\t1\t5\r\n"a\t0\t1.5\r\nof\t0\t1.6\r\n'
@@ -41,7 +42,7 @@ def ratings(tmp_path: Path) -> Path:
     ],
 )
 def test_mean_rating_by_hand(ratings: Path, caption: str, expected: float) -> None:
-    found = lexicon(ratings).score(Batch(["0" * 32], [caption]))
+    found = lexicon(ratings).score(Batch(numbered_uids(1), [caption]))
     assert found.dtype == np.float32
     assert found == pytest.approx([expected], nan_ok=True)
 
@@ -86,7 +87,7 @@ def test_the_500_annotated_captions(shared_data: Path) -> None:
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     truth = np.array([float(row["concreteness_annotation"]) for row in rows])
-    scores = made.score(Batch(["0" * 32] * 500, [row["caption"] for row in rows]))
+    scores = made.score(Batch(numbered_uids(500), [row["caption"] for row in rows]))
     scored = ~np.isnan(scores)
     assert scored.sum() == 497
     coefficients = (stats.pearsonr, stats.spearmanr, stats.kendalltau)

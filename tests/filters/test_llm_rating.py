@@ -15,12 +15,13 @@ from benchmark.core.errors import UserError
 from filters.llm_rating import LlmRating, parse_rating
 from filters.text import chat_models
 from tests.filters.generators import chat_model
+from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
 
 
 def batch(*texts: str) -> Batch:
-    return Batch(["0" * 32] * len(texts), list(texts))
+    return Batch(numbered_uids(len(texts)), list(texts))
 
 
 @dataclass

@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 
 from benchmark.core.batch import Batch
-from benchmark.core.uids import make_uid
+from benchmark.core.uids import decode_uids
 from filters.composite import Threshold
 from filters.near_duplicates import BLOCK, NearDuplicates, distinct, nearest_before
 from tests.extras import needs_extra
+from tests.pools import hashed_uids
 
 pytestmark = needs_extra("clusters")
 
@@ -15,7 +16,7 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 
 
 def batches(images: np.ndarray, texts: np.ndarray, size: int) -> list[Batch]:
-    uids = [make_uid("", str(row)) for row in range(len(images))]
+    uids = hashed_uids(len(images))
     return [
         Batch(
             uids[at : at + size],
@@ -57,15 +58,16 @@ def test_equal_pairs_are_settled_by_uid() -> None:
     scorer = NearDuplicates("unused", None, clusters=2)
     (batch,) = batches(images, images, 5)
     scorer.fit([batch])
-    scores = dict(zip(batch.uids, scorer.score(batch), strict=True))
-    assert {uid for uid, score in scores.items() if score == 2} == {min(batch.uids)}
+    uids = decode_uids(batch.uids)
+    scores = dict(zip(uids, scorer.score(batch), strict=True))
+    assert {uid for uid, score in scores.items() if score == 2} == {min(uids)}
     assert sorted(scores.values())[:4] == [0] * 4
 
 
 def test_an_empty_pool_is_no_crash() -> None:
     scorer = NearDuplicates("unused", None, clusters=2)
     scorer.fit([])
-    assert scorer.score(Batch([], [])).shape == (0,)
+    assert scorer.score(Batch(hashed_uids(0), [])).shape == (0,)
 
 
 def test_of_a_group_one_is_left_and_of_those_a_random_k() -> None:

@@ -6,8 +6,8 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.core.uids import make_uid
 from filters.negcliploss import COLDEST, TILE, NegClipLoss, normalisers
+from tests.pools import hashed_uids, numbered_uids
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
@@ -19,8 +19,7 @@ def pairs(count: int, seed: int = 0) -> Batch:
     rng = np.random.default_rng(seed)
     images = rng.normal(size=(count, 8))
     texts = images + rng.normal(size=(count, 8))
-    uids = [make_uid("", str(row)) for row in range(count)]
-    return Batch(uids, [], features={"image": unit(images), "text": unit(texts)})
+    return Batch(hashed_uids(count), [], features={"image": unit(images), "text": unit(texts)})
 
 
 def split(batch: Batch, size: int, order: list[int]) -> list[Batch]:
@@ -44,7 +43,7 @@ def naive(images: np.ndarray, texts: np.ndarray, t: float) -> list[float]:
 
 def test_two_pairs_by_hand() -> None:
     eye = np.eye(2, dtype=np.float32)
-    batch = Batch(["1" * 32, "2" * 32], [], features={"image": eye, "text": eye})
+    batch = Batch(numbered_uids(2), [], features={"image": eye, "text": eye})
     made = scorer(2, temperature=1.0)
     made.fit([batch])
     assert made.score(batch) == pytest.approx(np.full(2, 1 - math.log(math.e + 1)))
@@ -88,7 +87,7 @@ def test_many_batches_are_the_mean_over_seeded_partitions_of_the_sorted_pool() -
     batch = pairs(10)
     made = scorer(4, partitions=3)
     made.fit([batch])
-    order = sorted(range(10), key=lambda row: batch.uids[row])
+    order = np.argsort(batch.uids).tolist()
     images, texts = (batch.features[name][order] for name in ("image", "text"))
     rng = np.random.default_rng(0)
     expected = np.zeros(10)
@@ -127,7 +126,7 @@ def test_a_caption_that_fits_everything_is_worth_less_than_clip_score_says() -> 
     generic = eye.sum(axis=0)
     images = unit(np.vstack([eye, eye[:1] + 0.1 * eye[1:2]]))
     texts = unit(np.vstack([eye[:3] + 0.8 * eye[[1, 2, 3]], generic[None], eye[3:]]))
-    batch = Batch([f"{n:032x}" for n in range(5)], [], features={"image": images, "text": texts})
+    batch = Batch(numbered_uids(5), [], features={"image": images, "text": texts})
     made = scorer(5, temperature=0.1)
     made.fit([batch])
     assert made.score(batch) == pytest.approx(np.array(naive(images, texts, 0.1)), abs=1e-5)

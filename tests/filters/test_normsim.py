@@ -10,6 +10,7 @@ from benchmark.core.errors import UserError
 from filters import normsim
 from filters.normsim import NormSim, removed_before
 from filters.vas import Vas
+from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
 
@@ -19,7 +20,7 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 
 
 def images(vectors: np.ndarray) -> Batch:
-    return Batch([f"{row:032x}" for row in range(len(vectors))], [], features={"image": unit(vectors)})
+    return Batch(numbered_uids(len(vectors)), [], features={"image": unit(vectors)})
 
 
 def made(norm: float, target: Path | None, steps: int = 500) -> NormSim:

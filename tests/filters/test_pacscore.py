@@ -20,7 +20,7 @@ from filters import pacscore
 from filters.clip import Clip
 from filters.pacscore import PacFeatures, PacScore
 from tests.filters.checkpoints import open_clip_model
-from tests.pools import rows, write_pool
+from tests.pools import numbered_uids, rows, write_pool
 
 CPU = torch.device("cpu")
 
@@ -44,7 +44,7 @@ def checkpoint(tmp_path: Path) -> str:
 def test_twice_the_cosine_and_nothing_below_zero() -> None:
     image = np.array([[1, 0], [0.6, 0.8], [1, 0], [-0.6, -0.8]], np.float32)
     text = np.array([[0.6, 0.8], [0.6, 0.8], [-0.6, 0.8], [0.6, 0.8]], np.float32)
-    batch = Batch(["0" * 32] * 4, [], features={"image": image, "text": text})
+    batch = Batch(numbered_uids(4), [], features={"image": image, "text": text})
     scores = PacScore("unused", None, None).score(batch)
     # Cosines 0.6, 1, -0.6 and -1; the negative ones tie, as in the paper.
     assert scores.tolist() == pytest.approx([1.2, 2.0, 0.0, 0.0])
@@ -56,14 +56,15 @@ def test_the_filter_scores_as_the_metric_does(clip: str, checkpoint: str, tmp_pa
     made = PacScore(clip, None, checkpoint)
     table = score_pool(pool, made, LocalEngine("cpu", 1))
     (batch,) = pool.batches(pool.shards(made.sources)[0], made.sources, 99, Counter())
-    corpus = Corpus(dict(zip(batch.uids, batch.texts, strict=True)), {uid: ["a"] for uid in batch.uids})
-    images = dict(zip(batch.uids, batch.images, strict=True))
+    uids = decode_uids(batch.uids)
+    corpus = Corpus(dict(zip(uids, batch.texts, strict=True)), {uid: ["a"] for uid in uids})
+    images = dict(zip(uids, batch.images, strict=True))
     expected, _ = pac_score(corpus, images, PacScoreConfig(clip, None, checkpoint), CPU)
     found = dict(zip(decode_uids(table.uids), table.scores, strict=True))
     assert len(found) == 6
     assert any(score > 0.01 for score in expected.values())
-    assert [found[uid] for uid in batch.uids] == pytest.approx(
-        [expected[uid] for uid in batch.uids], abs=4e-3
+    assert [found[uid] for uid in uids] == pytest.approx(
+        [expected[uid] for uid in uids], abs=4e-3
     )  # features are float16
 
 
@@ -71,7 +72,7 @@ def test_captions_stand_behind_the_prefix(clip: str, checkpoint: str) -> None:
     features = PacFeatures(clip, None, checkpoint)
     features.setup(CPU)
     assert features._clip is not None
-    batch = Batch(["0" * 32], ["a red ball"], [Image.new("RGB", (40, 30), "red")])
+    batch = Batch(numbered_uids(1), ["a red ball"], [Image.new("RGB", (40, 30), "red")])
     expected = features._clip.embed_texts(["A photo depicts a red ball"])
     assert features.extract(batch)["text"] == pytest.approx(expected, abs=1e-6)
     assert abs(features.extract(batch)["text"] - features._clip.embed_texts(["a red ball"])).max() > 1e-3

@@ -8,8 +8,9 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.core.uids import make_uid
+from benchmark.core.uids import encode_uids, make_uid
 from filters.score_file import ScoreFile
+from tests.pools import numbered_uids
 
 CAPTIONS = ["a dog, asleep", 'so "nice"', "two\nlines", "7"]
 UIDS = [make_uid("", caption) for caption in CAPTIONS]
@@ -26,14 +27,14 @@ def test_by_caption_from_csv(tmp_path: Path) -> None:
     path.write_text(
         'id,caption,score\n1,"a dog, asleep",0.5\n2,"so ""nice""",\n3,"two\nlines",-2\n4,7,1\n5,7,9\n'
     )
-    found = score_file(path).score(Batch(["0" * 32] * 5, [*CAPTIONS, "unknown"]))
+    found = score_file(path).score(Batch(numbered_uids(5), [*CAPTIONS, "unknown"]))
     assert found.dtype == np.float32
     assert found == pytest.approx([0.5, np.nan, -2, 1, np.nan], nan_ok=True)
 
 
 def test_captions_that_all_look_like_numbers(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("text,score\n007,1\n7,2\n")
-    assert score_file(tmp_path / "s.csv").score(Batch(["0" * 32] * 2, ["7", "007"])).tolist() == [2, 1]
+    assert score_file(tmp_path / "s.csv").score(Batch(numbered_uids(2), ["7", "007"])).tolist() == [2, 1]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -45,7 +46,7 @@ def test_by_uid_whatever_the_caption(tmp_path: Path, suffix: str) -> None:
         pa.csv.write_csv(table, path)
     else:
         pq.write_table(table, path)
-    found = score_file(path).score(Batch([*UIDS, "f" * 32, "0" * 32], ["x"] * 6))
+    found = score_file(path).score(Batch(encode_uids([*UIDS, "f" * 32, "0" * 32]), ["x"] * 6))
     assert found == pytest.approx([1, np.nan, 3, np.nan, 7, 8], nan_ok=True)
 
 
@@ -55,14 +56,14 @@ def test_a_lookup_among_many_equals_a_dictionary(tmp_path: Path) -> None:
     scores = rng.random(3000).astype(np.float32)
     pq.write_table(pa.table({"uid": uids[:2000], "score": scores[:2000]}), tmp_path / "s.parquet")
     known = dict(zip(uids[:2000], scores[:2000], strict=True))
-    found = score_file(tmp_path / "s.parquet").score(Batch(uids, [""] * 3000))
+    found = score_file(tmp_path / "s.parquet").score(Batch(encode_uids(uids), [""] * 3000))
     assert np.array_equal(found, [known.get(uid, np.nan) for uid in uids], equal_nan=True)
 
 
 def test_an_empty_file_of_uids(tmp_path: Path) -> None:
     schema = pa.schema([("uid", pa.string()), ("score", pa.float64())])
     pq.write_table(pa.table({"uid": [], "score": []}, schema=schema), tmp_path / "s.parquet")
-    assert np.isnan(score_file(tmp_path / "s.parquet").score(Batch(UIDS, CAPTIONS))).all()
+    assert np.isnan(score_file(tmp_path / "s.parquet").score(Batch(encode_uids(UIDS), CAPTIONS))).all()
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from filters.text.wordnet import DEBIAN, ENDINGS, Nouns, find_wordnet
 from filters.text_based import TextBased, read_synsets
 from tests.extras import needs_extra
 from tests.filters.text.wordnet_files import CHURCH, DOG, GOOSE, HOT_DOG, PHOTO, write_synsets, write_wordnet
+from tests.pools import numbered_uids
 
 pytestmark = needs_extra("language")
 
@@ -24,7 +25,7 @@ installed = pytest.mark.skipif(
 
 def kept(made: TextBased, *texts: str) -> list[bool]:
     made.setup(CPU)
-    scores = made.score(Batch([f"{n:032x}" for n in range(len(texts))], list(texts)))
+    scores = made.score(Batch(numbered_uids(len(texts)), list(texts)))
     assert set(scores[~np.isnan(scores)]) <= {1.0}
     return [bool(score == 1) for score in scores]
 

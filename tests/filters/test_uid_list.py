@@ -35,17 +35,17 @@ def uid_list(path: Path) -> UidList:
 
 @pytest.mark.parametrize("suffix", [".npy", ".parquet", ".csv", ".txt"])
 def test_listed_uids_are_kept_and_no_others(tmp_path: Path, suffix: str) -> None:
-    scores = uid_list(write(tmp_path / f"list{suffix}", LISTED)).score(Batch(UIDS, []))
+    scores = uid_list(write(tmp_path / f"list{suffix}", LISTED)).score(Batch(encode_uids(UIDS), []))
     assert scores.dtype == np.float32
     assert np.array_equal(scores, [np.nan] * 30 + [1.0] * 20, equal_nan=True)
-    below_and_above = Batch(["0" * 32, "f" * 32], [])
+    below_and_above = Batch(encode_uids(["0" * 32, "f" * 32]), [])
     assert np.isnan(uid_list(tmp_path / f"list{suffix}").score(below_and_above)).all()
 
 
 def test_both_halves_of_a_uid_count(tmp_path: Path) -> None:
     high, low = "1" * 16, "2" * 16
     path = write(tmp_path / "list.npy", [high + low])
-    batch = Batch([high + low, high + high, low + low, low + high], [])
+    batch = Batch(encode_uids([high + low, high + high, low + low, low + high]), [])
     assert np.array_equal(uid_list(path).score(batch), [1, np.nan, np.nan, np.nan], equal_nan=True)
 
 
@@ -59,7 +59,7 @@ def test_both_halves_of_a_uid_count(tmp_path: Path) -> None:
         ("list.csv", b"uid\n", "lists no uid"),
         ("list.csv", b"uid,x\n1\n", "in a column uid"),
         ("list.parquet", b"PAR1", "in a column uid"),
-        ("list.npy", b"nonsense", "no numpy array"),
+        ("list.npy", b"nonsense", "not a numpy array"),
         ("list.json", b"[]", r"give a \.npy, \.parquet, \.csv, \.txt"),
     ],
 )

@@ -7,6 +7,7 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters.vas import Vas
+from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
 
@@ -16,7 +17,7 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 
 
 def images(vectors: np.ndarray) -> Batch:
-    return Batch([f"{row:032x}" for row in range(len(vectors))], [], features={"image": unit(vectors)})
+    return Batch(numbered_uids(len(vectors)), [], features={"image": unit(vectors)})
 
 
 def test_by_hand(tmp_path: Path) -> None:

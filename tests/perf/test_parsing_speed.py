@@ -18,6 +18,7 @@ from filters.complexity_action import ComplexityAction, rank
 from filters.text.parsing import load_pipeline
 from filters.text.scene_graph import scene_graph
 from tests.filters.text.english_web_treebank import pipeline, sentences
+from tests.pools import numbered_uids
 
 pytestmark = pytest.mark.perf
 COUNT = 4096
@@ -44,7 +45,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def batch(captions: list[str]) -> Batch:
-    return Batch([f"{n:032x}" for n in range(len(captions))], captions)
+    return Batch(numbered_uids(len(captions)), captions)
 
 
 def test_rates(tmp_path: Path, shared_data: Path) -> None:

@@ -26,6 +26,7 @@ from benchmark.scoring.score_pool import score_pool
 from filters.icc.scorer import PRECISIONS, DistilledScorer
 from tests.filters.checkpoints import roberta_scorer
 from tests.perf.scorer_checkpoint import distilroberta_size, fit_head, laion_captions, word_concreteness
+from tests.pools import numbered_uids
 
 pytestmark = pytest.mark.perf
 COUNT = int(os.environ.get("PAIRSIFT_PERF_CAPTIONS", "2000"))
@@ -43,7 +44,7 @@ def checkpoint(tmp_path_factory, shared_data) -> Path:
 
 
 def batch(captions) -> Batch:
-    return Batch([f"{i:032x}" for i in range(len(captions))], list(captions))
+    return Batch(numbered_uids(len(captions)), list(captions))
 
 
 def product_rate(dtype: torch.dtype) -> float:

@@ -15,6 +15,7 @@ from benchmark.demo.noise import KINDS
 from benchmark.models.clip_models import load_clip
 from filters.ocr.rapid import RapidSpotter
 from filters.text_removal import TextRemovedClip
+from tests.pools import numbered_uids
 
 pytestmark = pytest.mark.perf
 CPU = torch.device("cpu")
@@ -33,7 +34,7 @@ def batch_of(count: int, size: int) -> Batch:
     for row, found in enumerate(spotter.detect(images)):
         polygons[row] = found
     features = {"image": clip.embed_images(images), "text": clip.embed_texts(texts), "polygons": polygons}
-    return Batch([f"{row:032x}" for row in range(count)], texts, images, features=features)
+    return Batch(numbered_uids(count), texts, images, features=features)
 
 
 def plain_loop(batch: Batch) -> list[float]:

@@ -14,7 +14,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
 from benchmark.core.records import read_records, write_record
-from benchmark.core.uids import make_uid
+from benchmark.core.uids import encode_uids, make_uid
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.results.result import provenance
@@ -85,7 +85,7 @@ def score_texts(scorer: Filter, texts: list[str]) -> Scores:
     """
     if isinstance(scorer, Composite):
         return scorer.combine(np.stack([score_texts(part, texts) for part in scorer.filters.values()]))
-    uids = [make_uid("", text) for text in texts]
+    uids = encode_uids([make_uid("", text) for text in texts])
     scores = [np.empty(0, np.float32)]
     with progress("score", len(texts), "texts") as advance:
         for start in range(0, len(texts), scorer.batch_size):

@@ -14,6 +14,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.paths import atomic_write
+from benchmark.core.uids import UID_DTYPE
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.studies.concreteness.rated_texts import RatedTexts
@@ -174,7 +175,7 @@ def score_captions(checkpoint: Path, texts: Sequence[str], device: torch.device)
     scorer.setup(device)
     step = scorer.batch_size
     parts = [
-        scorer.score(Batch([""] * len(part), part))
+        scorer.score(Batch(np.zeros(len(part), UID_DTYPE), part))
         for part in (list(texts[start : start + step]) for start in range(0, len(texts), step))
     ]
     return np.concatenate(parts)

@@ -13,6 +13,7 @@ import torch
 
 from benchmark.core.paths import atomic_write
 from benchmark.core.progress import progress
+from benchmark.core.uids import decode_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool, Shard
 from filters.icc.autoencoder import Autoencoder
@@ -41,7 +42,7 @@ class ReconstructShard:
         texts: list[str] = []
         beams: list[list[str]] = []
         for batch in self.captions.batches(shard, TEXT, self.autoencoder.batch_size, Counter()):
-            uids += batch.uids
+            uids += decode_uids(batch.uids)
             texts += batch.texts
             beams += self.autoencoder.reconstruct(batch.texts)
         with atomic_write(self.folder / f"{shard.name}.parquet") as temporary:

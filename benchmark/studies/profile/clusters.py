@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmark.core.uids import UidArray, encode_uids, find_uids, sort_uids
+from benchmark.core.uids import UidArray, find_uids
 from benchmark.pool.pool import Pool
 from benchmark.scoring.shard_reader import ShardReader
 from filters.clip import ClipFeatures
@@ -31,13 +31,11 @@ def cluster_images(pool: Pool, features: ClipFeatures, uids: UidArray, clusters:
         return np.zeros(len(uids), np.int64)
     model = ImageClusters(clusters, seed=seed)
     model.fit(_some(pool, features, clusters * PER_CLUSTER, np.random.default_rng(seed)))
-    found, assigned = [], []
-    for names, images in _embeddings(pool, features):
-        found.append(encode_uids(names))
+    embedded, assigned = [], []
+    for shard_uids, images in _embeddings(pool, features):
+        embedded.append(shard_uids)
         assigned.append(model.assign(images))
-    all_uids = np.concatenate(found)
-    order = sort_uids(all_uids)
-    return np.concatenate(assigned)[order][find_uids(all_uids[order], uids)]
+    return np.concatenate(assigned)[find_uids(np.concatenate(embedded), uids)]
 
 
 def _some(
@@ -51,9 +49,9 @@ def _some(
     return np.concatenate(parts)
 
 
-def _embeddings(pool: Pool, features: ClipFeatures) -> Iterator[tuple[list[str], npt.NDArray[np.float32]]]:
+def _embeddings(pool: Pool, features: ClipFeatures) -> Iterator[tuple[UidArray, npt.NDArray[np.float32]]]:
     reader = ShardReader(pool, torch.device("cpu"))
     for shard in pool.shards(features.sources):
         table = reader.table(shard, features)
-        if table.uids:
+        if len(table.uids):
             yield table.uids, table.columns["image"]

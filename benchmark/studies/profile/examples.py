@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from benchmark.core.uids import decode_uids
+from benchmark.core.uids import UidIndex, decode_uid
 from benchmark.pool.pool import Pool
 from benchmark.scoring.feature_cache import FeatureTable
 from benchmark.scoring.shard_reader import ShardReader
@@ -35,25 +35,25 @@ def top_examples(
     pool: Pool, recognition: TextRecognition, measured: Measurements, clusters: Integers
 ) -> dict[int, Example]:
     """Return the example of every cluster; `clusters`, shape (n,), is of the n samples that were measured."""
-    scores, wanted = {}, {}
-    for number in np.unique(clusters):
-        rows = np.flatnonzero(clusters == number)
-        best = rows[np.argmax(measured.clip[rows])]
-        uid = decode_uids(measured.uids[best : best + 1])[0]
-        wanted[uid], scores[uid] = int(number), round(float(measured.clip[best]), 6)
-    found = {}
+    numbers = np.unique(clusters)
+    members = [np.flatnonzero(clusters == number) for number in numbers]
+    best = np.array([rows[np.argmax(measured.clip[rows])] for rows in members], np.int64)
+    index = UidIndex(measured.uids[best])
+    examples = {}
     reader = ShardReader(pool, torch.device("cpu"))
     for shard in pool.shards(recognition.sources):
         table = reader.table(shard, recognition)
         for batch in pool.batches(shard, TEXT, BATCH, Counter()):
-            for uid, caption in zip(batch.uids, batch.texts, strict=True):
-                if uid in wanted and uid in table.places:
-                    words = sorted(co_embedded_words(caption, _legible(table, uid, recognition.spotter)))
-                    found[wanted[uid]] = Example(uid, caption[:LONGEST], words, scores[uid])
-    return found
+            wanted, rows = index.find(batch.uids), table.index.find(batch.uids)
+            for i in np.flatnonzero((wanted >= 0) & (rows >= 0)):
+                caption, uid = batch.texts[i], decode_uid(batch.uids[i])
+                words = sorted(co_embedded_words(caption, _legible(table, rows[i], recognition.spotter)))
+                score = round(float(measured.clip[best[wanted[i]]]), 6)
+                examples[int(numbers[wanted[i]])] = Example(uid, caption[:LONGEST], words, score)
+    return examples
 
 
-def _legible(table: FeatureTable, uid: str, spotter: TextSpotter) -> list[str]:
-    """Return the lines that count as text in one image."""
-    words, sure = (table.columns[name][table.places[uid]] for name in ("words", "confidences"))
+def _legible(table: FeatureTable, row: int, spotter: TextSpotter) -> list[str]:
+    """Return the lines that count as text in the image of one row."""
+    words, sure = (table.columns[name][row] for name in ("words", "confidences"))
     return [line for line, confidence in zip(words, sure, strict=True) if confidence >= spotter.legible]

@@ -51,15 +51,7 @@ class PoolSample(Pool):
 
     def index(self, shard: Shard, path: Path, wanted: frozenset[str] = frozenset()) -> TarIndex:
         """Return the index of the drawn samples of a tar; all else is done by the rows of an index."""
-        index = self._whole.index(shard, path, wanted)
-        rows = self._rows[shard]
-        return TarIndex(
-            uids=[index.uids[row] for row in rows],
-            texts=[index.texts[row] for row in rows],
-            offsets=[index.offsets[row] for row in rows],
-            sizes=[index.sizes[row] for row in rows],
-            metadata=[index.metadata[row] for row in rows] if index.metadata else [],
-        )
+        return self._whole.index(shard, path, wanted).take(self._rows[shard])
 
     def _draw(self, count: int, rng: np.random.Generator) -> dict[Shard, npt.NDArray[np.int64]]:
         shards = self._whole.shards(IMAGE)
@@ -85,4 +77,4 @@ class PoolSample(Pool):
         with self._whole.local(shard) as path:
             index = self._whole.index(shard, path)
         self.unusable.update(index.drops)
-        return len(index.uids)
+        return len(index)

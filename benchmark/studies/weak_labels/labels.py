@@ -20,7 +20,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_folder, cache_dir, write_text
 from benchmark.core.progress import progress
-from benchmark.core.uids import UidArray, encode_uid_column, encode_uids
+from benchmark.core.uids import UID_DTYPE, UidArray, decode_uids, encode_uid_column
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool, Shard
 from benchmark.results.result import library_versions
@@ -154,15 +154,15 @@ def _write_labels(
     likeliest = np.zeros(model.topics, np.int64)
     (folder / "labels").mkdir()
     for shard in shards:
-        uids: list[str] = []
+        uids = [np.empty(0, UID_DTYPE)]
         parts = [np.empty((0, model.topics), np.float32)]
         for batch in shard_reader.batches(shard, reader, drops):
             known, topics = model.label(documents(batch))
-            uids += [uid for uid, labelled in zip(batch.uids, known, strict=True) if labelled]
+            uids.append(batch.uids[known])
             drops[NO_NGRAM] += int(len(known) - known.sum())
             likeliest += np.bincount(topics.argmax(1), minlength=len(likeliest))
             parts.append(topics)
-        write_part(folder / "labels" / f"{shard.name}.parquet", uids, np.concatenate(parts))
+        write_part(folder / "labels" / f"{shard.name}.parquet", np.concatenate(uids), np.concatenate(parts))
     rows = [
         {"topic": number, "captions": int(captions), "ngrams": ngrams}
         for number, (captions, ngrams) in enumerate(zip(likeliest, model.likeliest(), strict=True))
@@ -171,15 +171,15 @@ def _write_labels(
     return {"labelled": int(likeliest.sum()), "drops": dict(sorted(drops.items()))}
 
 
-def write_part(path: Path, uids: list[str], topics: npt.NDArray[np.float32]) -> None:
+def write_part(path: Path, uids: UidArray, topics: npt.NDArray[np.float32]) -> None:
     """Write the topics (n, K) of n captions as ``uid`` and ``topics``."""
     lists = pa.FixedSizeListArray.from_arrays(pa.array(topics.ravel()), topics.shape[1])
-    pq.write_table(pa.table({"uid": pa.array(uids, pa.string()), "topics": lists}), path)
+    pq.write_table(pa.table({"uid": pa.array(decode_uids(uids), pa.string()), "topics": lists}), path)
 
 
 def read_labels(folder: Path, wanted: UidArray) -> TopicLabels:
     """Read the labels of those of the uids `wanted` that have one."""
-    uids, topics = [encode_uids([])], []
+    uids, topics = [np.empty(0, UID_DTYPE)], []
     for part in _parts(folder):
         found = encode_uid_column(part["uid"])
         rows = np.flatnonzero(np.isin(found, wanted))

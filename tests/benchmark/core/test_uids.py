@@ -1,15 +1,20 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from benchmark.core.errors import UserError
 from benchmark.core.uids import (
     UID_DTYPE,
+    UidIndex,
+    decode_uid,
     decode_uids,
     encode_uids,
     is_uid,
     make_uid,
     read_subset,
+    read_uid_columns,
     sort_uids,
+    uid_columns,
     write_subset,
 )
 
@@ -41,6 +46,26 @@ def test_one_long_and_one_short_uid_do_not_cancel() -> None:
         encode_uids(["0" * 31, "0" * 33])
 
 
+@pytest.mark.parametrize("words", [3, 2**64 - 1])
+def test_an_index_finds_what_a_dictionary_finds(words: int) -> None:
+    rng = np.random.default_rng(0)
+    array = rng.integers(0, words, (400, 2), dtype=np.uint64, endpoint=True).view(UID_DTYPE).ravel()
+    array = np.concatenate([array[:300], array[:50]])
+    wanted = rng.permutation(np.concatenate([array, encode_uids(uids(20))]))
+    rows = {uid: row for row, uid in enumerate(array.tolist())}  # of a uid that occurs twice the last row
+    assert UidIndex(array).find(wanted).tolist() == [rows.get(uid, -1) for uid in wanted.tolist()]
+    assert UidIndex(array[:0]).find(wanted).tolist() == [-1] * len(wanted)
+    assert UidIndex(array).find(wanted[:0]).tolist() == []
+
+
+def test_uids_pass_through_table_columns_unchanged() -> None:
+    array = encode_uids([*uids(5), "f" * 32, "0" * 32])
+    table = pa.table(uid_columns(array))
+    assert table.schema.types == [pa.uint64(), pa.uint64()]
+    assert (read_uid_columns(table) == array).all()
+    assert [decode_uid(uid) for uid in array] == decode_uids(array)
+
+
 def test_sort_equals_a_structured_sort_also_for_equal_high_words() -> None:
     rng = np.random.default_rng(0)
     pairs = np.zeros(1000, UID_DTYPE)
@@ -65,5 +90,5 @@ def test_bad_subset_files_say_what_is_wrong(tmp_path) -> None:
     with pytest.raises(UserError, match="u8,u8"):
         read_subset(tmp_path / "floats.npy")
     (tmp_path / "text.npy").write_text("hello")
-    with pytest.raises(UserError, match="no numpy array"):
+    with pytest.raises(UserError, match="not a numpy array"):
         read_subset(tmp_path / "text.npy")

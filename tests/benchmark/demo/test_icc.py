@@ -11,6 +11,7 @@ from benchmark.core.batch import Batch
 from benchmark.demo.concreteness import concreteness
 from benchmark.demo.rated_captions import annotated_captions, demo_captions
 from benchmark.demo.training.data import pool_shares
+from tests.pools import numbered_uids
 
 
 def score(texts: list[str], *overrides: str):
@@ -18,7 +19,7 @@ def score(texts: list[str], *overrides: str):
     with initialize_config_dir(str(CONF), version_base="1.3"):
         scorer = make_filter(compose("config", list(overrides)))
     scorer.setup(torch.device("cpu"))
-    return scorer.score(Batch([""] * len(texts), texts))
+    return scorer.score(Batch(numbered_uids(len(texts)), texts))
 
 
 def test_vba_and_icc_follow_what_was_planted():

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.core.uids import make_uid
+from benchmark.core.uids import decode_uids, make_uid
 from benchmark.pool.pool import Pool
 from tests.pools import rows, write_metadata, write_pool, write_tar
 
@@ -19,7 +19,7 @@ def read(pool: Pool, needs: frozenset[str], size: int = 3):
 
 
 def uids(batches) -> list[str]:
-    return [uid for batch in batches for uid in batch.uids]
+    return [uid for batch in batches for uid in decode_uids(batch.uids)]
 
 
 def test_tars_and_metadata_give_the_same_samples(tmp_path) -> None:
@@ -61,7 +61,7 @@ def test_laion_columns_and_missing_uids(tmp_path) -> None:
     pq.write_table(pa.table(table), tmp_path / "part-0.parquet")
     pool = Pool("laion", str(tmp_path), {"url": "URL", "text": "TEXT", "clip": "similarity"})
     (batch,), _ = read(pool, frozenset({"clip"}))
-    assert batch.uids == [make_uid("u0", "first"), make_uid("u1", "second")]
+    assert decode_uids(batch.uids) == [make_uid("u0", "first"), make_uid("u1", "second")]
     assert batch.columns["clip"].tolist() == [0.31, 0.4]
 
 
@@ -105,7 +105,7 @@ def test_fsspec_urls(tmp_path) -> None:
 
 
 def test_a_path_that_is_no_pool() -> None:
-    with pytest.raises(UserError, match="is no pool"):
+    with pytest.raises(UserError, match="must be a folder with shards"):
         Pool("p", "/nowhere")
 
 

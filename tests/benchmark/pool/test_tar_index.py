@@ -7,6 +7,7 @@ from PIL import Image
 
 from benchmark.core.batch import SampleError
 from benchmark.core.images import MAX_PIXELS, decode_image
+from benchmark.core.uids import decode_uids
 from benchmark.pool.tar_index import index_tar
 from benchmark.pool.tar_reader import read_images
 from tests.pools import Row, jpeg, rows, write_tar
@@ -16,14 +17,14 @@ def read(path, columns=None):
     index = index_tar(path, columns or {})
     drops = Counter(index.drops)
     batches = list(read_images(path, index, 4, drops))
-    return [u for b in batches for u in b.uids], drops
+    return [uid for batch in batches for uid in decode_uids(batch.uids)], drops
 
 
 def test_index_finds_every_sample_and_its_image(tmp_path) -> None:
     samples = rows(10)
     write_tar(tmp_path / "a.tar", samples)
     index = index_tar(tmp_path / "a.tar", {})
-    assert index.uids == [s.uid for s in samples]
+    assert decode_uids(index.uids) == [s.uid for s in samples]
     assert index.texts == [s.text for s in samples]
     data = (tmp_path / "a.tar").read_bytes()
     for sample, offset, size in zip(samples, index.offsets, index.sizes, strict=True):

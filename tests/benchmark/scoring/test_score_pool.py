@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 
+from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids, encode_uids, find_uids, sort_uids
 from benchmark.engine.local import LocalEngine
@@ -14,7 +15,7 @@ from filters.base import Features, Filter
 from filters.column import Column
 from filters.composite import Cascade, Intersect, RankSum, Threshold, Union
 from filters.random import Random
-from tests.pools import rows, write_metadata, write_pool
+from tests.pools import hashed_uids, rows, write_metadata, write_pool
 
 
 class Length(Filter):
@@ -190,14 +191,16 @@ def test_find_uids_equals_a_dictionary() -> None:
 
 
 def test_random_is_uniform_and_depends_on_uid_and_seed_only() -> None:
-    from benchmark.core.batch import Batch
-    from benchmark.core.uids import make_uid
-
-    names = [make_uid("", str(i)) for i in range(20_000)]
-    one, two = (Random(seed).score(Batch(names, [""] * len(names))) for seed in (0, 1))
+    uids = hashed_uids(20_000)
+    one, two = (Random(seed).score(Batch(uids, [])) for seed in (0, 1))
     assert np.histogram(one, bins=10, range=(0, 1))[0] == pytest.approx(np.full(10, 2000), abs=200)
     assert abs(np.corrcoef(one, two)[0, 1]) < 0.03
-    shuffled = Random(0).score(Batch(names[::-1], [""] * len(names)))
+    assert Random(7).score(Batch(uids[:3], [])).tolist() == [
+        0.8509212732315063,
+        0.5432937145233154,
+        0.2822410464286804,
+    ]
+    shuffled = Random(0).score(Batch(uids[::-1], []))
     assert (shuffled[::-1] == one).all()
 
 

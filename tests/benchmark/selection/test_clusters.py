@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.core.uids import encode_uids
+from benchmark.core.uids import decode_uids, encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import ScoreTable
@@ -36,7 +36,7 @@ class KnownLabels(ClusterLabels):
         """Nothing to find."""
 
     def score(self, batch):
-        return np.array([self.labels[uid] for uid in batch.uids], np.float32)
+        return np.array([self.labels[uid] for uid in decode_uids(batch.uids)], np.float32)
 
 
 class SlowLabels(KnownLabels):

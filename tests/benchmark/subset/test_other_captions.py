@@ -84,7 +84,7 @@ def test_what_cannot_be_read_is_said_before_anything_is_scored(pool: Pool, tmp_p
     pq.write_table(pa.table({"uid": ["a"], "caption": [1]}), tmp_path / "numbers.parquet")
     for files, message in {
         "empty": "no parquet file at",
-        "bad.parquet": "is no parquet file",
+        "bad.parquet": "is not a parquet file",
         "text.parquet": "has no column 'caption'; known: text, uid",
         "numbers.parquet": "holds no strings",
     }.items():

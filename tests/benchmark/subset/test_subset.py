@@ -1,8 +1,11 @@
 import json
 import pickle
 import tarfile
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from benchmark.core.batch import SampleError
@@ -10,7 +13,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids, read_subset
 from benchmark.pool.pool import Pool
 from benchmark.subset.reshard import reshard
-from benchmark.subset.subset import Subset
+from benchmark.subset.subset import Subset, selected_samples, use_metadata_captions
 from tests.pools import Row, jpeg, rows, write_metadata, write_pool
 
 
@@ -72,7 +75,7 @@ def test_resharded_tars_are_a_pool_that_datacomp_reads(pool: Pool, tmp_path) -> 
 
     chosen = selected([0, 5, 6, 7, 11])
     folder = tmp_path / "out"
-    assert reshard(pool, chosen, folder, shard_size=2) == 5
+    assert reshard(pool, selected_samples(pool, chosen), folder, shard_size=2) == 5
     assert json.loads((folder / "shards" / "sizes.json").read_text()) == {
         "00000000.tar": 2,
         "00000001.tar": 2,
@@ -93,7 +96,65 @@ def test_resharded_tars_are_a_pool_that_datacomp_reads(pool: Pool, tmp_path) -> 
 
 def test_resharding_twice_gives_the_same_bytes(pool: Pool, tmp_path) -> None:
     for name in ("a", "b"):
-        reshard(pool, selected([1, 9]), tmp_path / name)
+        reshard(pool, selected_samples(pool, selected([1, 9])), tmp_path / name)
     first, second = ((tmp_path / n / "shards" / "00000000.tar").read_bytes() for n in ("a", "b"))
     assert first == second
     assert tarfile.is_tarfile(tmp_path / "a" / "shards" / "00000000.tar")
+
+
+@pytest.fixture
+def disagreeing(tmp_path) -> Pool:
+    """A pool whose metadata has another caption of sample 2 than its tar."""
+    samples = rows(4)
+    folder = write_pool(tmp_path / "disagreeing", [samples])
+    change_caption(folder, 2, "another caption")
+    return Pool("d", str(folder))
+
+
+def change_caption(folder: Path, number: int, caption: str) -> None:
+    texts = [caption if n == number else row.text for n, row in enumerate(rows(4))]
+    table = pa.table({"uid": [row.uid for row in rows(4)], "text": texts})
+    pq.write_table(table, folder / "metadata" / "00000000.parquet")
+
+
+def test_the_metadatas_caption_is_trained_on(disagreeing: Pool, caplog: pytest.LogCaptureFixture) -> None:
+    subset = Subset(disagreeing, selected([0, 2, 3]))
+    assert {sample.uid: sample.text for sample in subset} == {
+        row.uid: "another caption" if n == 2 else row.text for n, row in enumerate(rows(4)) if n != 1
+    }
+    assert subset.missing == {"caption_mismatch": 1}
+    (message,) = caplog.messages
+    assert message.startswith("subset: 1 of 3 selected samples have other captions in the tars")
+
+
+def test_only_a_disagreement_changes_the_identity(disagreeing: Pool) -> None:
+    agreeing, before = Subset(disagreeing, selected([0, 1])), Subset(disagreeing, selected([1, 2]))
+    assert agreeing.identity("sha") == "sha"
+    change_caption(Path(disagreeing.url), 2, "a third caption")
+    after = Subset(Pool("d", disagreeing.url), selected([1, 2]))
+    assert len({"sha", before.identity("sha"), after.identity("sha")}) == 3
+
+
+def test_a_copy_takes_its_captions_from_the_pools_metadata(disagreeing: Pool, tmp_path) -> None:
+    chosen = selected([1, 2])
+    reshard(disagreeing, selected_samples(disagreeing, chosen), tmp_path / "copy")
+    copy = Subset(Pool("d", str(tmp_path / "copy")), chosen, metadata=disagreeing)
+    original = Subset(disagreeing, chosen)
+    assert [sample.text for sample in copy] == [sample.text for sample in original]
+    assert copy.identity("sha") == original.identity("sha") != "sha"
+
+
+def test_resharded_tars_hold_the_metadatas_caption(disagreeing: Pool, tmp_path) -> None:
+    parts = use_metadata_captions(selected_samples(disagreeing, selected([2])), disagreeing)
+    reshard(disagreeing, parts, tmp_path / "out")
+    (sample,) = Subset(Pool("q", str(tmp_path / "out")), selected([2]))
+    assert (sample.uid, sample.text) == (rows(3)[2].uid, "another caption")
+
+
+def test_a_uid_in_two_tars_is_taken_from_the_first(tmp_path) -> None:
+    first, second = rows(2)
+    again = Row(second.key, second.url, second.text, jpeg(7, 64))
+    pool = Pool("p", str(write_pool(tmp_path, [[first, second], [again]])))
+    (part,) = selected_samples(pool, selected([0, 1]))
+    assert part.shard.name == "00000000"
+    assert [sample.image.size for sample in Subset(pool, selected([1, 1]))] == [(32, 32)] * 2

@@ -14,14 +14,13 @@ from filters.embeddings.cluster_labels import ClusterLabels
 from filters.embeddings.timm_features import TimmFeatures
 from tests.extras import needs_extra
 from tests.filters.checkpoints import open_clip_model
-from tests.pools import rows, write_pool
+from tests.pools import numbered_uids, rows, write_pool
 
 pytestmark = needs_extra("clusters")
 
 
 def batch(vectors: np.ndarray) -> Batch:
-    uids = [f"{i:032x}" for i in range(len(vectors))]
-    return Batch(uids, [], features={"image": vectors, "text": -vectors})
+    return Batch(numbered_uids(len(vectors)), [], features={"image": vectors, "text": -vectors})
 
 
 def test_planted_clusters_are_found_and_travel_to_workers() -> None:
@@ -45,7 +44,7 @@ def test_labels_of_a_pool_are_cached_like_scores(tmp_path: Path) -> None:
 
 
 def test_an_embedding_without_captions() -> None:
-    images = Batch(["0" * 32], [], features={"image": np.eye(1, 4, dtype=np.float32)})
+    images = Batch(numbered_uids(1), [], features={"image": np.eye(1, 4, dtype=np.float32)})
     with pytest.raises(UserError, match="has image only; embedding=clip"):
         ClusterLabels(TimmFeatures("m"), "text", 3, seed=0).fit([images])
 

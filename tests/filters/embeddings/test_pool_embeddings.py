@@ -20,7 +20,7 @@ A, B, C = ("1" * 32, "2" * 32, "3" * 32)
 
 
 def batch(uids: list[str], values: list[float]) -> Batch:
-    return Batch(uids, [], features={"image": np.array([values], np.float32).T})
+    return Batch(encode_uids(uids), [], features={"image": np.array([values], np.float32).T})
 
 
 def test_a_pool_is_gathered_by_uid_and_each_uid_once() -> None:
@@ -34,11 +34,11 @@ def test_a_pool_is_gathered_by_uid_and_each_uid_once() -> None:
 
 def test_values_are_found_by_uid() -> None:
     values = ByUid(encode_uids([A, C]), np.array([1, 3], np.float32))
-    assert values([C, A, C]).tolist() == [3, 1, 3]
-    assert values([]).shape == (0,)
+    assert values(encode_uids([C, A, C])).tolist() == [3, 1, 3]
+    assert values(encode_uids([])).shape == (0,)
     for absent in (B, "f" * 32, "0" * 32):
         with pytest.raises(KeyError, match=absent):
-            values([A, absent])
+            values(encode_uids([A, absent]))
 
 
 def test_a_target_is_read_as_unit_vectors(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from timm.models import save_for_hf
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters.embeddings.timm_features import TimmFeatures
+from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
 
@@ -45,7 +46,7 @@ def test_vectors_are_the_models_pooled_features(saved: tuple[Path, torch.nn.Modu
     folder, model = saved
     features = TimmFeatures(f"local-dir:{folder}")
     features.setup(CPU)
-    found = features.extract(Batch(["0" * 32] * 3, [], images=images()))["image"]
+    found = features.extract(Batch(numbered_uids(3), [], images=images()))["image"]
     pixels = torch.stack(
         [(torch.from_numpy(np.array(i)).permute(2, 0, 1) / 255 - 0.4) / 0.3 for i in images()]
     )

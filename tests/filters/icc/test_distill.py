@@ -11,6 +11,7 @@ from benchmark.core.errors import UserError
 from filters.icc.distill import Regression, distill
 from filters.icc.scorer import DistilledScorer
 from filters.icc.training import Recipe
+from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
 VISIBLE = ["a red boat on a lake", "two green trees", "a dog on a bed", "a small yellow house"]
@@ -25,7 +26,7 @@ def generators():
 def score(folder, texts):
     scorer = DistilledScorer(str(folder / "model"))
     scorer.setup(CPU)
-    return scorer.score(Batch([""] * len(texts), texts))
+    return scorer.score(Batch(numbered_uids(len(texts)), texts))
 
 
 def test_the_scorer_learns_its_targets(tmp_path):

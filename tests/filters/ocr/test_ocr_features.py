@@ -11,6 +11,7 @@ from filters.ocr.features import MAX_CHARACTERS, TextDetection, TextRecognition
 from filters.ocr.rapid import RapidSpotter
 from filters.ocr.spotter import Line, TextSpotter
 from tests.extras import needs_extra
+from tests.pools import numbered_uids
 
 
 class Scripted(TextSpotter):
@@ -35,7 +36,7 @@ class Scripted(TextSpotter):
 
 def batch(*widths: int, **features) -> Batch:
     images = [Image.new("RGB", (width, 8)) for width in widths]
-    return Batch([f"{i:032x}" for i in range(len(images))], [], images, features=features)
+    return Batch(numbered_uids(len(images)), [], images, features=features)
 
 
 def ragged(values) -> np.ndarray:

@@ -20,6 +20,7 @@ from benchmark.studies.concreteness.explanation import (
 from filters.base import Filter, Scores
 from filters.icc.scorer import DistilledScorer
 from tests.filters.checkpoints import roberta_scorer
+from tests.pools import numbered_uids
 
 VALUES = {"dog": 2.0, "idea": -1.0}
 
@@ -72,7 +73,7 @@ def test_a_model_is_asked_as_it_would_be_directly(tmp_path: Path) -> None:
     score, words = leave_one_out(scorer, caption)
 
     def directly(text: str) -> float:
-        return float(scorer.score(Batch(["0" * 32], [text]))[0])
+        return float(scorer.score(Batch(numbered_uids(1), [text]))[0])
 
     assert score == pytest.approx(directly(caption), abs=1e-5)
     parts = caption.split()

@@ -18,6 +18,7 @@ from benchmark.engine.local import LocalEngine
 from benchmark.studies.icc_build.build import Build
 from benchmark.studies.icc_build.reconstruction import ReconstructShard
 from benchmark.tasks.icc_build import icc_build, make_plan
+from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
 SMALL = [
@@ -70,7 +71,7 @@ def test_transformers_alone_loads_the_scorer_and_so_does_the_filter(built):
     assert logits.shape == (3, 1)
     scorer = make_filter(config("filter=icc", f"filter.checkpoint={path}"))
     scorer.setup(CPU)
-    np.testing.assert_allclose(scorer.score(Batch([""] * 3, texts)), logits[:, 0], atol=1e-5)
+    np.testing.assert_allclose(scorer.score(Batch(numbered_uids(3), texts)), logits[:, 0], atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["sba", "vba", "icc"])
@@ -79,7 +80,7 @@ def test_the_direct_mode_gives_what_the_build_gave(built, name):
     texts = rows["text"][:6]
     scorer = make_filter(config(f"filter={name}", "filter.mode=direct", f"models.icc.build={built}"))
     scorer.setup(CPU)
-    found = scorer.score(Batch([""] * 6, texts))
+    found = scorer.score(Batch(numbered_uids(6), texts))
     if name == "icc":
         vba = pq.read_table(built / "vba" / "scores" / "scores.parquet")["score"].to_numpy()[:6]
         expected = scorer.combination(vba, np.array(rows["score"][:6], np.float32))

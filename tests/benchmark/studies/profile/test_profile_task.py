@@ -46,7 +46,7 @@ SHARES = {
             "profile.clusters=0 is no number of clusters; give a whole number from 1 on",
         ),
         (["profile.clusters=null"], "profile.clusters=None is no number of clusters"),
-        (["pool=img2dataset", "pool.url=/nowhere"], "pool.url=/nowhere is no pool"),
+        (["pool=img2dataset", "pool.url=/nowhere"], "pool.url=/nowhere must be a folder with"),
         (["task.sample=9"], "there is no setting 'task.sample'"),
     ],
 )

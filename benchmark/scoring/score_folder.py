@@ -1,0 +1,39 @@
+"""Where the scores of a filter are: a folder of the cache with one part per shard."""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmark.core.paths import cache_dir
+from benchmark.pool.pool import Pool, Shard
+from filters.base import Composite, Filter
+
+
+def score_folder(pool: Pool, scorer: Filter) -> Path:
+    """Return the folder that holds the score parts of a filter on `pool`."""
+    return _folder(pool, scorer, _shards(pool, scorer))
+
+
+def score_paths(pool: Pool, scorer: Filter) -> dict[Shard, Path]:
+    """Return the path of the score part of every shard that the filter reads.
+
+    A composite has a part for every shard that one of its filters reads: tars, metadata parquet, or both.
+    """
+    shards = _shards(pool, scorer)
+    folder = _folder(pool, scorer, shards)
+    return {shard: folder / f"{shard.name}-{shard.fingerprint}.parquet" for shard in shards}
+
+
+def _shards(pool: Pool, scorer: Filter) -> list[Shard]:
+    if not isinstance(scorer, Composite):
+        return pool.shards(scorer.sources)
+    return list(dict.fromkeys(shard for part in scorer.filters.values() for shard in _shards(pool, part)))
+
+
+def _folder(pool: Pool, scorer: Filter, shards: Iterable[Shard]) -> Path:
+    folder = cache_dir() / "scores" / pool.key / scorer.key()
+    # Ranks and corpus statistics belong to the whole pool: never reuse those of a pool with other shards.
+    if scorer.corpus_dependent or isinstance(scorer, Composite):
+        text = " ".join(f"{shard.name}-{shard.fingerprint}" for shard in shards)
+        folder /= hashlib.sha256(text.encode()).hexdigest()[:12]
+    return folder

@@ -1,0 +1,138 @@
+"""Which of a sample's captions counts, and how a parquet's rows are checked."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from benchmark.core.batch import SampleError
+from benchmark.core.uids import decode_uids, encode_uids, make_uid
+from benchmark.pool.parquet_reader import listed_uids, read_metadata
+from benchmark.pool.pool import Pool
+from benchmark.pool.sample_fields import check_caption, check_uid
+from benchmark.pool.tar_index import index_tar
+from tests.pools import Row, jpeg, rows, write_metadata, write_tar
+
+TEXT, IMAGE = frozenset({"text"}), frozenset({"image", "text"})
+
+
+def sample(key: str, txt: bytes | None, **fields: Any) -> Row:
+    files = {"jpg": jpeg(0), "json": json.dumps(fields).encode()}
+    return Row(key, "", "", b"", files=files if txt is None else files | {"txt": txt})
+
+
+def test_the_json_counts_and_the_txt_is_checked(tmp_path: Path) -> None:
+    samples = [
+        sample("0", b"same", caption="same"),
+        sample("1", b"from the txt", caption="from the json"),
+        sample("2", b"\xff\xfe", caption="the txt is broken"),
+        sample("3", b"only in the txt"),
+        sample("4", b"the json is blank", caption=" "),
+        sample("5", None, caption="only in the json"),
+    ]
+    write_tar(tmp_path / "a.tar", samples)
+    index = index_tar(tmp_path / "a.tar", {})
+    assert index.texts == [
+        "same", "from the json", "the txt is broken", "only in the txt", "the json is blank", "only in the json",
+    ]  # fmt: skip
+    assert index.mismatched.tolist() == [False, True, True, False, False, False]
+    assert not index.drops
+
+
+def test_parquet_and_tar_hash_the_same_caption(tmp_path: Path) -> None:
+    texts = ["first", "second"]
+    write_tar(tmp_path / "0.tar", [sample(text, b"other", caption=text, url="u") for text in texts])
+    pq.write_table(pa.table({"url": ["u", "u"], "caption": texts}), tmp_path / "0.parquet")
+    pool = Pool("p", str(tmp_path))
+    read = [
+        [uid for batch in pool.batches(shard, needs, 9, Counter()) for uid in decode_uids(batch.uids)]
+        for needs in (TEXT, IMAGE)
+        for shard in pool.shards(needs)
+    ]
+    assert read == [[make_uid("u", text) for text in texts]] * 2
+
+
+def test_a_mismatch_outlives_the_cached_index(tmp_path: Path) -> None:
+    write_tar(tmp_path / "0.tar", [sample("0", b"other", caption="one"), *rows(1)])
+    pool = Pool("p", str(tmp_path))
+    (shard,) = pool.shards(IMAGE)
+    first, again = (pool.index(shard, tmp_path / "0.tar") for _ in range(2))
+    assert first.mismatched.tolist() == again.mismatched.tolist() == [True, False]
+    assert (first.uids == again.uids).all()
+    assert first.offsets.tolist() == again.offsets.tolist()
+
+
+def naive(table: pa.Table) -> tuple[list[str], list[str], Counter[str]]:
+    """Check row by row."""
+    uids, texts, drops = [], [], Counter[str]()
+    for row in table.to_pylist():
+        try:
+            if row["status"] not in (None, "success"):
+                raise SampleError("download_failed")
+            text = check_caption(row["text"])
+            uids.append(check_uid(row["uid"], row["url"], text))
+        except SampleError as error:
+            drops[error.reason] += 1
+        else:
+            texts.append(text)
+    return uids, texts, drops
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_rows_are_checked_as_one_by_one(tmp_path: Path, seed: int, kind: pa.DataType) -> None:
+    rng = np.random.default_rng(seed)
+    good = [f"{number:032x}" for number in range(40)]
+    flaws: dict[str, list[str | None]] = {
+        "uid": [None, "12", "G" * 32, "A" * 32],
+        "text": [None, "", " \u2003", "\x1c"],
+        "status": ["failed_to_download", None],
+    }
+    columns: dict[str, list[Any]] = {
+        "uid": list(good), "text": [f"thing {n}" for n in range(40)],
+        "url": [f"u{n}" for n in range(40)], "status": ["success"] * 40,
+    }  # fmt: skip
+    for name in list(flaws)[: seed % 4]:
+        for row in rng.choice(40, 12, replace=False):
+            columns[name][row] = flaws[name][rng.integers(len(flaws[name]))]
+    table = pa.table({name: pa.array(values, kind) for name, values in columns.items()})
+    pq.write_table(table, tmp_path / "a.parquet")
+    drops = Counter[str]()
+    batches = list(read_metadata(str(tmp_path / "a.parquet"), {}, frozenset({"url"}), 7, drops))
+    uids, texts, expected = naive(table)
+    assert [uid for batch in batches for uid in decode_uids(batch.uids)] == uids
+    assert [text for batch in batches for text in batch.texts] == texts
+    assert [url for batch in batches for url in batch.columns["url"]] == [
+        row["url"] for row in table.to_pylist() if row["text"] in texts
+    ]
+    assert drops == expected
+
+
+def test_malformed_uids_are_not_listed() -> None:
+    column = pa.array(["0" * 32, None, "0" * 31, "AB" * 16, "0" * 32 + "\n", "g" * 32])
+    listed, uids = listed_uids(column)
+    assert listed.tolist() == [0, 3]
+    assert decode_uids(uids) == ["0" * 32, "ab" * 16]
+
+
+def test_the_metadata_is_searched_for_captions(tmp_path: Path) -> None:
+    samples = rows(9)
+    write_metadata(tmp_path / "metadata" / "0.parquet", samples[:5])
+    repeated = [Row("", samples[1].url, samples[1].text, b""), *samples[5:8]]
+    write_metadata(tmp_path / "metadata" / "1.parquet", repeated)
+    columns = {"uid": [samples[1].uid, samples[8].uid], "text": ["too late", " "]}
+    pq.write_table(pa.table(columns), tmp_path / "metadata" / "2.parquet")
+    pool = Pool("p", str(tmp_path))
+    wanted = [8, 1, 6, 1]
+    captions = pool.metadata_captions(encode_uids([samples[n].uid for n in wanted]))
+    assert captions == [None, *(samples[n].text for n in wanted[1:])]
+
+
+def test_metadata_without_uids_has_no_other_caption(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"url": ["u"], "text": ["a"]}), tmp_path / "a.parquet")
+    assert Pool("p", str(tmp_path)).metadata_captions(encode_uids([make_uid("u", "a")])) == [None]

@@ -1,0 +1,156 @@
+"""Scores of composites: parts on disk like any other's, with the numbers that combining gives."""
+
+import shutil
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from benchmark.core.batch import Batch
+from benchmark.core.uids import decode_uids
+from benchmark.engine.local import LocalEngine
+from benchmark.pool.pool import Pool
+from benchmark.scoring.score_folder import score_folder, score_paths
+from benchmark.scoring.score_parts import read_part
+from benchmark.scoring.score_pool import ScoreTable, score_pool
+from filters.base import Composite, Features, Filter, Scores
+from filters.composite import Cascade, RankSum, Threshold
+from filters.random import Random
+from tests.pools import rows, write_metadata, write_tar
+
+ENGINE = LocalEngine("cpu", 1)
+
+
+class Length(Filter):
+    """The number in the caption; of odd ones none. Reads the metadata."""
+
+    needs = frozenset({"text"})
+    batches = 0
+
+    def score(self, batch: Batch) -> Scores:
+        Length.batches += 1
+        numbers = np.array([int(text.split()[-1]) for text in batch.texts])
+        return np.where(numbers % 2, np.nan, numbers).astype(np.float32)
+
+
+class Brightness(Features):
+    needs = frozenset({"image"})
+
+    def extract(self, batch: Batch) -> dict[str, np.ndarray]:
+        return {"mean": np.array([[np.asarray(image).mean()] for image in batch.images], np.float32)}
+
+
+class Bright(Filter):
+    """Reads the tars."""
+
+    needs = frozenset()
+
+    def __init__(self) -> None:
+        self.features = (Brightness(),)
+
+    def score(self, batch: Batch) -> Scores:
+        return np.asarray(batch.features["mean"][:, 0], np.float32)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two shards, one sample in both of them; two images are broken, one sample is in no tar."""
+    samples = rows(12)
+    for number in (3, 7):
+        samples[number] = replace(samples[number], image=b"broken")
+    write_tar(tmp_path / "shards" / "0.tar", samples[:6])
+    write_tar(tmp_path / "shards" / "1.tar", [samples[2], *samples[6:11]])
+    write_metadata(tmp_path / "metadata" / "0.parquet", samples[:6])
+    write_metadata(tmp_path / "metadata" / "1.parquet", [samples[2], *samples[6:]])
+    return tmp_path
+
+
+@pytest.fixture
+def pool(folder: Path) -> Pool:
+    return Pool("p", str(folder))
+
+
+def by_uid(table: ScoreTable) -> dict[str, float]:
+    return dict(zip(decode_uids(table.uids), table.scores.tolist(), strict=True))
+
+
+def naive(pool: Pool, scorer: Composite) -> dict[str, float]:
+    """Join the scores of the filters in dictionaries, then combine."""
+    tables = [by_uid(score_pool(pool, part, ENGINE)) for part in scorer.filters.values()]
+    uids = sorted({uid for table in tables for uid in table})
+    columns = np.array([[table.get(uid, np.nan) for uid in uids] for table in tables], np.float32)
+    return dict(zip(uids, scorer.combine(columns).tolist(), strict=True))
+
+
+COMPOSITES = {
+    "rank_sum": RankSum({"a": Length(), "b": Bright()}, {"a": 1.0, "b": 0.5}),
+    "cascade": Cascade({"a": Threshold(Bright(), 1.0), "b": Random(3)}),
+    "of texts": Cascade({"a": Length(), "b": Random(3)}),
+}
+
+
+@pytest.mark.parametrize("name", COMPOSITES)
+def test_parts_hold_what_combining_gives(pool: Pool, name: str) -> None:
+    scorer = COMPOSITES[name]
+    table = score_pool(pool, scorer, ENGINE)
+    parts = [read_part(path) for path in score_paths(pool, scorer).values()]
+    uids = [uid for part in parts for uid in decode_uids(part.uids)]
+    scores = [score for part in parts for score in part.scores.tolist()]
+    expected = naive(pool, scorer)
+    assert len(uids) == 12
+    assert np.isnan(list(expected.values())).any()
+    assert np.array_equal([expected[uid] for uid in uids], scores, equal_nan=True)
+    assert by_uid(table) == pytest.approx(expected, rel=0, abs=0, nan_ok=True)
+    files = sorted(score_folder(pool, scorer).glob("*.parquet"))
+    assert files == sorted(score_paths(pool, scorer).values())
+    assert {tuple(pq.read_schema(file).names) for file in files} == {("uid_high", "uid_low", "score")}
+
+
+def test_each_sample_is_in_the_part_of_a_shard_that_has_it(pool: Pool) -> None:
+    paths = score_paths(pool, COMPOSITES["of texts"])
+    score_pool(pool, COMPOSITES["of texts"], ENGINE)
+    uids = [set(decode_uids(read_part(path).uids)) for path in paths.values()]
+    assert uids == [{row.uid for row in rows(6)}, {row.uid for row in rows(6, start=6)}]
+
+
+@pytest.mark.parametrize("name", COMPOSITES)
+def test_a_second_run_reads_the_parts(pool: Pool, name: str) -> None:
+    scorer = COMPOSITES[name]
+    first, Length.batches = score_pool(pool, scorer, ENGINE), 0
+    shutil.rmtree(score_folder(pool, Random(3)), ignore_errors=True)  # nothing but its own parts is needed
+    again = score_pool(pool, scorer, ENGINE)
+    assert (first.reused, again.reused, Length.batches) == (0, 1, 0)
+    assert replace(again, reused=0, uids=first.uids, scores=first.scores) == first
+    assert np.array_equal(again.scores, first.scores, equal_nan=True)
+
+
+def test_a_lost_part_is_written_again(pool: Pool) -> None:
+    scorer = COMPOSITES["rank_sum"]
+    first = score_pool(pool, scorer, ENGINE)
+    for path in score_paths(pool, scorer).values():
+        path.unlink()
+        again = score_pool(pool, scorer, ENGINE)
+        assert by_uid(again) == pytest.approx(by_uid(first), rel=0, abs=0, nan_ok=True)
+        assert (again.drops, again.own_seconds, again.features) == (
+            first.drops, first.own_seconds, first.features,
+        )  # fmt: skip
+
+
+def test_drops_and_costs_count_once(pool: Pool) -> None:
+    scorer = Cascade({"a": Bright(), "b": Threshold(Bright(), 1.0), "c": Length()})
+    table = score_pool(pool, scorer, ENGINE)
+    parts = [score_pool(pool, part, ENGINE) for part in scorer.filters.values()]
+    assert table.drops == Counter({"image_unreadable": 2, "duplicate_uid": 1})
+    assert table.features == parts[0].features == parts[1].features
+    assert table.own_seconds == sum(part.own_seconds for part in parts)
+
+
+def test_another_shard_is_another_folder(folder: Path) -> None:
+    scorer = COMPOSITES["rank_sum"]
+    before = score_folder(Pool("p", str(folder)), scorer)
+    assert score_folder(Pool("p", str(folder)), scorer) == before
+    write_metadata(folder / "metadata" / "2.parquet", rows(2, start=20))
+    assert score_folder(Pool("p", str(folder)), scorer) != before

@@ -1,0 +1,51 @@
+"""``task=score``: its last line names the folder of the score parts, whatever the filter."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from omegaconf import OmegaConf
+
+from benchmark.core.batch import Batch
+from benchmark.scoring.score_parts import read_part
+from benchmark.tasks.score import score
+from filters.base import Filter, Scores
+from tests.pools import rows, write_pool
+
+RANDOM = {"_target_": "filters.random.Random", "seed": 1}
+OTHER = RANDOM | {"seed": 2}
+FILTERS: dict[str, dict[str, Any]] = {
+    "plain": RANDOM,
+    "fitted": {"_target_": f"{__name__}.Fitted"},
+    "composite": {
+        "_target_": "filters.composite.RankSum", "filters": {"a": RANDOM, "b": OTHER}, "weights": {"a": 1, "b": 2},
+    },
+}  # fmt: skip
+
+
+class Fitted(Filter):
+    """Depends on the corpus: the share of the pool that has a shorter caption."""
+
+    needs = frozenset({"text"})
+
+    def fit(self, batches: Any) -> None:
+        self._lengths = np.sort([len(text) for batch in batches for text in batch.texts])
+
+    def score(self, batch: Batch) -> Scores:
+        return np.searchsorted(self._lengths, [len(text) for text in batch.texts]).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_the_last_line_is_the_folder_of_the_parts(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_pool(tmp_path, [rows(3), rows(4, start=3)])
+    pool = {"_target_": "benchmark.pool.pool.Pool", "name": "p", "url": str(tmp_path)}
+    engine = {"_target_": "benchmark.engine.local.LocalEngine", "device": "cpu", "workers": 1}
+    score(OmegaConf.create({"pool": pool, "filter": FILTERS[name], "engine": engine}))
+    *_, scored, folder = capsys.readouterr().out.splitlines()
+    assert scored.startswith("scored 7 pairs")
+    parts = sorted(Path(folder).iterdir())
+    assert [path.name.split("-")[0] for path in parts] == ["00000000", "00000001"]
+    assert [len(read_part(path).uids) for path in parts] == [3, 4]
