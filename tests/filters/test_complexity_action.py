@@ -13,7 +13,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters.complexity_action import ComplexityAction, rank
 from filters.text import parsing
-from filters.text.parsing import LONGEST_CAPTION, load_pipeline, pipeline_revision
+from filters.text.parsing import MAX_CHARACTERS, load_pipeline, pipeline_revision
 from filters.text.scene_graph import SceneGraph
 from tests.extras import needs_extra
 from tests.pools import numbered_uids
@@ -69,8 +69,8 @@ def test_a_caption_scores_the_same_in_any_company(made: ComplexityAction) -> Non
 
 
 def test_of_a_long_caption_the_beginning_is_read(made: ComplexityAction) -> None:
-    beginning = "a dog sleeping on the grass " * (LONGEST_CAPTION // 28 + 1)
-    assert len(beginning) > LONGEST_CAPTION
+    beginning = "a dog sleeping on the grass " * (MAX_CHARACTERS // 28 + 1)
+    assert len(beginning) > MAX_CHARACTERS
     assert score(made, beginning) == score(made, beginning + "and two red balls " * 500)
     assert all(
         0 <= value < 2 for value in score(made, "dog " * 5000, "x" * 10_000, "a\x00b\u2028 dog", "((((" * 900)
@@ -127,7 +127,7 @@ def test_the_key_follows_the_content_of_the_pipeline(tmp_path: Path, monkeypatch
     model.write_bytes(model.read_bytes() + b"\x00")
     assert copy.key() != ComplexityAction(str(tmp_path / "changed")).key()
     # An installed package is known by its version; any will do here.
-    monkeypatch.setattr(parsing, "_found", lambda name: None)
+    monkeypatch.setattr(parsing, "_locate", lambda name: None)
     assert pipeline_revision("spacy") == f"spacy-{importlib.metadata.version('spacy')}"
 
 

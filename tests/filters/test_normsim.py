@@ -50,7 +50,7 @@ def test_by_hand(tmp_path: Path) -> None:
 
 
 def test_norms_equal_the_plain_loop_across_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(normsim, "TARGETS", 7)
+    monkeypatch.setattr(normsim, "TARGET_CHUNK", 7)
     rng = np.random.default_rng(0)
     target, batch = unit(rng.normal(size=(20, 6))), images(rng.normal(size=(15, 6)))
     np.save(tmp_path / "target.npy", target)
