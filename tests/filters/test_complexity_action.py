@@ -90,12 +90,12 @@ def test_a_pipeline_that_does_not_parse_is_refused(tmp_path: Path) -> None:
     import spacy
 
     spacy.blank("en").to_disk(tmp_path / "blank")
-    with pytest.raises(UserError, match="no dependency parser or no tagger"):
+    with pytest.raises(UserError, match="must have a tagger and a dependency parser"):
         load_pipeline(str(tmp_path / "blank"))
     shutil.copytree(demo_model("parser"), tmp_path / "untagged")
     untagged = spacy.load(tmp_path / "untagged", exclude=["morphologizer"])
     untagged.to_disk(tmp_path / "untagged2")
-    with pytest.raises(UserError, match="no dependency parser or no tagger"):
+    with pytest.raises(UserError, match="must have a tagger and a dependency parser"):
         load_pipeline(str(tmp_path / "untagged2"))
 
 

@@ -64,7 +64,7 @@ def test_one_image_and_none(tmp_path: Path) -> None:
 
 def test_a_target_that_cannot_be_used_says_so(tmp_path: Path) -> None:
     batch, _ = pool(4)
-    with pytest.raises(UserError, match="is not there"):
+    with pytest.raises(UserError, match="not found"):
         made(tmp_path / "absent.npy").key()
     np.save(tmp_path / "target.npy", np.eye(5))
     with pytest.raises(UserError, match="same CLIP model"):

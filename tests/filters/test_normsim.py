@@ -111,13 +111,13 @@ def test_one_image_and_none() -> None:
 
 
 def test_what_makes_no_sense_says_so(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="use 2 or inf"):
+    with pytest.raises(UserError, match="must be 2 or inf"):
         made(3, None)
-    with pytest.raises(UserError, match="wants a target"):
+    with pytest.raises(UserError, match="needs filter.target"):
         made(math.inf, None)
-    with pytest.raises(UserError, match="use 1 at least"):
+    with pytest.raises(UserError, match="must be at least 1"):
         made(2, None, steps=0)
-    with pytest.raises(UserError, match="is not there"):
+    with pytest.raises(UserError, match="not found"):
         made(2, tmp_path / "absent.npy")
     np.save(tmp_path / "target.npy", np.eye(4))
     for norm in (2, math.inf):
