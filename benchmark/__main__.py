@@ -20,7 +20,7 @@ USER_ERRORS = (UserError, HydraException, OmegaConfBaseException)
 
 
 def fail(message: str) -> None:
-    """Say in one line what the user can do, and exit with code 2."""
+    """Write the message to stderr as one line and exit with code 2."""
     sys.stderr.write(f"error: {' '.join(message.split())}\n")
     sys.exit(2)
 
@@ -31,23 +31,25 @@ def run_task(cfg: DictConfig) -> None:
     try:
         hydra.utils.get_method(cfg.task._target_)(cfg)
     except USER_ERRORS as error:
-        fail(explain(error))  # here, not in main: Hydra would print its own line before it re-raised
+        fail(explain(error))  # caught here: Hydra would print a message of its own before main sees the error
 
 
 def is_sweep(arguments: list[str]) -> bool:
-    """Tell whether an override lists several values, as in ``filter=random,clip``."""
+    """Return whether an override lists several values, as in ``filter=random,clip``."""
     overrides = [a for a in arguments if "=" in a and not a.startswith("-")]
     return any(o.is_sweep_override() for o in OverridesParser.create().parse_overrides(overrides))
 
 
 def main() -> None:
-    """Entry point: set up logging and Hydra, turn mistakes of the user into one line."""
+    """Entry point: set up logging and Hydra, and report errors that the user caused as one line."""
     configure_logging()
     register_resolvers()
-    os.environ["HYDRA_FULL_ERROR"] = "1"  # let configuration errors reach us in place of Hydra's own page
-    os.environ.setdefault("PAIRSIFT_SWEEP", time.strftime("%Y%m%d-%H%M%S"))  # launchers hand it to their jobs
-    # Before torch is imported: its threads wait by spinning, which on a busy machine slows training tenfold; not
-    # spinning at all costs a quarter of the speed on an idle one (results/LOG.md).
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # raise configuration errors instead of printing Hydra's summary
+    os.environ.setdefault(
+        "PAIRSIFT_SWEEP", time.strftime("%Y%m%d-%H%M%S")
+    )  # inherited by the jobs of a launcher
+    # Must be set before torch is imported. OpenMP threads that spin while they wait slow training tenfold on a busy
+    # machine; no spinning at all costs a quarter of the speed on an idle one (results/LOG.md).
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
     sys.argv[1:] = quote_free_text(sys.argv[1:])
@@ -60,7 +62,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(
-        0, str(Path.cwd())
-    )  # a user's own filter beside the call: filter._target_=my_filter.MyFilter
+    # So that a user's filter in the working directory is found: filter._target_=my_filter.MyFilter
+    sys.path.insert(0, str(Path.cwd()))
     main()

@@ -1,7 +1,8 @@
-"""The configuration: resolvers that the YAML files use, and what the tasks build from it."""
+"""Resolvers for the YAML files, and functions that build objects from the Hydra configuration."""
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from pathlib import Path
@@ -15,7 +16,7 @@ from omegaconf.errors import OmegaConfBaseException
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.launch import is_main_process
 
-# Only for annotations: a misspelt command should be answered before torch is imported.
+# Imported for annotations only: a misspelt command should be answered before torch is imported.
 if TYPE_CHECKING:
     from benchmark.engine.base import Engine
     from benchmark.pool.pool import Pool
@@ -35,12 +36,12 @@ def register_resolvers() -> None:
 
 
 def _budget(samples: int, *, _root_: DictConfig) -> int:
-    """Samples seen, written for the paper's pool, at the scale of this one."""
+    """Return the samples seen, given for the paper's pool of 8M pairs, divided by the scale of this pool."""
     return int(samples) // int(_root_.pool.scale)
 
 
 def demo_model(name: str) -> str:
-    """Return the folder of one of the demo's scale models."""
+    """Return the folder of the demo's scale model `name`, for example ``clip``."""
     return str(Path(__file__).resolve().parent / "demo" / "models" / name)
 
 
@@ -53,35 +54,62 @@ def _demo_evalset(name: str, *, _root_: DictConfig) -> str:
 
 
 def subset_size(cfg: DictConfig) -> int:
-    """Return k: the size, written for the paper's pool, at the scale of this one."""
+    """Return k, the number of selected pairs: `size.samples` divided by the scale of the pool.
+
+    Raises:
+        UserError: if `size.samples` is not an integer of at least the scale.
+    """
     samples, scale = cfg.size.samples, int(cfg.pool.scale)
     if not isinstance(samples, int) or samples < scale:
         raise UserError(
-            f"size.samples={samples} is no number of pairs; give a whole number of at least {scale}"
+            f"size.samples={samples} must be an integer of at least {scale}; give the number of pairs to keep"
         )
     return samples // scale
 
 
 def make_pool(cfg: DictConfig) -> Pool:
-    """Build the pool; the demo's is drawn on first use."""
+    """Build the pool. The demo pool is generated on first use."""
     pool: Pool = hydra.utils.instantiate(cfg.pool, _convert_="all")
     return pool
 
 
+def filter_settings(cfg: DictConfig) -> DictConfig:
+    """Return the settings of the filter and its parts without `family`, which only orders the report's rows."""
+    settings: DictConfig = copy.deepcopy(cfg.filter)
+    _drop_families(settings)
+    return settings
+
+
+def _drop_families(node: DictConfig) -> None:
+    OmegaConf.set_struct(node, False)
+    if "_target_" in node:
+        node.pop("family", None)
+    for name in map(str, node):
+        if not (OmegaConf.is_interpolation(node, name) or OmegaConf.is_missing(node, name)):
+            child = node[name]
+            if isinstance(child, DictConfig):
+                _drop_families(child)
+
+
+def filter_family(cfg: DictConfig) -> str:
+    """Return the family that the filter's config names, see `benchmark.report.families`; empty if it names none."""
+    return str(cfg.filter.get("family") or "")
+
+
 def make_filter(cfg: DictConfig) -> Filter:
-    """Build the filter, without its models."""
-    made: Filter = hydra.utils.instantiate(cfg.filter, _convert_="all")
-    return made
+    """Build the filter; it loads its models later, in `setup`."""
+    scorer: Filter = hydra.utils.instantiate(filter_settings(cfg), _convert_="all")
+    return scorer
 
 
 def make_engine(cfg: DictConfig) -> Engine:
-    """Build the engine."""
+    """Build the engine that runs work on shards."""
     engine: Engine = hydra.utils.instantiate(cfg.engine)
     return engine
 
 
 def make_tracker(cfg: DictConfig, name: str) -> Tracker:
-    """Build the tracker of the run `name`."""
+    """Build the experiment tracker of the run `name`; only the main process of a launch gets a real one."""
     from benchmark.results.trackers import NoTracker
 
     if not is_main_process():
@@ -96,26 +124,26 @@ def resolved(cfg: Any) -> Any:
 
 
 def recorded(cfg: Any) -> Any:
-    """Return `resolved(cfg)` as JSON can hold it: infinities and NaN by their names (``filter.norm=inf``)."""
+    """Return `resolved(cfg)` with infinities and NaN as strings, which JSON needs (``filter.norm=inf``)."""
     return json.loads(
         json.dumps(resolved(cfg)), parse_constant=lambda name: name.removesuffix("inity").lower()
     )
 
 
 def choice(cfg: DictConfig, group: str) -> str:
-    """Return the name that was chosen for a group: ``icc`` for ``filter=icc``."""
+    """Return the config name chosen for a group, for example ``icc`` after ``filter=icc``."""
     from hydra.core.hydra_config import HydraConfig
 
     return str(HydraConfig.get().runtime.choices[group])
 
 
 def explain(error: Exception) -> str:
-    """Return one line for a mistake of the user, with a near name where one was misspelt.
+    """Return a one-line message for an error that the user caused, with a suggestion for a misspelt name.
 
-    Raises `error` again when it is none.
+    Any other error is raised again.
     """
     if isinstance(error, InstantiationException) and error.__cause__ is not None:
-        # Hydra wraps whatever a constructor raised; only a UserError in there is the user's.
+        # Hydra wraps whatever a constructor raised; only these causes are mistakes of the user.
         if isinstance(error.__cause__, UserError | OmegaConfBaseException):
             return explain(error.__cause__)
         if not str(error).startswith("Error locating target"):
@@ -139,5 +167,5 @@ def explain(error: Exception) -> str:
 
 
 def load_evaluation_sets(cfg: DictConfig) -> list[EvaluationSet | ClassificationSet]:
-    """Load the evaluation sets of the configuration."""
+    """Load every evaluation set that the configuration lists under `evalset`."""
     return [hydra.utils.instantiate(node, _convert_="all") for node in cfg.evalset.values()]

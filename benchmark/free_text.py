@@ -1,15 +1,15 @@
-"""Captions on the command line: taken as they are, whatever Hydra's grammar makes of their signs."""
+"""Quoting of sentences on the command line, so that Hydra's override grammar does not parse their punctuation."""
 
 import re
 from collections.abc import Sequence
 
-FREE_TEXT = ("explain",)  # the settings whose value is a sentence
+FREE_TEXT = ("explain",)  # settings whose value is a sentence
 
 
 def quote_free_text(arguments: Sequence[str]) -> list[str]:
-    """Return the overrides with sentences quoted for Hydra, so that a comma or a quote in one is no syntax.
+    """Return the overrides with the values of `FREE_TEXT` settings quoted, so that Hydra takes them literally.
 
-    A value that comes in quotes of its own, and null, are left as they are.
+    Values that are already quoted, empty values and null stay unchanged.
     """
     return [_quoted(argument) for argument in arguments]
 

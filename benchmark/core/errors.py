@@ -1,11 +1,11 @@
-"""Errors that a user can cause and mend."""
+"""Errors that a user can cause and correct."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 class UserError(Exception):
-    """A mistake of the user: shown as one line that says what to do, with exit code 2."""
+    """A user's mistake: its message, one line that says what to do, is printed without a traceback; exit code 2."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Decoding of images from the web: bounded, RGB, or a counted reason."""
+"""Decoding of images from the web to RGB, of limited size and in known formats."""
 
 import io
 import struct
@@ -8,10 +8,10 @@ from PIL import Image
 
 from benchmark.core.batch import IMAGE_TOO_LARGE, IMAGE_UNREADABLE, SampleError
 
-# Pillow would warn on stderr at a bound of its own; ours is lower and counted.
+# Pillow would warn on stderr at a limit of its own; ours is lower, and samples above it are counted.
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 
-# 50 megapixels decode to 150 MB; a bomb says its size in the header, before any pixel is decoded.
+# 50 megapixels decode to 150 MB; the header states the size, so no pixel of a decompression bomb is decoded.
 MAX_PIXELS = 50_000_000
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 

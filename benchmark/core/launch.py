@@ -1,4 +1,4 @@
-"""The processes of one ``accelerate launch``: what is done once the main one does, while the others wait."""
+"""Coordination of the processes of one ``accelerate launch``: the main one works while the others wait."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from benchmark.core.locks import locked
 if TYPE_CHECKING:
     import torch
 
-PATIENCE = timedelta(days=30)
+BARRIER_TIMEOUT = timedelta(days=30)
 
 
 def is_main_process() -> bool:
-    """Tell whether this process speaks for the run: the only one, or rank 0 of a launch."""
+    """Return whether this is the run's only process, or rank 0 of a launch."""
     return os.environ.get("RANK", "0") == "0"
 
 
 @contextmanager
 def main_process_first(device: torch.device) -> Iterator[None]:
-    """Run the block in the main process, then in the others, which find in the cache what it has made."""
+    """Run the block in the main process, then in the others, which find its results in the cache."""
     if not is_main_process():
         wait_for_all(device)
     yield
@@ -35,27 +35,27 @@ def main_process_first(device: torch.device) -> Iterator[None]:
 
 
 def wait_for_all(device: torch.device) -> None:
-    """Wait until every process of a launch is here; return at once where there is no launch.
+    """Block until every process of a launch has called this; return at once without a launch.
 
-    While one scores a pool or evaluates, the others may wait for hours: the collectives of a training give up after
-    minutes.
+    While one process scores a pool or evaluates, the others may wait for hours, so the timeout is longer than that of
+    the collectives in training, which give up after minutes.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         import torch
 
-        torch.distributed.barrier(_patient_group(device))
+        torch.distributed.barrier(_barrier_group(device))
 
 
 @contextmanager
 def one_launch(path: Path, device: torch.device) -> Iterator[None]:
-    """Have no other run, of one process or of many, make what is at `path` meanwhile."""
+    """Hold the lock of `path` for the whole launch, so that no other run writes there at the same time."""
     with locked(path) if is_main_process() else nullcontext():
-        wait_for_all(device)  # for the main process to have the lock
+        wait_for_all(device)  # until the main process holds the lock
         yield
 
 
 def make_accelerator(device: torch.device) -> Any:
-    """Return the accelerator of this process: bf16 on GPUs, all processes of a launch, or just this one."""
+    """Return the `accelerate.Accelerator` of this process: bf16 on GPUs, full precision on CPUs."""
     import torch
     from accelerate import Accelerator
 
@@ -66,8 +66,8 @@ def make_accelerator(device: torch.device) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _patient_group(device: torch.device) -> Any:
+def _barrier_group(device: torch.device) -> Any:
     import torch
 
-    make_accelerator(device)  # it starts the group that training uses
-    return torch.distributed.new_group(backend="gloo", timeout=PATIENCE)
+    make_accelerator(device)  # it initialises torch.distributed
+    return torch.distributed.new_group(backend="gloo", timeout=BARRIER_TIMEOUT)

@@ -1,4 +1,4 @@
-"""What several processes want made is made by one of them, while the others wait."""
+"""Locks between processes: one writes a file or folder of the cache while the others wait."""
 
 import hashlib
 import logging
@@ -15,9 +15,10 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of what is made at `path`.
+    """Hold the lock of the file or folder at `path` while making it.
 
-    Who waited for it has to look whether `path` is there by now. A process that dies holds it no longer.
+    Another process may have made it in the meantime: check whether `path` exists before making it. The lock of a
+    process that dies is released.
     """
     name = hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:32]
     file = cache_dir() / "locks" / f"{name}.lock"
@@ -26,7 +27,7 @@ def locked(path: Path) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        log.info("waiting for another process, which makes %s", path)
+        log.info("waiting for another process, which is making %s", path)
         lock.acquire()
     try:
         yield

@@ -18,9 +18,9 @@ def cache_dir() -> Path:
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success it is renamed into place, on failure removed."""
+    """Yield a temporary path beside `path`; on success rename it to `path`, on failure remove it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix stays last: numpy and others append their own to a path that lacks it.
+    # Keep the suffix last: numpy and others append theirs to a path without it.
     temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}{path.suffix}")
     try:
         yield temporary
@@ -31,7 +31,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside `path`; on success it takes the place of `path`, on failure it goes."""
+    """Yield a temporary folder beside `path`; on success it replaces `path`, on failure it is removed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     temporary.mkdir()

@@ -1,4 +1,4 @@
-"""Progress bars on a terminal; one line now and then elsewhere."""
+"""Progress bars on a terminal; elsewhere a line in the log every 30 seconds."""
 
 import logging
 import time
@@ -17,7 +17,7 @@ LOG_EVERY_SECONDS = 30.0
 
 
 def configure_logging() -> None:
-    """Log to stderr: above the progress bars on a terminal, plain lines elsewhere; of a launch, one process."""
+    """Log to stderr: above the progress bars on a terminal, plain lines elsewhere; one process of a launch logs."""
     handler: logging.Handler = logging.StreamHandler()
     if console.is_terminal:
         handler = RichHandler(

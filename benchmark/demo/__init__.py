@@ -1,1 +1,1 @@
-"""The demo pool: a procedural world of scenes and captions, its noise, and scale models trained on it."""
+"""The demo pool: procedurally generated images and captions with planted noise, and scale models trained on them."""

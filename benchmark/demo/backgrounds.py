@@ -1,4 +1,4 @@
-"""The twelve places, and the plain studio of shops, as pictures: several of each, painted once a process."""
+"""Background images of the twelve places and of a plain studio, painted once per process."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 Image = npt.NDArray[np.uint8]
 Colour = tuple[int, int, int]
-VARIANTS = 12
+VARIANTS = 12  # images per place
 
 
 def _gradient(size: int, top: Colour, bottom: Colour) -> Image:
@@ -222,13 +222,13 @@ PAINTERS: dict[str, Callable[[Image, np.random.Generator], None]] = {
 
 @lru_cache(maxsize=4)
 def backgrounds(size: int) -> dict[str, list[Image]]:
-    """Return `VARIANTS` pictures of each place: uint8, shape (size, size, 3), RGB. They must not be changed."""
-    pictures: dict[str, list[Image]] = {}
+    """Return `VARIANTS` images per place: RGB, uint8, shape (size, size, 3). They are cached: do not modify them."""
+    images: dict[str, list[Image]] = {}
     for number, place in enumerate(PAINTERS):
-        pictures[place] = []
+        images[place] = []
         for variant in range(VARIANTS):
             image = np.zeros((size, size, 3), np.uint8)
-            # The same pictures for every seed of a pool: places are part of the world, as its things are.
+            # Seeded without the pool's seed: backgrounds, like sprites, are the same in every pool.
             PAINTERS[place](image, np.random.default_rng([number, variant]))
-            pictures[place].append(image)
-    return pictures
+            images[place].append(image)
+    return images

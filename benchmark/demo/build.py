@@ -1,4 +1,4 @@
-"""Writes the demo: a pool in img2dataset's layout and its evaluation sets, the same bytes for the same config."""
+"""Builds the demo pool in img2dataset's layout and its evaluation sets; equal configs give equal bytes."""
 
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -14,7 +14,7 @@ from benchmark.demo.shards import write_shard
 
 
 def ensure_demo(config: DemoConfig, workers: int = 2) -> Path:
-    """Return the folder of the demo, drawn first if it is absent: the pool, and ``evalsets/`` in it."""
+    """Return the cache folder of the demo, which holds the pool and ``evalsets/``; build it if it is missing."""
     root = demo_root(config)
     with locked(root):
         if not root.is_dir():
@@ -24,7 +24,10 @@ def ensure_demo(config: DemoConfig, workers: int = 2) -> Path:
 
 
 def build_pool(root: Path, config: DemoConfig, workers: int) -> None:
-    """Write the pool alone to `root`: ``shards/*.tar`` and ``metadata/*.parquet``, whole or not at all."""
+    """Write the pool to `root` without evaluation sets: ``shards/*.tar`` and ``metadata/*.parquet``.
+
+    `root` appears only once everything is written.
+    """
     with atomic_folder(root) as folder:
         _write(folder, config, workers, sets=False)
 
@@ -40,8 +43,8 @@ def _write(root: Path, config: DemoConfig, workers: int, *, sets: bool) -> None:
                 job()
                 advance(1, "")
             return
-        # Spawned, not forked: the threads that torch keeps in this process do not survive a fork.
+        # Spawned, not forked: torch's thread pool in this process does not survive a fork.
         with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as processes:
-            for done in as_completed([processes.submit(job) for job in jobs]):
-                done.result()
+            for future in as_completed([processes.submit(job) for job in jobs]):
+                future.result()
                 advance(1, "")

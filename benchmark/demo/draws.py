@@ -1,13 +1,12 @@
-"""The named draws of the demo world: disjoint streams, so that nothing is trained on what is evaluated."""
+"""Draws: named, disjoint random streams of the demo world, so that training and evaluation data never overlap."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
 from benchmark.demo.noise import Pair, draw_pair
-from benchmark.demo.vocabulary import Domain
-from benchmark.demo.world import Scene, sample_scene
 
+# The number of each draw, which is part of its random seed.
 DRAWS = {
     "pool": 0,
     "evaluation": 1,
@@ -22,15 +21,13 @@ DRAWS = {
 
 
 def generator(draw: str, index: int, seed: int) -> np.random.Generator:
-    """Return the stream of sample `index` of `draw`: no two of them share one."""
+    """Return the random generator of the sample at `index` of `draw`; every sample has its own."""
     return np.random.default_rng([seed, DRAWS[draw], index])
 
 
-def pair(draw: str, index: int, seed: int, shares: Mapping[str, float], size: int = 128) -> Pair:
-    """Return sample `index` of `draw`, its kind of noise drawn by `shares`."""
+def sample_pair(draw: str, index: int, seed: int, shares: Mapping[str, float], size: int = 128) -> Pair:
+    """Return the pair at `index` of `draw`, its image `size` pixels high.
+
+    `shares` gives the probability of each kind of noise.
+    """
     return draw_pair(generator(draw, index, seed), shares, family=(seed, DRAWS[draw]), size=size)
-
-
-def scene(draw: str, index: int, seed: int, domain: Domain = "in") -> Scene:
-    """Return a scene of `domain`, drawn from the stream of sample `index` of `draw`."""
-    return sample_scene(generator(draw, index, seed), domain)

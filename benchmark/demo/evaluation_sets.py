@@ -1,4 +1,4 @@
-"""Evaluation sets of the demo world, in the files that COCO Karpathy, NoCaps and Flickr30k come in."""
+"""Writes the demo's evaluation sets in the file formats of COCO (Karpathy splits), NoCaps and Flickr30k."""
 
 import json
 import re
@@ -10,21 +10,22 @@ from typing import Any, get_args
 import cv2
 import numpy as np
 
+from benchmark.demo.descriptions import distinct_descriptions
 from benchmark.demo.draws import generator
 from benchmark.demo.render import render
 from benchmark.demo.settings import DemoConfig
 from benchmark.demo.shards import encode_jpeg
 from benchmark.demo.vocabulary import Domain
-from benchmark.demo.wording import describe_times
 from benchmark.demo.world import Scene, sample_scene
 
-REFERENCES = 5
+REFERENCES = 5  # captions per image, as in the originals
 SETS = ("coco", "nocaps", "flickr30k")
+# First index of each set, and of each NoCaps domain, in the `evaluation` draw.
 FIRST_INDEX = {"coco": 0, "flickr30k": 1_000_000, "in": 2_000_000, "near": 3_000_000, "out": 4_000_000}
 
 
 def write_evaluation_set(folder: Path, config: DemoConfig, name: str) -> None:
-    """Write the set `name` to `folder`: images, and the annotations of its original."""
+    """Write the images and the annotation file of the evaluation set `name`, one of `SETS`, to `folder`."""
     cv2.setNumThreads(1)
     writers: dict[str, Callable[[Path, DemoConfig], None]] = {
         "coco": _write_coco,
@@ -35,19 +36,19 @@ def write_evaluation_set(folder: Path, config: DemoConfig, name: str) -> None:
     writers[name](folder, config)
 
 
-def _draw(
+def _write_image(
     path: Path, index: int, config: DemoConfig, sample: Callable[[np.random.Generator], Scene]
 ) -> list[str]:
-    """Draw image `index` of the evaluation draw to `path` and return its references."""
+    """Write the image at `index` of the `evaluation` draw to `path` and return its reference captions."""
     rng = generator("evaluation", index, config.seed)
     scene = sample(rng)
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(encode_jpeg(render(scene, rng, config.image_size), config.jpeg_quality))
-    return describe_times(scene, rng, REFERENCES)
+    return distinct_descriptions(scene, rng, REFERENCES)
 
 
 def _active_scene(rng: np.random.Generator) -> Scene:
-    """Return a scene whose first thing does something: Flickr30k is about actions."""
+    """Return a scene whose first thing performs an action, as Flickr30k's images mostly show actions."""
     scene = sample_scene(rng)
     while not scene.things[0].action:
         scene = sample_scene(rng)
@@ -55,7 +56,7 @@ def _active_scene(rng: np.random.Generator) -> Scene:
 
 
 def karpathy_entry(filename: str, number: int, captions: list[str]) -> dict[str, Any]:
-    """Return an image of a Karpathy split file; `number` is its imgid."""
+    """Return the entry of one image in a Karpathy split file; `number` is its imgid."""
     sentids = [REFERENCES * number + i for i in range(len(captions))]
     sentences = [
         {"raw": raw, "tokens": re.findall(r"[a-z0-9]+", raw.lower()), "imgid": number, "sentid": sentid}
@@ -75,7 +76,9 @@ def _write_coco(folder: Path, config: DemoConfig) -> None:
     for number in range(config.evaluation["coco"]):
         cocoid = 100_000 + 7 * number
         filename = f"COCO_val2014_{cocoid:012d}.jpg"
-        captions = _draw(folder / "val2014" / filename, FIRST_INDEX["coco"] + number, config, sample_scene)
+        captions = _write_image(
+            folder / "val2014" / filename, FIRST_INDEX["coco"] + number, config, sample_scene
+        )
         entry = karpathy_entry(filename, number, captions)
         images.append({**entry, "filepath": "val2014", "cocoid": cocoid})
     _write_json(folder / "dataset_coco.json", {"images": images, "dataset": "coco"})
@@ -86,7 +89,7 @@ def _write_flickr30k(folder: Path, config: DemoConfig) -> None:
     for number in range(config.evaluation["flickr30k"]):
         filename = f"{1_000_000_000 + 13 * number}.jpg"
         path = folder / "flickr30k-images" / filename
-        captions = _draw(path, FIRST_INDEX["flickr30k"] + number, config, _active_scene)
+        captions = _write_image(path, FIRST_INDEX["flickr30k"] + number, config, _active_scene)
         images.append(karpathy_entry(filename, number, captions))
     _write_json(folder / "dataset_flickr30k.json", {"images": images, "dataset": "flickr30k"})
 
@@ -99,7 +102,7 @@ def _write_nocaps(folder: Path, config: DemoConfig) -> None:
         for number in range(config.evaluation["nocaps"]):
             name = f"{FIRST_INDEX[domain] + number:016x}"
             path = folder / "images" / f"{name}.jpg"
-            captions = _draw(path, FIRST_INDEX[domain] + number, config, sample)
+            captions = _write_image(path, FIRST_INDEX[domain] + number, config, sample)
             image = len(images)
             images.append(
                 {

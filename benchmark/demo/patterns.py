@@ -1,4 +1,4 @@
-"""Patterns and materials: for each a mask that says where its extra colours go."""
+"""Patterns and materials: a mask of where the extra colours go, and these colours."""
 
 from functools import lru_cache
 
@@ -16,7 +16,7 @@ LIGHT = frozenset({"white", "yellow", "pink", "grey", "orange"})
 
 @lru_cache
 def pattern_mask(pattern: str, size: int) -> npt.NDArray[np.uint8]:
-    """Return which extra colour (1, 2, ...; 0 for none) a pattern has at each pixel, uint8, (size, size)."""
+    """Return for each pixel the number of the pattern's extra colour, 0 for none: uint8, shape (size, size)."""
     y, x = np.mgrid[:size, :size] * (128 / size)
     match pattern:
         case "striped":
@@ -40,7 +40,7 @@ def pattern_mask(pattern: str, size: int) -> npt.NDArray[np.uint8]:
 
 @lru_cache(maxsize=256)
 def pattern_colours(pattern: str, colour: str) -> tuple[Colour, ...]:
-    """Return the extra colours of a pattern on a thing of `colour`."""
+    """Return the extra colours of a pattern on a thing of `colour`, in the order of the mask's numbers."""
     if pattern == "wooden":
         return (178, 124, 70), (120, 76, 38)
     if pattern == "rainbow":

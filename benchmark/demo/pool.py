@@ -1,4 +1,4 @@
-"""The demo pool: drawn into the cache on first use, then a pool like any other."""
+"""The demo pool as a `Pool`, generated into the cache on first use."""
 
 import logging
 import os
@@ -12,7 +12,14 @@ log = logging.getLogger(__name__)
 
 
 def demo_pool(name: str, scale: int, hidden: Sequence[str], demo: DemoConfig) -> Pool:
-    """Return the demo pool that `demo` describes, and draw it first if it is not there."""
+    """Return the demo pool with the settings `demo`, and generate it first if it is missing.
+
+    Args:
+        name: name of the pool in results and logs.
+        scale: factor by which size and budget shrink, as the demo is a 1:`scale` model of the paper's pool.
+        hidden: metadata columns that only the oracle filter may read.
+        demo: settings of the demo.
+    """
     if not demo_root(demo).is_dir():
         log.info("pool: drawing the demo, %s pairs, into %s", f"{demo.pairs:,}", demo_root(demo))
     return Pool(name, str(ensure_demo(demo, os.cpu_count() or 1)), scale=scale, hidden=hidden)

@@ -1,4 +1,4 @@
-"""From a scene to a picture: background, things in their order, and lines that show what they do."""
+"""Renders a scene: the background, then the things from back to front with the effects of their actions."""
 
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -7,17 +7,18 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.demo.action_effects import draw_effect
 from benchmark.demo.backgrounds import Image, backgrounds
-from benchmark.demo.effects import draw_effect
 from benchmark.demo.patterns import pattern_colours, pattern_mask
+from benchmark.demo.sampling import pick
 from benchmark.demo.sprites import PAINTS, SPRITES, Part
 from benchmark.demo.vocabulary import COLOURS
-from benchmark.demo.world import FORMATIONS, Scene, Thing, pick
+from benchmark.demo.world import FORMATIONS, Scene, Thing
 
 Colour = tuple[int, int, int]
-SHIFT = 4  # cv2 takes coordinates in sixteenths of a pixel
+SHIFT = 4  # fractional bits of cv2 coordinates: sixteenths of a pixel
 TILTS = {"leaning": 24.0, "falling": 32.0, "jumping": -16.0, "swaying": 12.0, "spinning": 16.0}
-OUTLINE = 0.55  # of the brightness of what it surrounds
+OUTLINE = 0.55  # brightness of an outline relative to the colour inside
 
 
 def _shade(colour: Colour, factor: float) -> Colour:
@@ -37,7 +38,7 @@ def _paints(colour: str) -> dict[str, Colour]:
 
 @lru_cache(maxsize=256)
 def _geometry(sprite: str) -> tuple[npt.NDArray[np.float32], list[slice], tuple[Part, ...]]:
-    """Return all points of a sprite in one array, where each part's lie in it, and the parts."""
+    """Return all points of a sprite in one array, the slice of each part, and the parts."""
     parts = SPRITES[sprite]
     points = np.concatenate([part.points for part in parts])
     ends = list(accumulate(len(part.points) for part in parts))
@@ -47,22 +48,24 @@ def _geometry(sprite: str) -> tuple[npt.NDArray[np.float32], list[slice], tuple[
 def _place_points(
     sprite: str, x: float, y: float, radius: float, facing: int, tilt: float, size: int
 ) -> list[npt.NDArray[np.int32]]:
-    """Scale, mirror, turn and shift the points of a sprite; return them per part, in sixteenths of a pixel."""
+    """Scale, mirror, rotate and shift the points of a sprite; return them per part, in sixteenths of a pixel."""
     points, spans, _ = _geometry(sprite)
     angle = np.deg2rad(tilt)
     c, s = radius * np.cos(angle), radius * np.sin(angle)
-    turned = points @ np.array([[c * facing, s * facing], [-s, c]], np.float32) + np.array([x, y], np.float32)
-    placed = np.rint(turned * (size << SHIFT)).astype(np.int32)
+    transformed = points @ np.array([[c * facing, s * facing], [-s, c]], np.float32) + np.array(
+        [x, y], np.float32
+    )
+    placed = np.rint(transformed * (size << SHIFT)).astype(np.int32)
     return [placed[span] for span in spans]
 
 
 def _draw_member(image: Image, thing: Thing, x: float, y: float, tilt: float) -> None:
-    """Draw one of the things of a group with its centre at `x`, `y`."""
+    """Draw one member of a group with its centre at (`x`, `y`), rotated by `tilt` degrees."""
     size = image.shape[0]
     sprite = f"{thing.kind}:{thing.action}" if f"{thing.kind}:{thing.action}" in SPRITES else thing.kind
     paints = _paints(thing.colour)
     mask = None if thing.pattern == "plain" else pattern_mask(thing.pattern, size)
-    # What is black has a light edge, or it would be lost at night.
+    # Black things have a light edge, or they would be invisible at night.
     edge = _shade(paints["main"], 1.35 if thing.colour == "black" else OUTLINE)
     placed = _place_points(sprite, x, y, thing.radius, thing.facing, tilt * thing.facing, size)
     for part, points in zip(_geometry(sprite)[2], placed, strict=True):
@@ -81,7 +84,7 @@ def _draw_member(image: Image, thing: Thing, x: float, y: float, tilt: float) ->
 def _fill_pattern(
     image: Image, points: npt.NDArray[np.int32], thing: Thing, pattern: npt.NDArray[np.uint8]
 ) -> None:
-    """Lay the pattern of `thing` over the polygon that was just filled."""
+    """Draw the pattern of `thing` inside the polygon `points`."""
     size = image.shape[0]
     left, top = np.maximum(points.min(axis=0) >> SHIFT, 0)
     right, bottom = np.minimum((points.max(axis=0) >> SHIFT) + 1, size)
@@ -102,8 +105,8 @@ def _draw_thing(image: Image, thing: Thing) -> None:
         _draw_member(image, thing, x, y, TILTS.get(thing.action, 0.0))
 
 
-def _order(scene: Scene) -> list[Thing]:
-    """Return the things in the order of painting: what is behind or inside comes first."""
+def _painting_order(scene: Scene) -> list[Thing]:
+    """Return the things from back to front: a thing behind or inside another comes first."""
     if len(scene.things) == 1:
         return list(scene.things)
     first, second, *rest = scene.things
@@ -112,11 +115,11 @@ def _order(scene: Scene) -> list[Thing]:
 
 
 def render(scene: Scene, rng: np.random.Generator, size: int = 128) -> Image:
-    """Return a picture of `scene`: uint8, shape (size, size, 3), RGB."""
+    """Return an image of `scene`: RGB, uint8, shape (size, size, 3)."""
     background = pick(rng, backgrounds(size)[scene.place])
     image = np.asarray(cv2.flip(background, 1), np.uint8) if rng.random() < 0.5 else background.copy()
-    for thing in _order(scene):
+    for thing in _painting_order(scene):
         _draw_thing(image, thing)
-    # A little light more or less, so that no two pictures share a palette.
+    # Random brightness and contrast, so that no two images share a palette.
     lit = cv2.convertScaleAbs(image, alpha=0.9 + 0.16 * rng.random(), beta=8 * (rng.random() - 0.5))
     return np.asarray(lit, np.uint8)

@@ -1,4 +1,4 @@
-"""One shard of the demo pool: a tar of images, captions and JSON, and the parquet that describes it."""
+"""Writes one shard of the demo pool: a tar of images, captions and JSON files, and its parquet of metadata."""
 
 import hashlib
 import json
@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.uids import make_uid
-from benchmark.demo.draws import pair
+from benchmark.demo.draws import sample_pair
 from benchmark.demo.noise import Pair
 from benchmark.demo.settings import DemoConfig
 
-BLOCK = 512  # of a tar
+BLOCK = 512  # bytes of a tar block
 SCHEMA = pa.schema(
     [
         ("uid", pa.string()),
@@ -27,7 +27,7 @@ SCHEMA = pa.schema(
         ("original_width", pa.int32()),
         ("original_height", pa.int32()),
         ("sha256", pa.string()),
-        # What the pool hides from every filter but the oracle: never in the tar.
+        # Hidden from every filter but the oracle, so never written to the tar.
         ("noise", pa.string()),
         ("concreteness", pa.float32()),
         ("near_duplicate_group", pa.string()),
@@ -36,44 +36,44 @@ SCHEMA = pa.schema(
 
 
 def encode_jpeg(image: npt.NDArray[np.uint8], quality: int) -> bytes:
-    """Return the JPEG of an RGB image of shape (height, width, 3)."""
+    """Return the JPEG bytes of an RGB image of shape (height, width, 3)."""
     bgr = cv2.cvtColor(image, cv2.COLOR_RGB2BGR)
     _, data = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, quality])
     return data.tobytes()
 
 
 def tar_member(name: str, data: bytes) -> bytes:
-    """Return a file as a tar holds it: ustar header, data, padding. No time, no owner: the same for ever."""
+    """Return a tar member: ustar header, data, padding. Time and owner are zero, so equal data gives equal bytes."""
     header = bytearray(BLOCK)
     header[: len(name)] = name.encode()
-    # Mode, owner, group (8 bytes each), size, time (12 each).
+    # Mode, owner and group take 8 bytes each, size and time 12 each.
     header[100:148] = b"0000644\x00%b\x00%b\x00%011o\x00%b\x00" % (b"0" * 7, b"0" * 7, len(data), b"0" * 11)
-    header[148:156] = b"        "  # the checksum counts itself as spaces
+    header[148:156] = b"        "  # the checksum is computed with its own field filled with spaces
     header[156:157] = b"0"
     header[257:265] = b"ustar\x0000"
     header[148:156] = b"%06o\0 " % sum(header)
     return bytes(header) + data + bytes(-len(data) % BLOCK)
 
 
-def _fields(drawn: Pair, jpeg: bytes, index: int, key: str, config: DemoConfig) -> dict[str, Any]:
+def _metadata(pair: Pair, jpeg: bytes, index: int, key: str, config: DemoConfig) -> dict[str, Any]:
     url = f"demo://{config.seed}/{index:08d}.jpg"
     return {
-        "uid": make_uid(url, drawn.caption),
+        "uid": make_uid(url, pair.caption),
         "key": key,
         "status": "success",
         "url": url,
-        "text": drawn.caption,
+        "text": pair.caption,
         "original_width": config.image_size,
         "original_height": config.image_size,
         "sha256": hashlib.sha256(jpeg).hexdigest(),
-        "noise": drawn.kind,
-        "concreteness": drawn.concreteness,
-        "near_duplicate_group": drawn.group or None,
+        "noise": pair.kind,
+        "concreteness": pair.concreteness,
+        "near_duplicate_group": pair.group or None,
     }
 
 
 def _sidecar(row: dict[str, Any]) -> bytes:
-    """Return the JSON that img2dataset puts beside an image: nothing of what was planted."""
+    """Return the JSON file that img2dataset writes for each image, without the hidden columns."""
     names = ("uid", "url", "key", "status", "sha256", "original_width", "original_height")
     fields = {name: row[name] for name in names}
     size = {"width": row["original_width"], "height": row["original_height"]}
@@ -81,8 +81,8 @@ def _sidecar(row: dict[str, Any]) -> bytes:
 
 
 def write_shard(root: Path, config: DemoConfig, shard: int) -> None:
-    """Draw shard number `shard` of the pool into ``root/shards`` and ``root/metadata``."""
-    cv2.setNumThreads(1)  # images this small gain nothing from threads, and the workers share the cores
+    """Generate the shard with index `shard` and write it to ``root/shards`` and ``root/metadata``."""
+    cv2.setNumThreads(1)  # threads do not speed up images this small, and the workers share the cores
     for folder in ("shards", "metadata"):
         (root / folder).mkdir(parents=True, exist_ok=True)
     first = shard * config.shard_size
@@ -92,12 +92,12 @@ def write_shard(root: Path, config: DemoConfig, shard: int) -> None:
     rows = []
     with (root / "shards" / f"{shard:08d}.tar").open("wb", buffering=1 << 20) as tar:
         for i in range(count):
-            drawn = pair("pool", first + i, config.seed, shares, config.image_size)
-            jpeg = encode_jpeg(drawn.image, config.jpeg_quality)
+            pair = sample_pair("pool", first + i, config.seed, shares, config.image_size)
+            jpeg = encode_jpeg(pair.image, config.jpeg_quality)
             key = f"{shard:05d}{i:0{digits}d}"
-            row = _fields(drawn, jpeg, first + i, key, config)
+            row = _metadata(pair, jpeg, first + i, key, config)
             tar.write(tar_member(f"{key}.jpg", jpeg))
-            tar.write(tar_member(f"{key}.txt", drawn.caption.encode()))
+            tar.write(tar_member(f"{key}.txt", pair.caption.encode()))
             tar.write(tar_member(f"{key}.json", _sidecar(row)))
             rows.append(row)
         tar.write(bytes(2 * BLOCK))
@@ -108,7 +108,7 @@ def write_shard(root: Path, config: DemoConfig, shard: int) -> None:
 
 
 def _stats(count: int) -> dict[str, Any]:
-    """Return img2dataset's statistics of a shard; without times, which would differ from build to build."""
+    """Return img2dataset's statistics of a shard, without the times, which would differ between builds."""
     return {
         "count": count,
         "successes": count,

@@ -1,4 +1,4 @@
-"""What the demo world contains: kinds of things, places, colours, and the words for them."""
+"""The vocabulary of the demo world: kinds of things, places, colours and patterns, and the words for them."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,11 +9,10 @@ Home = Literal["land", "air", "water", "indoor"]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of thing: how it is called and what it does.
+    """A kind of thing: its nouns, where it occurs, its usual colours and its actions.
 
-    `nouns` are pairs of singular and plural, the usual one first. Things can stand on it if it has a `top`, and
-    lie in it if it has a `rim`: their heights, from -1 at the top of its box to 1 at its foot. What is `portable`
-    can be put there.
+    `nouns` are pairs of singular and plural, the most common first. Portable things can stand on a kind with a `top`
+    and lie in a kind with a `rim`: the heights of these surfaces, from -1 (top of its box) to 1 (bottom).
     """
 
     nouns: tuple[tuple[str, str], ...]
@@ -26,15 +25,15 @@ class Kind:
 
 
 def _kind(nouns: str, home: Home, colours: str = "", actions: str = "", **traits: float | bool) -> Kind:
-    """Read a row of the tables below: "ball sphere orb:orbs" is nouns, plural with -s unless given."""
+    """Parse a row of the tables below. In "dog puppy:puppies" the plural follows a colon; by default it adds -s."""
     pairs = tuple(
-        (one.replace("_", " "), many.replace("_", " ") or f"{one}s".replace("_", " "))
-        for one, _, many in (noun.partition(":") for noun in nouns.split())
+        (singular.replace("_", " "), plural.replace("_", " ") or f"{singular}s".replace("_", " "))
+        for singular, _, plural in (noun.partition(":") for noun in nouns.split())
     )
     return Kind(pairs, home, tuple(colours.split()), tuple(actions.split()), **traits)  # type: ignore[arg-type]
 
 
-# The usual kinds, most frequent first: the sampler gives the i-th a weight of about 1 / i (Zipf).
+# In-domain kinds, most frequent first: the sampler weights them by rank (Zipf).
 IN_KINDS: dict[str, Kind] = {
     "ball": _kind("ball sphere", "land", "red blue yellow", "rolling bouncing falling", portable=True),
     "dog": _kind(
@@ -84,7 +83,7 @@ IN_KINDS: dict[str, Kind] = {
     "heart": _kind("heart", "air", "red pink", "floating falling"),
     "drum": _kind("drum", "indoor", "red blue", "rolling", top=-0.55),
 }
-# Shown by the pool in a thin tail only.
+# Near-domain kinds, rare in the pool.
 NEAR_KINDS: dict[str, Kind] = {
     "snail": _kind("snail", "land", "brown pink", "crawling", portable=True),
     "guitar": _kind("guitar", "indoor", "brown red", "leaning falling"),
@@ -94,7 +93,7 @@ NEAR_KINDS: dict[str, Kind] = {
     "crab": _kind("crab", "water", "red orange", "crawling", portable=True),
     "key": _kind("key", "indoor", "yellow grey", "falling"),
 }
-# Never shown by the pool, nor by any draw that a scale model learns from.
+# Out-of-domain kinds, absent from the pool and from all training data of the scale models.
 OUT_KINDS: dict[str, Kind] = {
     "robot": _kind("robot", "land", "grey blue", "running jumping"),
     "whale": _kind("whale", "water", "blue grey", "swimming jumping"),
@@ -147,7 +146,7 @@ PATTERN_WORDS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where a scene is: how it is said, what is at home there, and the height of its ground (0 top, 1 foot)."""
+    """A place: the phrases for it, the homes that it offers, and the height of its ground, 0 (top) to 1 (bottom)."""
 
     phrases: tuple[str, ...]
     homes: frozenset[Home]

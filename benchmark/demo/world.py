@@ -1,13 +1,10 @@
-"""Scenes of the demo world: what there is, where, and what it does. Pictures and captions are made of them."""
+"""Scenes of the demo world: things with looks, actions and positions. Images and captions are made from them."""
 
-from bisect import bisect
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
-from typing import TypeVar
 
 import numpy as np
 
+from benchmark.demo.sampling import Weighted, pick, zipf
 from benchmark.demo.vocabulary import (
     COLOURS,
     IN_KINDS,
@@ -21,11 +18,14 @@ from benchmark.demo.vocabulary import (
     Domain,
 )
 
-T = TypeVar("T")
-RADII = {"small": 0.11, "medium": 0.16, "large": 0.22}  # half the height of a thing, in image heights
+RADII = {
+    "small": 0.11,
+    "medium": 0.16,
+    "large": 0.22,
+}  # half the height of a thing, as a share of the image height
 AIRBORNE = frozenset({"flying", "falling", "floating", "jumping", "bouncing"})
-GROUPED = (1.0, 0.8, 0.72, 0.68)  # radius of one of 1, 2, 3, 4 equal things
-# Where the members of a group of 1, 2, 3, 4 stand, in radii of one member around the group's centre.
+GROUP_SCALES = (1.0, 0.8, 0.72, 0.68)  # factor on the radius of each member of a group of 1, 2, 3, 4
+# Positions of the members of a group of 1, 2, 3, 4 around its centre, in radii of one member.
 FORMATIONS = (
     ((0.0, 0.0),),
     ((-1.1, 0.0), (1.1, 0.0)),
@@ -36,28 +36,31 @@ FORMATIONS = (
 
 @dataclass(frozen=True)
 class Thing:
-    """One thing, or `count` equal ones. `x`, `y` is the centre and `radius` half the height, in image sizes."""
+    """One thing, or a group of `count` equal ones.
+
+    `x` and `y` are the centre and `radius` is half the height of one member, all as shares of the image size.
+    """
 
     kind: str
     colour: str
     size: str
     pattern: str
     count: int
-    action: str  # "" if it does nothing
+    action: str  # empty if it does nothing
     x: float = 0.5
     y: float = 0.5
     radius: float = 0.16
-    facing: int = 1  # 1 looks to the right, -1 to the left
+    facing: int = 1  # 1 faces right, -1 left
 
     @property
     def airborne(self) -> bool:
-        """Whether it hangs or moves in the air."""
+        """Whether the thing is in the air, not on the ground."""
         return self.action in AIRBORNE or KINDS[self.kind].home == "air"
 
 
 @dataclass(frozen=True)
 class Scene:
-    """Up to three things at a place; `relation` holds between the first two ("" if there is one thing)."""
+    """Up to three things at a place; `relation` holds between the first two and is empty for a single thing."""
 
     things: tuple[Thing, ...]
     relation: str
@@ -65,45 +68,23 @@ class Scene:
     domain: Domain
 
 
-def pick(rng: np.random.Generator, options: Sequence[T]) -> T:
-    """Return one of `options`, all equally likely (ten times faster than `Generator.choice`)."""
-    return options[int(rng.random() * len(options))]
-
-
-class Weighted:
-    """Draws names with given weights."""
-
-    def __init__(self, weights: dict[str, float]) -> None:
-        self.names = list(weights)
-        self.cumulative = list(accumulate(weights.values()))
-
-    def __call__(self, rng: np.random.Generator) -> str:
-        """Return one name."""
-        return self.names[bisect(self.cumulative, rng.random() * self.cumulative[-1])]
-
-
-def _zipf(names: Sequence[str]) -> dict[str, float]:
-    # Shifted by three: the first kind is then 10 times as frequent as the last of 39, not 39 times.
-    return {name: 1 / (rank + 4) for rank, name in enumerate(names)}
-
-
-_KIND = Weighted(_zipf(list(IN_KINDS)))
+_KIND = Weighted(zipf(list(IN_KINDS)))
 _BASE = Weighted({kind: 1.0 for kind, t in IN_KINDS.items() if t.top is not None or t.rim is not None})
-_COLOUR = Weighted(_zipf(list(COLOURS)))
+_COLOUR = Weighted(zipf(list(COLOURS)))
 _SIZE = Weighted({"small": 1, "medium": 2, "large": 1})
 _PATTERN = Weighted(dict(zip(IN_PATTERNS, (9.0, 2, 2, 1, 1), strict=True)))
 _COUNT = Weighted({"1": 15, "2": 3, "3": 2, "4": 1})
 _NUMBER_OF_THINGS = Weighted({"1": 5, "2": 9, "3": 3})
-_PLACE = Weighted(_zipf(list(PLACES)))
-_PLACES_OF = {
+_PLACE = Weighted(zipf(list(PLACES)))
+_PLACES_BY_HOME = {
     home: Weighted({p: 1 / (rank + 4) for rank, p in enumerate(PLACES) if home in PLACES[p].homes})
     for home in ("land", "air", "water", "indoor")
 }
 
 
 def _place(rng: np.random.Generator, kind: str) -> str:
-    """Return a place, mostly one where `kind` is at home."""
-    return _PLACES_OF[KINDS[kind].home](rng) if rng.random() < 0.85 else _PLACE(rng)
+    """Return a random place, in 85% of cases one where `kind` is at home."""
+    return _PLACES_BY_HOME[KINDS[kind].home](rng) if rng.random() < 0.85 else _PLACE(rng)
 
 
 def _thing(rng: np.random.Generator, kind: str) -> Thing:
@@ -112,13 +93,13 @@ def _thing(rng: np.random.Generator, kind: str) -> Thing:
     action = pick(rng, traits.actions) if traits.actions and rng.random() < 0.55 else ""
     count = int(_COUNT(rng))
     size = _SIZE(rng)
-    if action == "leaning":  # a tilt shows on one thing of some size only
+    if action == "leaning":  # a tilt is visible only on a single thing that is not small
         count, size = 1, "medium" if size == "small" else size
     return Thing(kind, colour, size, _PATTERN(rng), count, action, facing=1 if rng.random() < 0.5 else -1)
 
 
-def _others(rng: np.random.Generator, number: int, main: Thing) -> list[Thing]:
-    """Return things of kinds that differ from the main one's and from each other."""
+def _other_things(rng: np.random.Generator, number: int, main: Thing) -> list[Thing]:
+    """Return `number` - 1 things whose kinds differ from the main thing's and from each other."""
     kinds = [main.kind]
     if KINDS[main.kind].portable and rng.random() < 0.4:
         kinds.append(_BASE(rng) if main.kind not in _BASE.names else "basket")
@@ -139,7 +120,7 @@ def _main_thing(rng: np.random.Generator, domain: Domain) -> Thing:
 
 
 def _relations(first: Thing, second: Thing) -> list[str]:
-    """Return the relations that can be drawn between two things as they are."""
+    """Return the relations possible between two things; repeated ones are more likely to be picked."""
     options = ["left of", "right of", "left of", "right of"]
     if first.airborne and not second.airborne:
         options += ["above"] * 3
@@ -150,30 +131,30 @@ def _relations(first: Thing, second: Thing) -> list[str]:
         still = first.action in ("", "sitting", "sleeping", "steaming", "shining", "burning")
         if first.count == 1 and KINDS[first.kind].portable and still:
             options += ["on"] * 9 if KINDS[second.kind].top is not None else []
-            lies_low = first.action == "sleeping"  # and would be hidden
+            lies_low = first.action == "sleeping"  # a sleeping animal would be hidden behind the rim
             options += ["in"] * 9 if KINDS[second.kind].rim is not None and not lies_low else []
     return options
 
 
 def _sized(thing: Thing, radius: float) -> Thing:
-    """Set the radius, and the size that it looks: what had to shrink to fit is not called large."""
+    """Set the radius and the size word that fits it: a thing that had to shrink is no longer called large."""
     return replace(
         thing, radius=radius, size="small" if radius < 0.12 else "medium" if radius < 0.19 else "large"
     )
 
 
 def _fit(thing: Thing, room: float, scale: float = 1.0) -> Thing:
-    """Give `thing` its radius: by size and count, no wider than `room` (half the width at its disposal)."""
-    radius = RADII[thing.size] * GROUPED[thing.count - 1] * scale
+    """Return `thing` with a radius that follows from size and count, at most `room` (half the available width)."""
+    radius = RADII[thing.size] * GROUP_SCALES[thing.count - 1] * scale
     return _sized(thing, min(radius, room / (1.05 if thing.count == 1 else 2.15)))
 
 
 def _stand(rng: np.random.Generator, thing: Thing, x: float, place: str) -> Thing:
-    """Put `thing` at `x` on the ground or, if it is airborne, above it; under water anything may float."""
+    """Return `thing` placed near `x`: on the ground, in the air if it is airborne, or floating under water."""
     x += 0.05 * (rng.random() - 0.5)
     if thing.airborne:
-        high = thing.action == "flying" or KINDS[thing.kind].home == "air"
-        y = (0.26 if high else 0.4) + 0.1 * rng.random()
+        flies_high = thing.action == "flying" or KINDS[thing.kind].home == "air"
+        y = (0.26 if flies_high else 0.4) + 0.1 * rng.random()
         return replace(thing, x=x, y=max(y, thing.radius + 0.03))
     if place == "underwater" and KINDS[thing.kind].home == "water":
         return replace(thing, x=x, y=0.35 + 0.3 * rng.random())
@@ -184,11 +165,11 @@ def _stand(rng: np.random.Generator, thing: Thing, x: float, place: str) -> Thin
 def _arrange_pair(
     rng: np.random.Generator, first: Thing, second: Thing, relation: str, x: float, room: float, place: str
 ) -> list[Thing]:
-    """Put two things around `x` so that `relation` shows."""
+    """Return the two things placed around `x` so that `relation` holds between them."""
     if relation in ("above", "below"):
         first = _stand(rng, _fit(first, room, 0.85), x, place)
         second = _stand(rng, _fit(second, room, 0.85), x, place)
-        if relation == "above":  # what floats under water could be too high
+        if relation == "above":  # a thing that floats under water could be too high
             return [first, replace(second, y=max(second.y, first.y + 0.2))]
         return [replace(first, y=max(first.y, second.y + 0.2)), second]
     if relation in ("on", "in"):
@@ -218,32 +199,32 @@ def _arrange_pair(
 
 
 def sample_scene(rng: np.random.Generator, domain: Domain = "in") -> Scene:
-    """Return a scene whose first thing is of `domain` (its kind or its pattern) and the others "in"."""
+    """Return a random scene whose first thing is of `domain` by its kind or its pattern; the others are in-domain."""
     main = _main_thing(rng, domain)
     number = int(_NUMBER_OF_THINGS(rng))
     place = _place(rng, main.kind)
     if number == 1:
         return Scene((_stand(rng, _fit(main, 0.45, 1.3), 0.5, place),), "", place, domain)
-    others = _others(rng, number, main)
+    others = _other_things(rng, number, main)
     relation = pick(rng, _relations(main, others[0]))
     if number == 2:
         pair = _arrange_pair(rng, main, others[0], relation, 0.5, 0.46, place)
         return Scene(tuple(pair), relation, place, domain)
-    side = 1 if rng.random() < 0.5 else -1  # the third thing stands apart, at one side of the pair
+    side = 1 if rng.random() < 0.5 else -1  # the third thing stands at one side of the pair
     pair = _arrange_pair(rng, main, others[0], relation, 0.5 - 0.17 * side, 0.31, place)
     third = _stand(rng, _fit(others[1], 0.16, 0.9), 0.5 + 0.33 * side, place)
     return Scene((*pair, third), relation, place, domain)
 
 
 def single_thing(rng: np.random.Generator, kind: str) -> Scene:
-    """Return a scene with one thing of `kind` and nothing else, large enough to see."""
+    """Return a random scene with a single thing of `kind`, large enough to recognise."""
     thing = replace(_thing(rng, kind), count=1)
     place = _place(rng, kind)
     return Scene((_stand(rng, _fit(thing, 0.45, 1.3), 0.5, place),), "", place, "in")
 
 
 def on_display(scene: Scene) -> Scene:
-    """Return the first thing of `scene` as shops show it: alone, large and in the middle of plain ground."""
+    """Return the first thing of `scene` as in a product photo: alone, large, centred, on a plain background."""
     thing = replace(scene.things[0], x=0.5, y=0.5)
     thing = _sized(thing, 0.3 if thing.count == 1 else 0.17)
     return Scene((thing,), "", "studio", scene.domain)

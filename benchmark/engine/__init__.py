@@ -1,1 +1,1 @@
-"""Engines run one function over many pieces of work: on this machine's processes and GPUs, or on Ray."""
+"""Engines run one function over many pieces of work: in processes of this machine, or on a Ray cluster."""

@@ -1,4 +1,4 @@
-"""What an engine is given and what it does."""
+"""The interfaces of engines and of the work that they run."""
 
 from collections.abc import Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
@@ -12,7 +12,10 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Work(Protocol, Generic[Piece_contra, T_co]):
-    """Picklable work on pieces, such as shards: set up once per worker, then called for each piece."""
+    """Picklable work on pieces, such as shards: set up once per worker, then called for each piece.
+
+    `light` work takes less time than starting a worker process, so it runs in the caller's.
+    """
 
     light: bool
 
@@ -24,7 +27,7 @@ class Work(Protocol, Generic[Piece_contra, T_co]):
 
 
 class Engine(Protocol):
-    """Runs work over pieces and yields what it returns, in any order."""
+    """Runs work over pieces and yields the return values, in any order."""
 
     def run(self, work: Work[Piece, T], pieces: Sequence[Piece]) -> Iterator[T]:
-        """Yield one return value for each piece; the first error ends the run."""
+        """Yield one return value per piece; the first error ends the run."""

@@ -16,15 +16,15 @@ from benchmark.engine.base import Work
 
 Piece = TypeVar("Piece")
 T = TypeVar("T")
-_work: Any = None  # the worker process's own copy, set up once
+_work: Any = None  # in a worker process: its copy of the work, set up
 
 
 class LocalEngine:
-    """Runs work in this process when that is enough, else in one process a GPU or a core.
+    """Runs work in one process per GPU, or per core without GPUs; in this process if one is enough.
 
     Args:
-        device: ``auto``, ``cpu``, ``cuda`` (all GPUs) or ``cuda:N`` (that one).
-        workers: processes; by default one for each GPU, or for each core without one.
+        device: ``auto``, ``cpu``, ``cuda`` (all GPUs) or ``cuda:N`` (only this one).
+        workers: number of processes; by default one per GPU, or per core without GPUs.
     """
 
     def __init__(self, device: str = "auto", workers: int | None = None) -> None:
@@ -32,13 +32,13 @@ class LocalEngine:
         self.workers = workers
 
     def run(self, work: Work[Piece, T], pieces: Sequence[Piece]) -> Iterator[T]:
-        """Yield one return value for each piece as it is done."""
+        """Yield the return value of each piece as soon as it is done."""
         devices = self._devices(1 if work.light else len(pieces))
         if len(devices) == 1:
             work.setup(torch.device(devices[0]))
             yield from map(work, pieces)
             return
-        # A server that has imported nothing but this forks cheaply, and forks no lock and no CUDA context.
+        # The fork server has imported only this module: forking it is cheap and copies no lock and no CUDA context.
         context = multiprocessing.get_context("forkserver")
         queue: Queue[str] = context.Queue()
         for device in devices:
@@ -53,7 +53,7 @@ class LocalEngine:
                 pool.shutdown(cancel_futures=True)
 
     def _devices(self, pieces: int) -> list[str]:
-        """Return a device for each worker; never more workers than pieces."""
+        """Return the device of each worker; at most as many workers as pieces."""
         if self.device.type != "cuda":
             count = self.workers or _cores()
             return [str(self.device)] * max(1, min(count, pieces))
@@ -69,19 +69,21 @@ def _cores() -> int:
 
 
 def _start(work: Work[Any, Any], devices: "Queue[str]", threads: int) -> None:
-    global _work  # a process pool offers workers no other place for state
+    global _work  # a process pool gives its workers no other place for state
     threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     try:
         work.setup(torch.device(devices.get()))
-    except Exception as error:  # raised by the first call: here it would break the pool without a word
+    except (
+        Exception
+    ) as error:  # raised by the first call: raised here, it would break the pool without a message
         _work = partial(_raise, error)
     else:
         _work = work
 
 
 def _end_with_parent() -> None:
-    """End this worker when its parent was killed: it would do all the pieces that it had been given, for nobody."""
+    """Exit when the parent process dies: its queued pieces are no longer needed."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -18,9 +18,9 @@ class RayEngine:
     """Runs work in Ray actors, each of which sets it up once.
 
     Args:
-        address: of the cluster; None starts one on this machine.
-        workers: actors.
-        gpus: GPUs for each actor (0 runs on CPU).
+        address: the cluster's address; None starts one on this machine.
+        workers: number of actors.
+        gpus: GPUs per actor; 0 runs on the CPU.
     """
 
     def __init__(self, address: str | None = None, workers: int = 2, gpus: float = 0) -> None:
@@ -30,8 +30,9 @@ class RayEngine:
         self.gpus = gpus
 
     def run(self, work: Work[Piece, T], pieces: Sequence[Piece]) -> Iterator[T]:
-        """Yield one return value for each piece as it is done."""
-        os.environ.setdefault("RAY_AUTH_MODE", "disabled")  # else it writes a token file into the home folder
+        """Yield the return value of each piece as soon as it is done."""
+        # Otherwise Ray writes a token file into the home folder.
+        os.environ.setdefault("RAY_AUTH_MODE", "disabled")
         import ray
         from ray.util import ActorPool
 
@@ -40,7 +41,7 @@ class RayEngine:
         actor = ray.remote(num_gpus=self.gpus)(_Actor)
         device = "cuda" if self.gpus else "cpu"
         actors = [actor.remote(work, device) for _ in range(max(1, min(self.workers, len(pieces))))]
-        pool: Any = ActorPool(actors)  # its annotations do not admit a function of two kinds
+        pool: Any = ActorPool(actors)  # its annotations do not allow this lambda
         try:
             yield from pool.map_unordered(lambda a, piece: a.call.remote(piece), list(pieces))
         except ray.exceptions.RayTaskError as error:
@@ -57,9 +58,8 @@ class _Actor:
         self._device: str | None = device
 
     def call(self, piece: Any) -> Any:
-        if (
-            self._device is not None
-        ):  # not when the actor is made: an error there would say no more than that it died
+        # Not in the constructor: Ray would report an error there only as a dead actor.
+        if self._device is not None:
             self._work.setup(torch.device(self._device))
             self._device = None
         return self._work(piece)

@@ -1,4 +1,4 @@
-"""BERTScore F1 of pairs of texts (Zhang et al. 2019): bert-score's matching, any encoder of the hub or a folder."""
+"""BERTScore F1 of pairs of texts (Zhang et al. 2019): bert-score's matching with any encoder."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ BATCH = 64
 
 @dataclass(frozen=True)
 class BertMatcher:
-    """An encoder, cut after the layer whose vectors are compared, with its tokenizer."""
+    """An encoder, truncated after the layer whose vectors are compared, and its tokenizer."""
 
     encoder: Any
     tokenizer: Any
@@ -29,14 +29,14 @@ class BertMatcher:
 
         pairs = [(c.strip(), r.strip()) for c, r in zip(candidates, references, strict=True)]
         scores = np.zeros(len(pairs), np.float32)
-        # bert-score crashes on an empty text with transformers 5, so those never reach it.
+        # bert-score crashes on an empty text with transformers 5.
         rows = [row for row, (candidate, reference) in enumerate(pairs) if candidate and reference]
         if not rows:
             return scores
         weights = defaultdict(
             lambda: 1.0, {self.tokenizer.cls_token_id: 0.0, self.tokenizer.sep_token_id: 0.0}
         )
-        found = bert_cos_score_idf(
+        similarities = bert_cos_score_idf(
             self.encoder,
             [pairs[row][1] for row in rows],
             [pairs[row][0] for row in rows],
@@ -45,15 +45,15 @@ class BertMatcher:
             batch_size=BATCH,
             device=self.device,
         )
-        scores[rows] = found[:, 2].float().cpu().numpy()
+        scores[rows] = similarities[:, 2].float().cpu().numpy()
         return scores
 
 
 def load_bert_matcher(model: str, num_layers: int, device: torch.device) -> BertMatcher:
-    """Load `model` (hub name or folder) cut after `num_layers` layers.
+    """Load the first `num_layers` layers of `model` (hub name or folder).
 
-    bert-score's own loader takes any path with "t5" in it for a T5, and needs a table for the layers.
-    Raises `UserError` for a layer that the encoder does not have, or weights that it lacks.
+    bert-score's own loader treats any path with "t5" in it as a T5, and needs a table of layers.
+    Raises `UserError` for more layers than the encoder has, or missing weights.
     """
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 
@@ -61,18 +61,21 @@ def load_bert_matcher(model: str, num_layers: int, device: torch.device) -> Bert
     config = AutoConfig.from_pretrained(folder)
     if not 0 < num_layers <= config.num_hidden_layers:
         raise UserError(
-            f"bertscore.num_layers={num_layers}, but {folder} has {config.num_hidden_layers} layers"
+            f"models.bertscore.num_layers={num_layers} must be from 1 to {config.num_hidden_layers}, the number of"
+            f" layers of {folder}"
         )
-    with quiet_transformers():  # it would list every weight of the layers that are cut off
+    with quiet_transformers():  # it would list every weight of the layers that are left out
         encoder, report = AutoModel.from_pretrained(
             folder, num_hidden_layers=num_layers, dtype=torch.float32, output_loading_info=True
         )
     missing = [key for key in report["missing_keys"] if not key.startswith("pooler.")]
-    if missing:  # they are random now
-        raise UserError(f"{folder} lacks {len(missing)} weights of its encoder, e.g. {min(missing)}")
+    if missing:  # transformers has initialised them at random
+        raise UserError(
+            f"{folder} lacks {len(missing)} weights of its encoder, e.g. {min(missing)}; give a complete checkpoint"
+        )
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    # A tokenizer saved without its length says 10^30, and a long caption then overruns the positions.
-    # RoBERTa's first position is that after its padding token.
+    # A tokenizer saved without its maximum length reports 10^30, and a long caption then exceeds the positions.
+    # RoBERTa counts positions from after its padding token.
     first = config.pad_token_id + 1 if "roberta" in config.model_type else 0
     tokenizer.model_max_length = min(tokenizer.model_max_length, config.max_position_embeddings - first)
     return BertMatcher(encoder.eval().to(device), tokenizer, device)

@@ -1,4 +1,4 @@
-"""From the name of a checkpoint to a folder on this machine, and to its revision."""
+"""Checkpoints: the local folder of a name or path, the revision of its weights, reading files of weights."""
 
 import hashlib
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from typing import Any
 from benchmark.core.errors import UserError
 
 WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.ckpt")
-# Other runtimes' weights, and the second and third copies that diffusion models come with.
+# Weights for other runtimes, and the additional copies in diffusion models' repositories.
 UNUSED = ["*.msgpack", "*.h5", "*.onnx", "*.ot", "onnx/*", "*.ckpt", "*-ema.safetensors", "*.fp16.*"]
 
 
@@ -18,7 +18,7 @@ UNUSED = ["*.msgpack", "*.h5", "*.onnx", "*.ot", "onnx/*", "*.ckpt", "*-ema.safe
 def locate_checkpoint(name: str) -> Path:
     """Return the local folder of `name`: a path, or a hub name that is cached or can be downloaded.
 
-    Raises `UserError` with what to do if it is neither.
+    Raises `UserError`, which says what to do, if it is neither.
     """
     path = Path(name).expanduser()
     if path.is_dir():
@@ -26,9 +26,9 @@ def locate_checkpoint(name: str) -> Path:
     looks_like_path = name.startswith((".", "/", "~")) or name.count("/") > 1
     if looks_like_path:
         raise UserError(
-            f"checkpoint {name} is not there: no such folder; give one in the hub's format, or a hub name"
+            f"checkpoint {name} is not there; give an existing folder in the hub's format, or a hub name"
         )
-    # Imported here: the hub client takes half a second that a run on local folders need not pay.
+    # Imported here: the hub client takes half a second to import, and local folders do not need it.
     import httpx
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
@@ -36,13 +36,13 @@ def locate_checkpoint(name: str) -> Path:
     try:
         return Path(snapshot_download(name, local_files_only=True))
     except HFValidationError:
-        raise UserError(f"checkpoint {name!r} is neither a folder nor a hub name") from None
+        raise UserError(f"checkpoint {name!r} must be a folder or a hub name") from None
     except (OSError, ValueError):
         pass
     try:
         return Path(snapshot_download(name, ignore_patterns=UNUSED))
     except LocalEntryNotFoundError:
-        reason = "it is not on this machine, and the hub is switched off or out of reach"
+        reason = "it is not on this machine, and the hub is disabled or cannot be reached"
     except (OSError, ValueError, httpx.HTTPError) as error:  # absent, gated, refused
         reason = str(error).strip().split("\n")[0][:200]
     raise UserError(
@@ -52,7 +52,7 @@ def locate_checkpoint(name: str) -> Path:
 
 @lru_cache
 def revision(folder: Path) -> str:
-    """Return what identifies the weights in `folder` (or the one file): the hub's commit, or a hash of the files."""
+    """Return what identifies the weights in a folder or file: the hub's commit, or a hash of the content."""
     if folder.parent.name == "snapshots":
         return folder.name
     digest = hashlib.sha256()
@@ -68,9 +68,9 @@ def revision(folder: Path) -> str:
 
 
 def read_weights(path: Path) -> dict[str, Any]:
-    """Return what a file of weights holds, on the CPU: safetensors, or PyTorch's format without any code in it.
+    """Return the content of a file of weights, on the CPU: safetensors, or PyTorch's format without code.
 
-    Raises `UserError` for a file that is neither.
+    Raises `UserError` for a file in neither format.
     """
     import torch
     from safetensors.torch import load_file
@@ -79,7 +79,7 @@ def read_weights(path: Path) -> dict[str, Any]:
         if path.suffix == ".safetensors":
             return load_file(path)
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises whatever the bytes lead it to
+    except Exception as error:  # torch raises errors of any kind on a broken file
         raise UserError(f"{path} cannot be read as weights: {str(error).split(chr(10))[0][:200]}") from None
     if not isinstance(content, dict):
         raise UserError(f"{path} cannot be read as weights: it holds a {type(content).__name__}")
@@ -88,7 +88,7 @@ def read_weights(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """Keep the bars and loading reports of transformers off the terminal."""
+    """Suppress the progress bars and loading reports of transformers."""
     from transformers.utils import logging
 
     with _quiet(logging):
@@ -97,7 +97,7 @@ def quiet_transformers() -> Iterator[None]:
 
 @contextmanager
 def quiet_diffusers() -> Iterator[None]:
-    """Keep the bars and loading reports of diffusers, and of transformers under it, off the terminal."""
+    """Suppress the progress bars and loading reports of diffusers and transformers."""
     from diffusers.utils import logging
 
     with _quiet(logging), quiet_transformers():
@@ -105,7 +105,7 @@ def quiet_diffusers() -> Iterator[None]:
 
 
 @contextmanager
-def _quiet(logging: Any) -> Iterator[None]:  # both libraries have the same switches, without types
+def _quiet(logging: Any) -> Iterator[None]:  # both libraries have these functions, without types
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()

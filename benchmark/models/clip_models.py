@@ -1,4 +1,4 @@
-"""Any open_clip model, as ``(model, pretrained)``, embedding images and captions."""
+"""Embeddings of images and captions by any open_clip model, named by its ``(model, pretrained)``."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ LOCAL = "local-dir:"
 
 @dataclass(frozen=True)
 class ClipModel:
-    """An open_clip model in evaluation mode with its own preprocessing and tokenizer."""
+    """An open_clip model in evaluation mode with its preprocessing and tokenizer."""
 
     model: Any
     preprocess: Any
@@ -44,7 +44,7 @@ class ClipModel:
 
     @torch.no_grad()
     def project_texts(self, texts: Sequence[str]) -> torch.Tensor:
-        """Return the text encoder's pooled outputs through its projection, as they are: (n, d) on the device."""
+        """Return the projected outputs of the text encoder, not normalised, shape (n, d), on the device."""
         parts = []
         for tokens in self.tokenizer(list(texts)).split(self._chunk):
             with self._autocast():
@@ -53,7 +53,7 @@ class ClipModel:
 
     @property
     def _chunk(self) -> int:
-        """Samples of one forward pass: on a CPU, activations of few samples stay in its caches (1.4 times faster)."""
+        """Samples per forward pass: on a CPU, activations of few samples stay in its caches (1.4 times faster)."""
         return 256 if self.device.type == "cuda" else 32
 
     def _autocast(self) -> torch.autocast:
@@ -66,12 +66,12 @@ def local_clip_folder(model: str) -> Path | None:
         return None
     folder = Path(model.removeprefix(LOCAL))
     if not (folder / "open_clip_config.json").is_file():
-        raise UserError(f"checkpoint {folder} is not there: no open_clip_config.json in it")
+        raise UserError(f"checkpoint {folder} is not there; give a folder with an open_clip_config.json")
     return folder
 
 
 def clip_revision(model: str) -> dict[str, str]:
-    """Return what identifies the weights of a ``local-dir:`` model; others are known by their name and tag."""
+    """Return the revision of a ``local-dir:`` model; empty for others, whose name and tag identify the weights."""
     folder = local_clip_folder(model)
     return {"revision": revision(folder)} if folder else {}
 
@@ -83,46 +83,31 @@ def load_clip(
 
     Args:
         model: an open_clip architecture, or ``local-dir:FOLDER``, or ``hf-hub:NAME``.
-        pretrained: open_clip's tag or a weights file; None for the two forms that carry their weights.
+        pretrained: open_clip's tag or a weights file; None for the two forms that include their weights.
         device: where it runs.
         load_weights: False leaves random weights, for a caller that has others; the tag, if there is one, then
-            says only how images are prepared and which activation the network has.
+            determines only the preprocessing of images and the activation function.
 
     Raises:
-        UserError: unknown model or tag, weights that cannot be had, or no weights named at all.
+        UserError: unknown model or tag, weights that cannot be loaded, or no weights named at all.
     """
     import open_clip
 
-    local_clip_folder(model)
-    carries_weights = model.startswith((LOCAL, "hf-hub:"))
-    if not carries_weights:
-        if model not in open_clip.list_models():
-            raise UserError(
-                f"open_clip has no model {model!r}; {did_you_mean(model, open_clip.list_models())}"
-            )
-        if not pretrained:  # open_clip would only warn, and leave random weights
-            tags = open_clip.list_pretrained_tags_by_model(model)
-            raise UserError(
-                f"model {model} needs filter.pretrained: one of {', '.join(tags)}, or a weights file"
-            )
+    _check_model(model, pretrained)
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
         # open_clip only warns when the weights want QuickGELU (OpenAI's do) and the architecture's name does not.
         tag = open_clip.get_pretrained_cfg(model, pretrained or "")
-        quick_gelu = bool(tag.get("quick_gelu"))
+        options: dict[str, Any] = {"device": device, "force_quick_gelu": bool(tag.get("quick_gelu"))}
         if load_weights:
             network, _, preprocess = open_clip.create_model_and_transforms(
-                model, pretrained=pretrained, device=device, weights_only=True, force_quick_gelu=quick_gelu
+                model, pretrained=pretrained, weights_only=True, **options
             )
         else:
+            options |= {"image_mean": tag.get("mean"), "image_std": tag.get("std")}
             with _errors_only():  # it would warn of random weights
                 network, _, preprocess = open_clip.create_model_and_transforms(
-                    model,
-                    load_weights=False,
-                    device=device,
-                    force_quick_gelu=quick_gelu,
-                    image_mean=tag.get("mean"),
-                    image_std=tag.get("std"),
+                    model, load_weights=False, **options
                 )
         tokenizer = open_clip.get_tokenizer(model)
     except (RuntimeError, OSError, ValueError) as error:  # an unknown tag, no network, a broken file
@@ -130,6 +115,22 @@ def load_clip(
         raise UserError(f"CLIP {model} / {pretrained} cannot be loaded: {reason}") from None
     network.eval().to(memory_format=torch.channels_last)
     return ClipModel(network, preprocess, tokenizer, device)
+
+
+def _check_model(model: str, pretrained: str | None) -> None:
+    """Raise `UserError` for an unknown model, or one without weights."""
+    import open_clip
+
+    if local_clip_folder(model) or model.startswith("hf-hub:"):
+        return
+    if model not in open_clip.list_models():
+        raise UserError(f"open_clip has no model {model!r}; {did_you_mean(model, open_clip.list_models())}")
+    if not pretrained:  # open_clip would only warn, and leave random weights
+        tags = ", ".join(open_clip.list_pretrained_tags_by_model(model))
+        raise UserError(
+            f"model {model} needs weights; set pretrained, beside model (models.clip.pretrained for the pool's CLIP),"
+            f" to one of {tags}, or to a weights file"
+        )
 
 
 def _numpy(parts: list[torch.Tensor]) -> npt.NDArray[np.float32]:

@@ -1,8 +1,8 @@
-"""The CLIP of PAC-S (Sarto et al. 2023) and PAC-S++ (2024): the papers' checkpoints, and small ones over a base.
+"""The CLIP of PAC-S (Sarto et al. 2023) and PAC-S++ (2024): the papers' checkpoints, and partial ones.
 
-A ``.pth`` is one of the papers' files: ``state_dict`` holds every weight of the CLIP, under the names that OpenAI
-and open_clip share; those of PAC-S++ also hold LoRA factors. A ``.safetensors`` holds only the tensors that the
-fine-tuning changed, and its ``(model, pretrained)`` the rest.
+A ``.pth`` is one of the papers' files: its ``state_dict`` holds every weight of the CLIP, under the names that OpenAI
+and open_clip share, and in PAC-S++ also LoRA factors. A ``.safetensors`` holds only the tensors that the fine-tuning
+changed; the others come from ``(model, pretrained)``.
 """
 
 from collections.abc import Mapping
@@ -16,9 +16,13 @@ from benchmark.models.checkpoints import read_weights, revision
 from benchmark.models.clip_models import ClipModel, clip_revision, load_clip
 
 PREFIX = "A photo depicts "  # before every caption (as in CLIPScore)
-PACSCORE_WEIGHT = 2.0  # of the clipped cosine, where CLIPScore's is 2.5
-LORA_ALPHA = 1.0  # not stored; the rank (4) shows in the factors' shapes
-JIT_SIZES = {"input_resolution", "context_length", "vocab_size"}  # numbers that OpenAI's archives carry along
+PACSCORE_WEIGHT = 2.0  # factor of the clipped cosine; CLIPScore has 2.5
+LORA_ALPHA = 1.0  # not stored in the checkpoints; the rank (4) follows from the factors' shapes
+JIT_SIZES = {
+    "input_resolution",
+    "context_length",
+    "vocab_size",
+}  # entries of OpenAI's archives that are not weights
 WHERE = (
     "get clip_ViT-B-32.pth, openClip_ViT-L-14.pth, PAC++_clip_ViT-B-32.pth or PAC++_clip_ViT-L-14.pth "
     "by the links of https://github.com/aimagelab/pacscore and set models.pacscore.checkpoint to the file"
@@ -32,13 +36,13 @@ def load_pac_clip(
 
     Args:
         model: open_clip's name of the CLIP that was fine-tuned, as for `load_clip`.
-        pretrained: its tag. Over a whole checkpoint it only says how images are prepared, and which activation
-            the network has: ``openai`` for ViT-B-32 and for PAC-S++, ``laion2b_s32b_b82k`` for openClip_ViT-L-14.
+        pretrained: its tag. With a whole checkpoint it determines only the preprocessing of images and the activation
+            function: ``openai`` for ViT-B-32 and for PAC-S++, ``laion2b_s32b_b82k`` for openClip_ViT-L-14.
         checkpoint: a ``.pth`` or ``.safetensors`` file.
         device: where it runs.
 
     Raises:
-        UserError: no such file, no weights in it, or those of another model; also what `load_clip` raises.
+        UserError: no such file, no weights in it, or another model's weights; also the errors of `load_clip`.
     """
     path = locate_pac_checkpoint(checkpoint)
     partial = path.suffix == ".safetensors"
@@ -56,9 +60,9 @@ def load_pac_clip(
 
 
 def locate_pac_checkpoint(checkpoint: str | None) -> Path:
-    """Return the file. Raises `UserError` that says where to get it."""
+    """Return the path of the checkpoint. Raises `UserError`, which says where to get it, if it is absent."""
     if checkpoint is None:
-        raise UserError(f"PAC-S needs its authors' weights: {WHERE}")
+        raise UserError(f"models.pacscore.checkpoint is null, and PAC-S needs its authors' weights: {WHERE}")
     path = Path(checkpoint).expanduser()
     if not path.is_file():
         raise UserError(f"checkpoint {checkpoint} is not there; {WHERE}")
@@ -66,31 +70,31 @@ def locate_pac_checkpoint(checkpoint: str | None) -> Path:
 
 
 def pac_revision(model: str, checkpoint: str | None) -> dict[str, str]:
-    """Return what identifies the weights: a hash of the checkpoint, and the base's where it is a folder."""
+    """Return the revisions that identify the weights: the checkpoint's, and the base model's if it is a folder."""
     return clip_revision(model) | {"checkpoint_revision": revision(locate_pac_checkpoint(checkpoint))}
 
 
 def merge_lora(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the weights without LoRA factors, each ``W + B A * alpha / r`` where its authors' code adds them.
+    """Return the weights with LoRA factors merged, ``W + B A * alpha / r``, where the authors' code merges them.
 
-    That is in attention (``in_proj_weight_lora_A``, ``out_proj.lora_A``) and in the patch convolution. In the MLPs
-    their layers count as merged before the checkpoint is loaded, so that its weights are used as they are stored;
-    we do the same, as the published figures are of that.
+    It does so in attention (``in_proj_weight_lora_A``, ``out_proj.lora_A``) and in the patch convolution. In the MLPs
+    it treats the layers as already merged and uses the weights as stored; so do we, since the published results were
+    computed that way.
 
     Raises:
-        KeyError: a factor without the other, or without its weight.
-        RuntimeError, ZeroDivisionError: factors of other shapes than the weight's, or of none.
+        KeyError: a factor without its partner, or without its weight.
+        RuntimeError, ZeroDivisionError: factors whose shapes do not fit the weight, or that are empty.
     """
     merged = {name: tensor for name, tensor in weights.items() if "lora_" not in name}
     for name, down in weights.items():
         if not name.endswith("lora_A") or ".mlp." in name:
             continue
         up = weights[name.removesuffix("A") + "B"]
-        # in_proj_weight is a parameter of its module, the others are modules with a weight.
+        # in_proj_weight is a parameter of its module; the others are modules that have a weight.
         inner = name.endswith("_lora_A")
         target = name.removesuffix("_lora_A") if inner else name.removesuffix("lora_A") + "weight"
         weight = merged[target].float()
-        # A convolution's factors have `kernel` rows for each of the r.
+        # The factors of a convolution have `kernel` rows per rank.
         rank = len(down) // (weight.shape[-1] if weight.ndim == 4 else 1)
         merged[target] = weight + (up.float() @ down.float()).view_as(weight) * (LORA_ALPHA / rank)
     return merged
@@ -111,7 +115,7 @@ def _read(path: Path) -> dict[str, Tensor]:
 
 
 def _reason(error: Exception) -> str:
-    """Return the first line that says something: torch begins with the class of the network."""
+    """Return the first informative line of a message: torch's begins with the class of the network."""
     lines = [line.strip() for line in str(error.args[0] if error.args else "").splitlines()]
-    said = [line for line in lines if line and not line.startswith("Error(s) in loading")]
-    return said[0][:200] if said else type(error).__name__
+    informative = [line for line in lines if line and not line.startswith("Error(s) in loading")]
+    return informative[0][:200] if informative else type(error).__name__

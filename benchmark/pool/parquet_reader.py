@@ -23,14 +23,14 @@ _Rows = npt.NDArray[np.int64]
 
 
 def read_metadata(
-    url: str, columns: Mapping[str, str], wanted: frozenset[str], batch_size: int, drops: Counter[str]
+    url: str, columns: Mapping[str, str], extra_columns: frozenset[str], batch_size: int, drops: Counter[str]
 ) -> Iterator[Batch]:
-    """Yield batches of uids, captions and the `wanted` columns; count unusable rows by reason in `drops`.
+    """Yield batches of uids, captions and the `extra_columns` columns; count unusable rows by reason in `drops`.
 
     `columns` maps our names to the file's. Memory is bounded by one batch.
     """
-    for record in _records(url, columns, (*_IDENTITY, *wanted), batch_size, drops):
-        yield _batch(record, wanted, drops)
+    for record in _records(url, columns, (*_IDENTITY, *extra_columns), batch_size, drops):
+        yield _batch(record, extra_columns, drops)
 
 
 def read_captions(url: str, columns: Mapping[str, str], uids: UidIndex) -> Iterator[tuple[_Rows, list[str]]]:
@@ -77,7 +77,7 @@ def _records(
             drops[batch.SHARD_CORRUPT] += 1
 
 
-def _batch(record: _Record, wanted: frozenset[str], drops: Counter[str]) -> Batch:
+def _batch(record: _Record, extra_columns: frozenset[str], drops: Counter[str]) -> Batch:
     size = len(next(iter(record.values()), ()))
     columns = {name: record.get(name, pa.nulls(size)) for name in _IDENTITY}
     rows = _downloaded(columns["status"], drops)
@@ -88,7 +88,7 @@ def _batch(record: _Record, wanted: frozenset[str], drops: Counter[str]) -> Batc
     )
     if len(usable) < len(rows):
         rows, texts = rows[usable], [texts[row] for row in usable]
-    kept = {name: record[name].take(pa.array(rows)).to_numpy(False) for name in wanted}
+    kept = {name: record[name].take(pa.array(rows)).to_numpy(False) for name in extra_columns}
     return Batch(uids, texts, columns=kept)
 
 

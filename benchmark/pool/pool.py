@@ -116,22 +116,22 @@ class Pool:
         self, shard: Shard, needs: frozenset[str], batch_size: int, drops: Counter[str]
     ) -> Iterator[Batch]:
         """Yield the usable samples of `shard` in batches; count the others by reason in `drops`."""
-        wanted = needs - SAMPLE_FIELDS
+        extra_columns = needs - SAMPLE_FIELDS
         if not shard.is_tar:
-            yield from read_metadata(shard.url, self.columns, wanted, batch_size, drops)
+            yield from read_metadata(shard.url, self.columns, extra_columns, batch_size, drops)
             return
         with self.local(shard) as path:
-            index = self.index(shard, path, wanted)
+            index = self.index(shard, path, extra_columns)
             drops.update(index.drops)
             if "image" in needs:
                 yield from read_images(path, index, batch_size, drops)
             else:
                 yield from read_texts(index, batch_size)
 
-    def index(self, shard: Shard, path: Path, wanted: frozenset[str] = frozenset()) -> TarIndex:
-        """Return the index of a tar whose local copy is `path`; it is cached unless metadata columns are `wanted`."""
-        if wanted:
-            return index_tar(path, self.columns, wanted)
+    def index(self, shard: Shard, path: Path, extra_columns: frozenset[str] = frozenset()) -> TarIndex:
+        """Return the index of a tar whose local copy is `path`; it is cached unless it has extra columns."""
+        if extra_columns:
+            return index_tar(path, self.columns, extra_columns)
         cached = cache_dir() / "index" / self.key / f"{shard.name}-{shard.fingerprint}.parquet"
         if cached.is_file():
             return load_index(cached)
@@ -190,14 +190,14 @@ class Pool:
                 return [_shard(filesystem, path) for path in paths]
         return []
 
-    def _check_columns(self, wanted: frozenset[str]) -> None:
+    def _check_columns(self, extra_columns: frozenset[str]) -> None:
         for shard in self._metadata:
             try:
                 with fsspec.open(shard.url, "rb") as file:
                     present = set(pq.ParquetFile(file).schema_arrow.names)
             except (OSError, ValueError):
                 continue  # a broken file; the next one shows the columns
-            missing = sorted(c for c in wanted if pick_column(c, self.columns, present) is None)
+            missing = sorted(c for c in extra_columns if pick_column(c, self.columns, present) is None)
             if missing:
                 hint = did_you_mean(missing[0], present)
                 raise UserError(f"pool {self.name} has no column {missing[0]!r} in its metadata; {hint}")

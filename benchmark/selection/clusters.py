@@ -1,4 +1,4 @@
-"""Selection over clusters: every epoch a draw of its own that has its share of every cluster (DS-CLIP)."""
+"""Selection over clusters: every epoch draws a share of every cluster (DS-CLIP)."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,17 +23,17 @@ ORDERS = ("random", "score")
 
 
 class ClusterSelector(Selector):
-    """k pairs for each epoch, out of all that the filter scores (DS-CLIP, supplement, section D).
+    """k pairs per epoch, out of all that the filter scores (DS-CLIP, supplement, section D).
 
-    UNIFORM: the same share of every cluster, at random, without replacement until a cluster is used up, epoch after
-    epoch. WEIGHTED: likewise, with shares by the square root of a cluster's size. SORTED: of every cluster those that
-    the filter scores highest, the same ones in every epoch.
+    UNIFORM: the same share of every cluster, at random; over the epochs without replacement until a cluster is used
+    up. WEIGHTED: likewise, with shares proportional to the square root of a cluster's size. SORTED: the highest
+    scores of every cluster, the same pairs in every epoch.
 
     Args:
-        labels: the clusters.
-        weight: what a cluster's share goes by, ``size`` or ``square_root`` of it.
-        order: in which a cluster's pairs are taken, ``random`` or by ``score``.
-        seed: of the draws.
+        labels: the filter that assigns clusters.
+        weight: what a cluster's share is proportional to: its ``size``, or the ``square_root`` of its size.
+        order: the order in which a cluster's pairs are taken: ``random``, or by descending ``score``.
+        seed: random seed of the order.
     """
 
     def __init__(self, labels: ClusterLabels, weight: str, order: str, seed: int) -> None:
@@ -46,27 +46,27 @@ class ClusterSelector(Selector):
         self.seed = seed
 
     def select(self, table: ScoreTable, k: int, epochs: int, pool: Pool, engine: Engine) -> Selection:
-        """Choose k pairs for each epoch; by score, one epoch stands for all."""
+        """Select k pairs per epoch; with ``order=score`` a single epoch stands for all."""
         table, labels = _join(table, score_pool(pool, self.labels, engine))
         rows, drops = candidates(table, k)
-        # Rows are in the order of their uids: what is drawn does not depend on shards or workers.
+        # Rows are sorted by uid, so the draws do not depend on shards or workers.
         by_cluster = rows[np.argsort(labels[rows], kind="stable")]
         sizes = np.unique(labels[rows], return_counts=True)[1]
         clusters = np.split(by_cluster, np.cumsum(sizes)[:-1])
         shares = quotas(sizes.astype(np.float64) ** EXPONENTS[self.weight], sizes, k)
         if self.order == "random":
-            drawn = draw(clusters, shares, k, epochs, self.seed)
+            epoch_rows = draw(clusters, shares, k, epochs, self.seed)
         else:
             counts = apportion(shares, k, sizes)
             ranked = [c[np.argsort(-table.scores[c], kind="stable")] for c in clusters]
-            drawn = [np.concatenate([c[:count] for c, count in zip(ranked, counts, strict=True)])]
-        return Selection.of_rows(table, drawn, len(rows), drops)
+            epoch_rows = [np.concatenate([c[:count] for c, count in zip(ranked, counts, strict=True)])]
+        return Selection.of_rows(table, epoch_rows, len(rows), drops)
 
 
 def _join(table: ScoreTable, labels: ScoreTable) -> tuple[ScoreTable, Integers]:
-    """Return the scores of samples that have a cluster, and their clusters, (n,), at the cost of both."""
-    places = find_uids(labels.uids, table.uids)
-    known = places >= 0
+    """Return the scores of samples that have a cluster, and these clusters, shape (n,); costs are added up."""
+    rows = find_uids(labels.uids, table.uids)
+    known = rows >= 0
     drops = table.drops + Counter({NO_CLUSTER: int(len(known) - known.sum())})
     joined = replace(
         table,
@@ -76,44 +76,44 @@ def _join(table: ScoreTable, labels: ScoreTable) -> tuple[ScoreTable, Integers]:
         own_seconds=table.own_seconds + labels.own_seconds,
         features=table.features | labels.features,
     )
-    return joined, labels.scores[places[known]].astype(np.int64)
+    return joined, labels.scores[rows[known]].astype(np.int64)
 
 
 def quotas(weights: Floats, sizes: Integers, k: int) -> Floats:
-    """Return each cluster's part of k, in proportion to its weight but not more than its size; they sum to k."""
-    parts = sizes.astype(np.float64)
+    """Return each cluster's share of k, proportional to its weight but at most its size; shares sum to k."""
+    shares = sizes.astype(np.float64)
     free = np.ones(len(sizes), bool)
     while free.any():
-        parts[free] = (k - sizes[~free].sum()) * weights[free] / weights[free].sum()
-        full = free & (parts >= sizes)
+        shares[free] = (k - sizes[~free].sum()) * weights[free] / weights[free].sum()
+        full = free & (shares >= sizes)
         if not full.any():
             break
-        parts[full] = sizes[full]
+        shares[full] = sizes[full]
         free &= ~full
-    return parts
+    return shares
 
 
-def apportion(parts: Floats, k: int, sizes: Integers) -> Integers:
-    """Return whole numbers that sum to k, from 0 to `sizes`, for `parts` that do: those of the largest remainder."""
-    counts = np.clip(np.floor(parts), 0, sizes).astype(np.int64)
+def apportion(shares: Floats, k: int, sizes: Integers) -> Integers:
+    """Round shares that sum to k to integers that sum to k, from 0 to `sizes`, by the largest remainders."""
+    counts = np.clip(np.floor(shares), 0, sizes).astype(np.int64)
     while missing := k - int(counts.sum()):
-        step = 1 if missing > 0 else -1
-        able = np.flatnonzero(counts < sizes if step > 0 else counts > 0)
-        order = able[np.argsort(-step * (parts - counts)[able], kind="stable")]
-        counts[order[: abs(missing)]] += step
+        change = 1 if missing > 0 else -1
+        adjustable = np.flatnonzero(counts < sizes if change > 0 else counts > 0)
+        order = adjustable[np.argsort(-change * (shares - counts)[adjustable], kind="stable")]
+        counts[order[: abs(missing)]] += change
     return counts
 
 
 def draw(clusters: Sequence[Integers], shares: Floats, k: int, epochs: int, seed: int) -> list[Integers]:
-    """Return k rows for each epoch, of every cluster its share.
+    """Return k rows per epoch, a share of every cluster.
 
     Args:
-        clusters: the rows of each.
-        shares: of k, for each cluster; they are met over all epochs so far, so that a cluster with a share below one
-            has its turn.
-        k: rows of an epoch.
-        epochs: how many.
-        seed: of the draws.
+        clusters: the rows of each cluster.
+        shares: each cluster's share of k. Shares are met cumulatively over the epochs, so that a cluster with a share
+            below one is drawn from in some epochs.
+        k: rows per epoch.
+        epochs: number of epochs.
+        seed: random seed of the order in which rows are drawn.
     """
     sizes = np.array([len(cluster) for cluster in clusters])
     decks = [_Deck(cluster, np.random.default_rng([seed, i])) for i, cluster in enumerate(clusters)]
@@ -127,7 +127,7 @@ def draw(clusters: Sequence[Integers], shares: Floats, k: int, epochs: int, seed
 
 
 class _Deck:
-    """One cluster's rows: dealt without replacement until they are used up, then shuffled again."""
+    """One cluster's rows: drawn without replacement until they are used up, then shuffled again."""
 
     def __init__(self, rows: Integers, rng: np.random.Generator) -> None:
         self.rows = rows
@@ -135,12 +135,12 @@ class _Deck:
         self.left = rng.permutation(rows)
 
     def draw(self, count: int) -> Integers:
-        """Return `count` rows, no row twice; at most all."""
+        """Return `count` different rows; at most as many as the cluster has."""
         drawn, self.left = self.left[:count], self.left[count:]
         if len(drawn) < count:
             fresh = self.rng.permutation(self.rows)
             again = np.isin(fresh, drawn)
-            # Those of this draw come last in the next round.
+            # Rows that were just drawn come last in the next round.
             self.left = np.concatenate([fresh[~again], fresh[again]])
             rest, self.left = np.split(self.left, [count - len(drawn)])
             drawn = np.concatenate([drawn, rest])

@@ -1,4 +1,4 @@
-"""Selection: exactly k uids, the same ones whatever the order of shards or the number of workers."""
+"""Selection: exactly k uids, independent of the order of shards and the number of workers."""
 
 import hashlib
 import json
@@ -26,9 +26,14 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Selection:
-    """The k uids of each epoch (sorted), the least score among them, and why other samples could not be chosen.
+    """The k selected uids of each epoch.
 
-    Epochs take turns; where all are the same there is one. `seconds` is what all scores that it rests on cost.
+    Args:
+        epochs: the sorted uids of each epoch, repeated in turn by training; a single one if all epochs are the same.
+        threshold: the lowest score among the selected samples.
+        scored: how many samples have a score.
+        drops: counts of the other samples by reason.
+        seconds: what all scores behind the selection cost.
     """
 
     epochs: tuple[UidArray, ...]
@@ -41,61 +46,47 @@ class Selection:
     def of_rows(
         cls, table: ScoreTable, epochs: Sequence[Rows], scored: int, drops: dict[str, int]
     ) -> "Selection":
-        """Return the selection of the table's rows, for each epoch those of its own."""
+        """Return the selection of the given rows of the table per epoch."""
         threshold = min(float(table.scores[rows].min()) for rows in epochs)
         uids = tuple(table.uids[np.sort(rows)] for rows in epochs)
         return cls(uids, threshold, scored, drops, table.seconds)
 
     @cached_property
     def uids(self) -> UidArray:
-        """All uids of any epoch, sorted, each once."""
+        """The uids of all epochs, sorted, each once."""
         if len(self.epochs) == 1:
             return self.epochs[0]
         return unite_uids(self.epochs)
 
     @property
     def sha256(self) -> str:
-        """A hash of the chosen uids."""
+        """A hash of the selected uids."""
         return hashlib.sha256(b"".join(uids.tobytes() for uids in self.epochs)).hexdigest()
 
 
 class Selector(ABC):
-    """Chooses exactly k samples by their scores, for every epoch."""
+    """Chooses exactly k samples per epoch by their scores."""
 
     @abstractmethod
     def select(self, table: ScoreTable, k: int, epochs: int, pool: Pool, engine: Engine) -> Selection:
-        """Return the selection of k from the scores of `pool`, for as many epochs as the budget needs.
+        """Select k samples per epoch.
 
-        Raises `UserError` when fewer than k samples can be chosen.
+        Args:
+            table: the scores of `pool`.
+            k: samples per epoch.
+            epochs: how many epochs the largest budget needs; a selector may return one that stands for all.
+            pool: the pool, for selectors that read more than scores.
+            engine: runs what such selectors compute over the pool.
+
+        Raises:
+            UserError: fewer than k samples can be chosen.
         """
 
 
-class Best(Selector):
-    """The k best scores, in every epoch."""
-
-    def select(self, table: ScoreTable, k: int, epochs: int, pool: Pool, engine: Engine) -> Selection:
-        """Choose the k best scores; scores are all that counts."""
-        return select_best(table, k)
-
-
-def select_best(table: ScoreTable, k: int) -> Selection:
-    """Choose the k best scores; ties go to the smaller uid, NaN is never chosen.
-
-    Raises `UserError` when fewer than k samples have a score. Infinities are scores like any other.
-    """
-    valid, drops = candidates(table, k)
-    scores = table.scores[valid]
-    threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
-    above = np.flatnonzero(scores > threshold)
-    # The table is sorted by uid, so the first ties are those with the smallest uids.
-    ties = np.flatnonzero(scores == threshold)[: k - len(above)]
-    return Selection.of_rows(table, [valid[np.concatenate([above, ties])]], len(valid), drops)
-
-
 def candidates(table: ScoreTable, k: int) -> tuple[Rows, dict[str, int]]:
-    """Return the rows that have a score, and by reason how many samples have none.
+    """Return the rows of the table that have a score, and the counts of samples without one by reason.
 
-    Raises `UserError` when they are fewer than k.
+    Raises `UserError` when fewer than k rows have a score.
     """
     valid = np.flatnonzero(~np.isnan(table.scores))
     drops = Counter(table.drops)
@@ -104,16 +95,17 @@ def candidates(table: ScoreTable, k: int) -> tuple[Rows, dict[str, int]]:
     if k < 1 or k > len(valid):
         lost = ", ".join(f"{count:,} {reason}" for reason, count in sorted(drops.items())) or "none dropped"
         raise UserError(
-            f"size asks for {k:,} pairs, but {len(valid):,} have a score ({lost}); choose a size from 1 to that"
+            f"size asks for {k:,} pairs, but {len(valid):,} have a score ({lost}); choose a size from 1 to"
+            f" {len(valid):,}"
         )
     return valid, {reason: count for reason, count in drops.items() if count}
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a subset file is: which pool, filter, selector and size made it, and what was dropped on the way.
+    """Describes subset files: the pool, filter, selector and size that made them, and what was dropped.
 
-    `files` names the subset file of each epoch; `distinct` counts the samples in any of them.
+    `files` names the subset file of each epoch; `distinct` counts the samples that are in at least one of them.
     """
 
     pool: str
@@ -132,14 +124,14 @@ class Manifest:
 
 
 def subset_files(path: Path, selection: Selection) -> list[Path]:
-    """Return where the subset file of each epoch is written: `path`, or one beside it for each of several."""
+    """Return the path of the subset file of each epoch: `path`, or files beside it where there are several."""
     if len(selection.epochs) == 1:
         return [path]
     return [path.with_stem(f"{path.stem}-epoch{epoch:03d}") for epoch in range(len(selection.epochs))]
 
 
 def write_selection(path: Path, selection: Selection, manifest: Manifest) -> None:
-    """Write the DataComp file of each epoch, see `subset_files`, and their manifest beside them as ``.json``."""
+    """Write the DataComp subset file of each epoch (see `subset_files`), and a ``.json`` manifest beside them."""
     for file, uids in zip(subset_files(path, selection), selection.epochs, strict=True):
         write_subset(file, uids)
     write_text(path.with_suffix(".json"), json.dumps(asdict(manifest), indent=2) + "\n")

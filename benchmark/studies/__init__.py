@@ -1,1 +1,1 @@
-"""What the papers measure beside the benchmark: concreteness, text in images, captions, topics."""
+"""Studies of the papers beside the benchmark: concreteness, text in images, caption augmentation, topics."""

@@ -101,7 +101,7 @@ class CaptionSources:
     def _of_columns(self, uids: UidIndex, count: int) -> Iterator[tuple[int, object]]:
         """Yield the rows in `uids` and the values of the columns, for every one of the `count` uids there."""
         needs = frozenset(self._columns)
-        seen = np.zeros(count, bool)  # a uid found in several shards is taken from the first, as its image is
+        seen = np.zeros(count, bool)  # a uid in several shards is taken from the first, like its image
         for shard in self._shards:
             for batch in self._pool.batches(shard, needs, _BATCH, Counter()):
                 rows = uids.find(batch.uids)

@@ -122,7 +122,7 @@ def selected_samples(pool: Pool, uids: UidArray) -> list[ShardSamples]:
     """Return the selected samples of every tar that holds any; a uid in several tars is taken from the first."""
     distinct = unite_uids([uids])
     index = UidIndex(distinct)
-    wanted = np.bincount(index.find(uids), minlength=len(distinct))  # how often each is still to be taken
+    remaining = np.bincount(index.find(uids), minlength=len(distinct))  # copies to take of each
     parts = []
     shards = pool.shards(IMAGE_NEEDS)
     with progress("index", len(shards), "shards") as advance:
@@ -132,8 +132,8 @@ def selected_samples(pool: Pool, uids: UidArray) -> list[ShardSamples]:
             positions = index.find(samples.uids)
             rows = np.flatnonzero(positions >= 0)
             rows = rows[np.sort(np.unique(positions[rows], return_index=True)[1])]
-            repeated = np.repeat(rows, wanted[positions[rows]])
-            wanted[positions[rows]] = 0
+            repeated = np.repeat(rows, remaining[positions[rows]])
+            remaining[positions[rows]] = 0
             if len(repeated):
                 parts.append(ShardSamples(shard, samples.take(repeated)))
             advance(1, "")

@@ -1,4 +1,4 @@
-"""``task=icc_build``: build an ICC scorer from captions; a build that was stopped goes on where it was."""
+"""``task=icc_build``: build an ICC scorer from captions; an interrupted build resumes at the unfinished step."""
 
 from functools import partial
 from pathlib import Path
@@ -11,36 +11,40 @@ from benchmark.core.devices import resolve_device
 from benchmark.core.extras import require
 from benchmark.models.checkpoints import locate_checkpoint
 from benchmark.studies.icc_build.build import Build, Plan
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 from filters.icc.modes import choose_measure, measures
 from filters.icc.sba import FrozenParts, SemanticBottleneck
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
 
 
 def icc_build(cfg: DictConfig) -> None:
-    """Do the steps that are missing; print the folder of the final scorer, the last line on stdout."""
+    """Run the unfinished steps; the last line on stdout is the folder of the final scorer."""
     plan = make_plan(cfg)
-    find_models(plan)
+    check_checkpoints(plan)
     build = Build(plan, Path(cfg.icc.output), make_engine(cfg), resolve_device(cfg.device))
-    say(str(build.run()))
+    print_result(str(build.run()))
 
 
-def find_models(plan: Plan) -> None:
-    """Locate every checkpoint. Raises `UserError` for one that cannot be had, before hours of work that need it."""
+def check_checkpoints(plan: Plan) -> None:
+    """Locate every checkpoint before the first step, as the last ones are needed only after hours.
+
+    Raises:
+        UserError: if a checkpoint is missing.
+    """
     for part in (plan.frozen, plan.vba, *plan.similarities.values()):
         part.identity()
     locate_checkpoint(plan.base)
 
 
 def make_plan(cfg: DictConfig) -> Plan:
-    """Turn the configuration into a plan; no model is loaded and no caption read."""
+    """Return the plan that the configuration describes, without loading models or captions."""
     require("studies")
     icc, models = cfg.icc, resolved(cfg.models)
     frozen = FrozenParts(models["icc"]["clip"], models["icc"]["llm"])
     chosen = resolved(icc.similarity)
     for name in chosen.values():
         choose_measure(name, models["bertscore"])
-    drawing, describing = TextToImage(**models["text_to_image"]), ImageCaptioner(**models["image_captioner"])
+    generator, captioner = TextToImage(**models["text_to_image"]), ImageCaptioner(**models["image_captioner"])
     return Plan(
         captions=partial(hydra.utils.instantiate, icc.captions),
         source=resolved(icc.captions),
@@ -49,7 +53,7 @@ def make_plan(cfg: DictConfig) -> Plan:
         frozen=frozen,
         bridge=hydra.utils.instantiate(icc.bridge, seed=cfg.seed),
         sba=partial(SemanticBottleneck, frozen),
-        vba=VisualBottleneck(drawing, describing, icc.images_dir),
+        vba=VisualBottleneck(generator, captioner, icc.images_dir),
         similarities=measures(models["bertscore"]),
         chosen=chosen,
         annotations=hydra.utils.instantiate(icc.annotations),

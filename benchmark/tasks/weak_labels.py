@@ -1,4 +1,4 @@
-"""``task=weak_labels``: the topics of a pool's captions, as soft labels (Ghosal et al. 2019, section 4.3)."""
+"""``task=weak_labels``: compute topics of a pool's captions as soft labels (Ghosal et al. 2019, section 4.3)."""
 
 import json
 from pathlib import Path
@@ -8,43 +8,48 @@ from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_pool, resolved
 from benchmark.core.extras import require
-from benchmark.report.leaderboard import Table
+from benchmark.report.table import Table, plain
+from benchmark.report.terminal import print_tables
 from benchmark.studies.weak_labels.labels import LabelConfig, label_pool
-from benchmark.tasks.output import say
-from benchmark.tasks.report import show
+from benchmark.tasks.output import print_result
 
-SHOWN = 20  # topics; all are in topics.json
+SHOWN_TOPICS = 20  # topics in the table; topics.json has all of them
 
 
 def weak_labels(cfg: DictConfig) -> None:
-    """Label the pool; show the topics of most captions; print the folder, the last line on stdout."""
+    """Label the pool and show its main topics; the last line on stdout is the folder of the labels."""
     for extra in ("parsing", "studies"):
         require(extra)
     config = label_config(cfg)
     folder = label_pool(make_pool(cfg), config, make_engine(cfg))
-    show([topic_table(folder)])
-    say(str(folder))
+    print_tables([topic_table(folder)])
+    print_result(str(folder))
 
 
 def label_config(cfg: DictConfig) -> LabelConfig:
-    """Return the settings of the labels. Raises `UserError` for one that cannot be."""
+    """Return the settings of the labels.
+
+    Raises:
+        UserError: if a setting is out of range.
+    """
     return LabelConfig(**resolved(cfg.weak_labels), seed=int(cfg.seed))
 
 
 def topic_table(folder: Path) -> Table:
-    """Return the topics that are the likeliest of most captions, with their likeliest n-grams (as Table 3)."""
+    """Return a table of the most frequent topics with their top n-grams, as in the paper's Table 3.
+
+    `captions` counts the captions whose most probable topic it is.
+    """
     topics: list[dict[str, Any]] = json.loads((folder / "topics.json").read_text(encoding="utf-8"))
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    ranked = sorted(topics, key=lambda topic: (-topic["captions"], topic["topic"]))[:SHOWN]
-    rows = [[", ".join(t["ngrams"]), f"{t['captions']:,}", str(t["topic"])] for t in ranked]
+    ranked = sorted(topics, key=lambda topic: (-topic["captions"], topic["topic"]))[:SHOWN_TOPICS]
+    rows = [plain(", ".join(t["ngrams"]), f"{t['captions']:,}", str(t["topic"])) for t in ranked]
     drops = "".join(f", {count:,} {reason}" for reason, count in manifest["drops"].items())
     notes = [
         f"{manifest['labelled']:,} captions have a label{drops}",
         f"vocabulary: {manifest['ngrams']:,} of {manifest['distinct_ngrams']:,} n-grams;"
         f" {len(manifest['too_common'])} are too common",
     ]
-    if len(topics) > SHOWN:
+    if len(topics) > SHOWN_TOPICS:
         notes.append(f"all {len(topics)} topics: {folder / 'topics.json'}")
-    return Table(
-        f"Topics of pool {manifest['pool']}", ["likeliest n-grams", "captions", "topic"], rows, notes
-    )
+    return Table(f"Topics of pool {manifest['pool']}", ["top n-grams", "captions", "topic"], rows, notes)

@@ -18,13 +18,13 @@ SENTENCES = [
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_a_sentence_reaches_the_configuration_as_it_was(sentence: str) -> None:
+def test_a_sentence_reaches_the_configuration_unchanged(sentence: str) -> None:
     register_resolvers()
     with initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = compose("config", quote_free_text([f"explain={sentence}"]))
     assert str(cfg.explain) == sentence
 
 
-def test_what_is_quoted_or_no_sentence_stays() -> None:
+def test_quoted_values_and_other_settings_stay_unchanged() -> None:
     arguments = ["filter=icc,clip", "explain='a, b'", "explain=null", "explain=", "-m", "+explain.x=a b"]
     assert quote_free_text(arguments) == arguments

@@ -52,5 +52,5 @@ def test_what_a_user_may_get_wrong(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be read"):
         score(tmp_path / "broken.pth")
     save_file({"weight": torch.zeros(1, 9), "bias": torch.zeros(1)}, tmp_path / "wide.safetensors")
-    with pytest.raises(UserError, match="takes 9 dimensions, filter.model=unused gives 8"):
+    with pytest.raises(UserError, match=r"takes 9 dimensions, filter\.model=unused gives 8"):
         score(tmp_path / "wide.safetensors")

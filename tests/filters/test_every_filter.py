@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import hydra
 import numpy as np
 import pytest
 import torch
@@ -15,7 +14,7 @@ from hydra.errors import InstantiationException
 from omegaconf import DictConfig
 from safetensors.torch import save_file
 
-from benchmark.config import CONF, register_resolvers
+from benchmark.config import CONF, make_filter, register_resolvers
 from benchmark.core.batch import CAPTION_EMPTY, IMAGE_UNREADABLE, Batch
 from benchmark.core.extras import EXTRAS
 from benchmark.core.uids import encode_uids
@@ -139,8 +138,7 @@ def config(name: str, *overrides: str) -> DictConfig:
 
 
 def make(name: str, *overrides: str) -> Filter:
-    made: Filter = hydra.utils.instantiate(config(name, *overrides).filter, _convert_="all")
-    return made
+    return make_filter(config(name, *overrides))
 
 
 @pytest.mark.parametrize("name", FILTERS)

@@ -9,18 +9,18 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import hydra
 import numpy as np
 import pytest
 import torch
 from hydra import compose, initialize_config_dir
 
-from benchmark.config import CONF, demo_model, register_resolvers
+from benchmark.config import CONF, demo_model, make_filter, register_resolvers
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
+from filters.composite import Threshold
 from filters.informativeness import Informativeness
 from filters.text.ngrams import Ngrams, ngrams
 from filters.text.parsing import load_pipeline
@@ -148,7 +148,8 @@ def test_the_papers_threshold_through_hydra() -> None:
         cfg = compose(
             "config", ["filter=threshold", "filter@filter.filter=informativeness", "filter.minimum=20"]
         )
-    made = hydra.utils.instantiate(cfg.filter, _convert_="all")
+    made = make_filter(cfg)
+    assert isinstance(made, Threshold)
     assert isinstance(made.filters["filter"], Informativeness)
     kept = made.combine(np.array([[19.9, 20, 31]], np.float32))
     assert np.array_equal(kept, np.array([np.nan, 20, 31], np.float32), equal_nan=True)

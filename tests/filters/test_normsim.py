@@ -113,7 +113,7 @@ def test_one_image_and_none() -> None:
 def test_what_makes_no_sense_says_so(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="must be 2 or inf"):
         made(3, None)
-    with pytest.raises(UserError, match="needs filter.target"):
+    with pytest.raises(UserError, match=r"needs filter\.target"):
         made(math.inf, None)
     with pytest.raises(UserError, match="must be at least 1"):
         made(2, None, steps=0)

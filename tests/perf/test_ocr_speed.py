@@ -17,7 +17,7 @@ import torch
 from omegaconf import OmegaConf
 from PIL import Image
 
-from benchmark.demo.draws import pair
+from benchmark.demo.draws import sample_pair
 from filters.ocr.rapid import RapidSpotter
 
 pytestmark = pytest.mark.perf
@@ -39,7 +39,7 @@ def one_thread() -> Iterator[None]:
 def pictures() -> tuple[list[Image.Image], list[str]]:
     noise = OmegaConf.load("conf/pool/demo.yaml").pool.demo.noise
     shares = {kind: float(entry.share) for kind, entry in noise.items()}
-    pairs = [pair("pool", index, 0, shares) for index in range(COUNT)]
+    pairs = [sample_pair("pool", index, 0, shares) for index in range(COUNT)]
     return [Image.fromarray(p.image) for p in pairs], [p.text for p in pairs]
 
 
@@ -93,7 +93,7 @@ def test_detection_and_recognition_against_the_readme(pictures) -> None:
     assert each < 0.025
 
 
-def test_memory_is_flat(pictures) -> None:
+def test_memory_does_not_grow_with_the_images(pictures) -> None:
     """Pictures of many sizes, again and again: what the first pass took is all that is taken."""
     rng = np.random.default_rng(0)
     sizes = [tuple(int(v) for v in rng.integers(40, 500, 2)) for _ in range(32)]

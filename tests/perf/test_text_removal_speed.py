@@ -10,7 +10,7 @@ from PIL import Image
 
 from benchmark.config import demo_model
 from benchmark.core.batch import Batch
-from benchmark.demo.draws import pair
+from benchmark.demo.draws import sample_pair
 from benchmark.demo.noise import KINDS
 from benchmark.models.clip_models import load_clip
 from filters.ocr.rapid import RapidSpotter
@@ -26,7 +26,7 @@ COUNT = 512
 def batch_of(count: int, size: int) -> Batch:
     """Pairs whose images all hold text, with the places where it is and their embeddings."""
     shares = {kind: float(kind == "parrot") for kind in KINDS}
-    drawn = [pair("pool", index, 0, shares, size) for index in range(count)]
+    drawn = [sample_pair("pool", index, 0, shares, size) for index in range(count)]
     images, texts = [Image.fromarray(p.image) for p in drawn], [p.caption for p in drawn]
     clip, spotter = load_clip(CLIP, None, CPU), RapidSpotter()
     spotter.setup(CPU)
@@ -50,7 +50,7 @@ def plain_loop(batch: Batch) -> list[float]:
 
 
 @pytest.mark.parametrize("size", [128, 1024])
-def test_inpainting_and_rescoring(size: int) -> None:
+def test_images_inpainted_and_scored_per_second(size: int) -> None:
     batch = batch_of(COUNT if size == 128 else 48, size)
     rates = {}
     for fill in ("surround", "inpaint"):

@@ -1,4 +1,4 @@
-"""The pen of the demo world: a sprite is a list of polygons and strokes in a box from -1 to 1, y downwards."""
+"""Shapes that sprites are made of: polygons and lines with coordinates from -1 to 1, y pointing down."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,13 @@ import numpy.typing as npt
 
 @dataclass(frozen=True)
 class Part:
-    """A filled polygon, or with `width` above 0 an open line. `points`: float32, shape (n, 2).
+    """A filled polygon, or an open line if `width` is above 0.
 
-    `paint` is "main" (the thing's colour and pattern), "dark" or "light" (its colour's shades), or a name of
-    `PAINTS`.
+    Args:
+        points: float32, shape (n, 2).
+        paint: "main" (the thing's colour and pattern), "dark" or "light" (shades of that colour), or a key of
+            `PAINTS`.
+        width: width of the line in radii of the thing.
     """
 
     points: npt.NDArray[np.float32]
@@ -35,12 +38,12 @@ PAINTS: dict[str, tuple[int, int, int]] = {
 
 
 def poly(paint: str, *xy: float) -> Part:
-    """Return a polygon through x0, y0, x1, y1, ..."""
+    """Return a filled polygon with the corners (x0, y0), (x1, y1), ..."""
     return Part(np.asarray(xy, np.float32).reshape(-1, 2), paint)
 
 
 def line(paint: str, width: float, *xy: float) -> Part:
-    """Return a line of `width` through x0, y0, x1, y1, ..."""
+    """Return an open line of `width` through (x0, y0), (x1, y1), ..."""
     return Part(np.asarray(xy, np.float32).reshape(-1, 2), paint, width)
 
 
@@ -52,7 +55,7 @@ def box(paint: str, left: float, top: float, right: float, bottom: float) -> Par
 def arc_points(
     x: float, y: float, rx: float, ry: float, start: float, end: float, turn: float = 0
 ) -> npt.NDArray[np.float32]:
-    """Return points of an ellipse from `start` to `end` degrees (0 right, 90 down), turned by `turn` degrees."""
+    """Return points of an ellipse from `start` to `end` degrees (0 right, 90 down), rotated by `turn` degrees."""
     steps = max(8, int(abs(end - start) / 15))
     angle = np.deg2rad(np.linspace(start, end, steps, endpoint=abs(end - start) < 360))
     unit = np.stack([rx * np.cos(angle), ry * np.sin(angle)], axis=1)
@@ -63,22 +66,22 @@ def arc_points(
 def oval(
     paint: str, x: float, y: float, rx: float, ry: float, start: float = 0, end: float = 360, turn: float = 0
 ) -> Part:
-    """Return an ellipse, or the segment of one between two angles."""
+    """Return a filled ellipse, or its segment between two angles."""
     return Part(arc_points(x, y, rx, ry, start, end, turn), paint)
 
 
 def disc(paint: str, x: float, y: float, radius: float) -> Part:
-    """Return a circle."""
+    """Return a filled circle."""
     return oval(paint, x, y, radius, radius)
 
 
 def arc(paint: str, width: float, x: float, y: float, rx: float, ry: float, start: float, end: float) -> Part:
-    """Return a curved line."""
+    """Return a curved line along an ellipse between two angles."""
     return Part(arc_points(x, y, rx, ry, start, end), paint, width)
 
 
 def star(paint: str, x: float, y: float, outer: float, inner: float, tips: int) -> Part:
-    """Return a star with one tip upwards."""
+    """Return a filled star with `tips` tips, one of them pointing up."""
     angle = np.pi * (np.arange(2 * tips) / tips - 0.5)
     radius = np.where(np.arange(2 * tips) % 2 == 0, outer, inner)
     points = np.stack([x + radius * np.cos(angle), y + radius * np.sin(angle)], axis=1)

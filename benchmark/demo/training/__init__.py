@@ -1,1 +1,1 @@
-"""Scripts that train the scale models of `benchmark/demo/models`: one file a model, one loop for all."""
+"""Scripts that train the scale models of `benchmark/demo/models`: one file per model, one shared training loop."""

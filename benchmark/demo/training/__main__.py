@@ -1,4 +1,4 @@
-"""``python -m benchmark.demo.training swin|vit|gpt2|bert|roberta|llama|clip|all [--out FOLDER] [--device auto]``."""
+"""``python -m benchmark.demo.training MODEL... [--out FOLDER] [--device auto]``; MODEL is swin, vit, ... or all."""
 
 import argparse
 import logging
@@ -10,18 +10,22 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Train the named models, judge them on held-out samples, and write their folders and the card."""
-    # Before torch is imported: threads that wait by spinning slow each other down tenfold on a busy machine.
+    """Train the named scale models, evaluate them on held-out samples, and update the model card."""
+    # Must be set before torch is imported: threads that spin while they wait are ten times slower on a busy machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    from benchmark.demo.training.scripts import MODELS, SCRIPTS
+    from benchmark.demo.training.export import MODELS
+    from benchmark.demo.training.registry import SCRIPTS
 
     parser = argparse.ArgumentParser(prog="python -m benchmark.demo.training", description=main.__doc__)
     parser.add_argument("models", nargs="+", choices=[*SCRIPTS, "all"], metavar="|".join([*SCRIPTS, "all"]))
-    parser.add_argument("--out", type=Path, default=MODELS, help="folder of the models' folders")
+    parser.add_argument("--out", type=Path, default=MODELS, help="parent folder of the model folders")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     parser.add_argument(
-        "--threads", type=int, default=2, help="of torch; the weights' last bits depend on it"
+        "--threads",
+        type=int,
+        default=2,
+        help="torch threads; the last bits of the weights depend on the number",
     )
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%X")
@@ -31,27 +35,27 @@ def main() -> None:
 
 
 def train_one(name: str, out: Path, device: str, threads: int) -> None:
-    """Train one model into `out`/`name`, whole or not at all, and enter it into the card."""
+    """Train one model, replace the folder `out`/`name` by it, and add its figures to the model card."""
     import torch
     from transformers.utils.logging import disable_progress_bar
 
     from benchmark.core.devices import resolve_device
-    from benchmark.demo.training.card import enter
-    from benchmark.demo.training.scripts import SCRIPTS
+    from benchmark.demo.training.model_card import update_card
+    from benchmark.demo.training.registry import SCRIPTS
 
     disable_progress_bar()
     torch.set_num_threads(threads)
     script = SCRIPTS[name]
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out, prefix=f".{name}.") as temporary:
-        made, started = Path(temporary) / name, time.perf_counter()
-        made.mkdir()
-        script.train(made, script.config, resolve_device(device))
+        folder, started = Path(temporary) / name, time.perf_counter()
+        folder.mkdir()
+        script.train(folder, script.config, resolve_device(device))
         seconds = time.perf_counter() - started
-        figures = script.evaluate(made, 2000, script.config.recipe.seed)
+        figures = script.evaluate(folder, 2000, script.config.recipe.seed)
         shutil.rmtree(out / name, ignore_errors=True)
-        made.replace(out / name)
-    enter(out, name, seconds, figures)
+        folder.replace(out / name)
+    update_card(out, name, seconds, figures)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""BERT in small: the dual encoder's text tower, pre-trained on mixed text in the format of bert-base-uncased."""
+"""A small BERT in the format of bert-base-uncased: the text tower of the dual encoder."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,13 +12,13 @@ from torch.nn.functional import cross_entropy
 from benchmark.demo.training.data import captions
 from benchmark.demo.training.export import save_transformers
 from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
-from benchmark.demo.training.masking import IGNORED, mask
+from benchmark.demo.training.masked_lm import IGNORED, mask
 from benchmark.demo.training.tokenizers import bert_tokenizer
 
 
 @dataclass(frozen=True)
 class BertTraining:
-    """Shape and recipe of the small BERT, and the number of captions of its text."""
+    """Shape and recipe of the small BERT, and the number of training captions."""
 
     width: int = 128
     layers: int = 3
@@ -30,9 +30,9 @@ class BertTraining:
 
 
 def train(out: Path, config: BertTraining, device: torch.device) -> None:
-    """Train tokenizer and model on captions of all kinds, by masked words and by next halves.
+    """Train tokenizer and model on captions of all kinds, with both losses of BERT (Devlin et al. 2019, section 3.1).
 
-    The checkpoint has all that bert-base-uncased has (Devlin et al. 2019, section 3.1), the pooler included.
+    Next-sentence prediction on the halves of a caption trains the pooler, which bert-base-uncased has too.
     """
     from transformers import BertConfig, BertForPreTraining
 
@@ -58,7 +58,7 @@ def train(out: Path, config: BertTraining, device: torch.device) -> None:
 
 
 def _batches(tokenizer: Any, texts: Sequence[str], recipe: Recipe) -> Iterator[Tensors]:
-    """Yield batches for `_loss`: whole captions and captions cut in two, by turns."""
+    """Yield batches for `_loss`, alternately of halved captions (with `unrelated`) and of whole captions."""
     generator = torch.Generator().manual_seed(recipe.seed)
     for step, rows in enumerate(shuffled(len(texts), recipe)):
         chosen = [texts[row] for row in rows]
@@ -73,16 +73,16 @@ def _batches(tokenizer: Any, texts: Sequence[str], recipe: Recipe) -> Iterator[T
 
 
 def _halves(texts: Sequence[str], generator: torch.Generator) -> tuple[list[str], list[str], Tensor]:
-    """Cut each text in two; every second one gets the end of its neighbour, and the label 1 (unrelated)."""
+    """Cut each text in two; every second one gets the end of the text before it and the label 1 (unrelated)."""
     firsts, seconds = [], []
-    for text, place in zip(texts, torch.rand(len(texts), generator=generator).tolist(), strict=True):
+    for text, fraction in zip(texts, torch.rand(len(texts), generator=generator).tolist(), strict=True):
         words = text.split()
-        cut = round((0.25 + 0.5 * place) * len(words))
+        cut = round((0.25 + 0.5 * fraction) * len(words))
         firsts.append(" ".join(words[:cut]))
         seconds.append(" ".join(words[cut:]))
     unrelated = torch.arange(len(texts)) % 2
-    swapped = [seconds[i - 1] if wrong else seconds[i] for i, wrong in enumerate(unrelated.tolist())]
-    return firsts, swapped, unrelated
+    paired = [seconds[i - 1] if swap else seconds[i] for i, swap in enumerate(unrelated.tolist())]
+    return firsts, paired, unrelated
 
 
 def _loss(model: Any, batch: Tensors) -> Tensor:

@@ -1,4 +1,4 @@
-"""BLIP in small: pictures to captions of what they show, as Salesforce/blip-image-captioning-base writes them."""
+"""A small BLIP: an image captioner in the format of Salesforce/blip-image-captioning-base."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,22 +12,21 @@ from torch.utils.data import DataLoader
 from benchmark.demo.noise import Pair
 from benchmark.demo.training.autoencoder import reconstruct
 from benchmark.demo.training.data import HELD_OUT, Pairs
-from benchmark.demo.training.export import save_transformers
+from benchmark.demo.training.export import MODELS, save_transformers
 from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
+from benchmark.demo.training.masked_lm import IGNORED
 from benchmark.demo.training.tokenizers import bert_tokenizer
 from benchmark.demo.vocabulary import COLOUR_WORDS, COLOURS, KINDS
 
-FIRST = 600_000_000  # index in the `llm` draw, whose earlier samples are others'
-CLEAN = {"concrete": 1.0}  # BLIP's bootstrapping kept the captions that fit their pictures (Li et al. 2022)
-MODELS = Path(__file__).resolve().parent.parent / "models"
-RECONSTRUCTED = 4  # every fourth picture is seen as an autoencoder gives it back: BLIP has seen all sorts
-IGNORED = -100  # what torch's cross-entropy leaves out
+FIRST = 600_000_000  # first index in the `llm` draw, whose earlier samples other models are trained on
+CLEAN = {"concrete": 1.0}  # BLIP's bootstrapping kept only captions that match their images (Li et al. 2022)
+RECONSTRUCTED = 4  # every fourth image is an autoencoder's reconstruction, as VBA captions generated images
 BEAMS = 5
 
 
 @dataclass(frozen=True)
 class BlipTraining:
-    """Shape of the small BLIP's text decoder and its recipe; the image encoder has the shape of `vit`'s."""
+    """Recipe and shape of the small BLIP's text decoder; the image encoder has the shape of the model in `vit`."""
 
     pairs: int = 40_000
     vit: Path = MODELS / "vit"
@@ -41,7 +40,7 @@ class BlipTraining:
 
 
 def train(out: Path, config: BlipTraining, device: torch.device) -> None:
-    """Train a BLIP on clean pairs, its image encoder starting from `vit`, and write it with its processor."""
+    """Train a BLIP on clean pairs, its image encoder initialised from `vit`; write model and processor to `out`."""
     from diffusers import AutoencoderKL
     from transformers import BlipForConditionalGeneration, BlipImageProcessor, BlipProcessor, ViTModel
 
@@ -52,13 +51,15 @@ def train(out: Path, config: BlipTraining, device: torch.device) -> None:
     images = BlipImageProcessor(
         size={"height": side, "width": side}, image_mean=[0.5, 0.5, 0.5], image_std=[0.5, 0.5, 0.5]
     )
-    pixels, texts = _drawn(pairs, images, recipe.workers)
+    pixels, texts = _pixels_and_captions(pairs, images, recipe.workers)
     vae = AutoencoderKL.from_pretrained(config.autoencoder, local_files_only=True)
     pixels[::RECONSTRUCTED] = reconstruct(vae, pixels[::RECONSTRUCTED].float()).half()
     tokenizer = bert_tokenizer(texts, config.vocabulary, config.positions)
     with seeded(recipe.seed):
-        model = BlipForConditionalGeneration(_shape(config, vit.config, tokenizer))
-        missing = model.vision_model.load_state_dict(renamed(vit.state_dict()), strict=False).missing_keys
+        model = BlipForConditionalGeneration(_blip_config(config, vit.config, tokenizer))
+        missing = model.vision_model.load_state_dict(
+            to_blip_names(vit.state_dict()), strict=False
+        ).missing_keys
         assert not missing, missing
         batches = _batches(pixels, texts, tokenizer, recipe)
         fit(model, batches, lambda batch: _loss(model, batch), recipe, device)
@@ -66,7 +67,7 @@ def train(out: Path, config: BlipTraining, device: torch.device) -> None:
     BlipProcessor(images, tokenizer).save_pretrained(out)
 
 
-def _shape(config: BlipTraining, vit: Any, tokenizer: Any) -> Any:
+def _blip_config(config: BlipTraining, vit: Any, tokenizer: Any) -> Any:
     from transformers import BlipConfig
 
     text = {
@@ -90,9 +91,9 @@ def _shape(config: BlipTraining, vit: Any, tokenizer: Any) -> Any:
     return BlipConfig(text_config=text, vision_config={name: getattr(vit, name) for name in names})
 
 
-def renamed(vit: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return a ViT's weights under the names that BLIP's image encoder, the same network, has for them."""
-    words = {
+def to_blip_names(vit: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights of a ViT under the names of BLIP's image encoder, which is the same network."""
+    substitutions = {
         "embeddings.cls_token": "embeddings.class_embedding",
         "embeddings.position_embeddings": "embeddings.position_embedding",
         "embeddings.patch_embeddings.projection": "embeddings.patch_embedding",
@@ -110,30 +111,30 @@ def renamed(vit: Mapping[str, Tensor]) -> dict[str, Tensor]:
             ] = joined
         elif not any(part in name for part in ("k_proj", "v_proj")):
             new = "post_layernorm" + name.removeprefix("layernorm") if name.startswith("layernorm.") else name
-            for old, word in words.items():
-                new = new.replace(old, word)
+            for old, substitute in substitutions.items():
+                new = new.replace(old, substitute)
             weights[new] = tensor
     return weights
 
 
-def _drawn(pairs: Pairs, images: Any, workers: int) -> tuple[Tensor, list[str]]:
-    """Return all pictures (n, 3, height, width; float16) as the processor prepares them, and the captions."""
+def _pixels_and_captions(pairs: Pairs, images: Any, workers: int) -> tuple[Tensor, list[str]]:
+    """Return the preprocessed images of all pairs (n, 3, height, width; float16) and their captions."""
 
-    def collate(drawn: Sequence[Pair]) -> tuple[Tensor, list[str]]:
-        pixels = images([pair.image for pair in drawn], return_tensors="pt")["pixel_values"]
-        return pixels.half(), [pair.caption for pair in drawn]
+    def collate(batch: Sequence[Pair]) -> tuple[Tensor, list[str]]:
+        pixels = images([pair.image for pair in batch], return_tensors="pt")["pixel_values"]
+        return pixels.half(), [pair.caption for pair in batch]
 
     batches = list(DataLoader(pairs, 500, num_workers=workers, collate_fn=collate))
     return torch.cat([pixels for pixels, _ in batches]), [text for _, texts in batches for text in texts]
 
 
 def _batches(pixels: Tensor, texts: Sequence[str], tokenizer: Any, recipe: Recipe) -> Iterator[Tensors]:
-    """Yield `pixel_values`, `input_ids` and `attention_mask`."""
+    """Yield batches of `pixel_values`, `input_ids` and `attention_mask`."""
     for rows in shuffled(len(texts), recipe):
         chosen = [texts[row] for row in rows]
         tokens = tokenizer(chosen, padding=True, truncation=True, return_tensors="pt")
-        words = {name: tokens[name] for name in ("input_ids", "attention_mask")}
-        yield {"pixel_values": pixels[rows].float()} | words
+        text = {name: tokens[name] for name in ("input_ids", "attention_mask")}
+        yield {"pixel_values": pixels[rows].float()} | text
 
 
 def _loss(model: Any, batch: Tensors) -> Tensor:
@@ -142,12 +143,13 @@ def _loss(model: Any, batch: Tensors) -> Tensor:
     return loss
 
 
-def named(caption: str, words: Mapping[str, Sequence[str]]) -> set[str]:
-    """Return the keys of `words` of which `caption` has a word, or a phrase, in lower case."""
+def mentioned(caption: str, words: Mapping[str, Sequence[str]]) -> set[str]:
+    """Return the keys of `words` for which `caption` contains one of the words or phrases, ignoring case."""
     text = f" {caption.lower().rstrip('.')} "
-    return {key for key, said in words.items() if any(f" {word} " in text for word in said)}
+    return {key for key, options in words.items() if any(f" {word} " in text for word in options)}
 
 
+# The words that name each kind and each colour.
 NOUNS = {name: [noun for pair in kind.nouns for noun in pair] for name, kind in KINDS.items()}
 SHADES = {name: COLOUR_WORDS.get(name, (name,)) for name in COLOURS}
 
@@ -162,7 +164,7 @@ def load(folder: Path) -> tuple[Any, Any]:
 
 @torch.no_grad()
 def caption(model: Any, processor: Any, images: Sequence[Any]) -> list[str]:
-    """Return the best of five beams for each image."""
+    """Return a caption of each image: the best of five beams."""
     texts: list[str] = []
     for start in range(0, len(images), 32):
         pixels = processor.image_processor(list(images[start : start + 32]), return_tensors="pt")[
@@ -175,23 +177,23 @@ def caption(model: Any, processor: Any, images: Sequence[Any]) -> list[str]:
 
 @torch.no_grad()
 def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
-    """Return how the model in `folder` does on at most `samples` // 4 held-out clean pairs of its draw.
+    """Evaluate the model in `folder` on `samples` // 4 held-out clean pairs of its draw.
 
-    The loss per token of the pair's caption; of the kinds and of the colours that its own caption names, the
-    share that the picture shows, and, by chance, that the next sample's picture shows.
+    Returns the loss per token on the pairs' captions and, for kinds and for colours, the share of those mentioned in
+    the generated captions that the image shows (`right`), or that the next pair's image shows (`by_chance`).
     """
     model, processor = load(folder)
     side = model.config.vision_config.image_size
     pairs = Pairs("llm", samples // 4, seed, FIRST + HELD_OUT, CLEAN, side)
-    pixels, texts = _drawn(pairs, processor.image_processor, 0)
+    pixels, texts = _pixels_and_captions(pairs, processor.image_processor, 0)
     (batch,) = _batches(pixels, texts, processor.tokenizer, Recipe(steps=1, batch=len(texts), lr=0.0))
     figures = {"token_loss": _loss(model, batch).item()}
-    drawn = [pairs[i] for i in range(len(pairs))]
-    written = caption(model, processor, [pair.image for pair in drawn])
-    things = [pair.scene.things if pair.scene else () for pair in drawn]
+    held_out = [pairs[i] for i in range(len(pairs))]
+    generated = caption(model, processor, [pair.image for pair in held_out])
+    things = [pair.scene.things if pair.scene else () for pair in held_out]
     for family, words in (("kind", NOUNS), ("colour", SHADES)):
         shown = [{getattr(thing, family) for thing in group} for group in things]
-        said = [named(text, words) for text in written]
+        said = [mentioned(text, words) for text in generated]
         total = sum(map(len, said)) or 1
         figures[f"{family}_right"] = sum(len(a & b) for a, b in zip(said, shown, strict=True)) / total
         other = [*shown[1:], *shown[:1]]

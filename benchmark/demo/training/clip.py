@@ -1,4 +1,4 @@
-"""CLIP in small, trained on noisy pairs as web CLIP was, in open_clip's `local-dir:` format."""
+"""A small CLIP in open_clip's `local-dir:` format, trained like the original on noisy pairs."""
 
 import json
 from collections.abc import Sequence
@@ -18,17 +18,22 @@ from benchmark.demo.training.export import save_half
 from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
 from benchmark.demo.training.tokenizers import clip_tokenizer
 
-MAX_SCALE = 100.0  # where CLIP stops its temperature
+MAX_SCALE = 100.0  # CLIP's upper bound of the logit scale
 
 
 @dataclass(frozen=True)
 class ClipTraining:
-    """Shape and recipe of the small CLIP, and the number of captions that its tokenizer is learned from."""
+    """Shape and recipe of the small CLIP, and the number of captions that its tokenizer is trained on."""
 
     pairs: int = 80_000
     size: int = 64
     vision_width: int = 16
-    vision_layers: tuple[int, ...] = (1, 1, 1, 1)  # a ResNet: at this size it learns twice as fast as a ViT
+    vision_layers: tuple[int, ...] = (
+        1,
+        1,
+        1,
+        1,
+    )  # a ResNet, which at this size learns twice as fast as a ViT
     width: int = 128
     text_layers: int = 2
     embedding: int = 128
@@ -38,32 +43,30 @@ class ClipTraining:
     recipe: Recipe = field(default_factory=lambda: Recipe(steps=1200, batch=192, lr=2e-3))
 
 
-def train(out: Path, config: ClipTraining, device: torch.device, source: Dataset[Pair] | None = None) -> None:
-    """Train a CLIP and write it to `out`.
-
-    It learns from `source`, which has `config.pairs` pairs: noisy ones of the `clip` draw unless given.
-    """
+def train(out: Path, config: ClipTraining, device: torch.device) -> None:
+    """Train tokenizer and CLIP on noisy pairs of the `clip` draw and write them to `out`."""
     recipe = config.recipe
-    if source is None:
-        source = Pairs("clip", config.pairs, recipe.seed)
     texts = captions("clip", config.captions, recipe.seed, workers=recipe.workers)
     tokenizer = clip_tokenizer(texts, config.vocabulary, config.context)
     tokenizer.save_pretrained(out)
-    described = _config(config, len(tokenizer))
-    write_text(out / "open_clip_config.json", json.dumps(described, indent=2) + "\n")
+    write_text(
+        out / "open_clip_config.json", json.dumps(_open_clip_config(config, len(tokenizer)), indent=2) + "\n"
+    )
     with seeded(recipe.seed):
-        # Built by the loader that users go through, so that pictures and captions are prepared as they will be.
+        # Built by the loader that users call, so that images and captions are preprocessed as they will be in use.
         model, collate = load(out)
         learn(model, collate, Pairs("clip", config.pairs, recipe.seed), recipe, device)
     save_half(model.to("cpu").state_dict(), out / "open_clip_model.safetensors")
 
 
-def learn(model: Any, collate: "Paired", pairs: Dataset[Pair], recipe: Recipe, device: torch.device) -> None:
-    """Train `model` in place on `pairs`, which are drawn once and gone through again and again."""
+def learn(
+    model: Any, collate: "PairCollator", pairs: Dataset[Pair], recipe: Recipe, device: torch.device
+) -> None:
+    """Train `model` in place on `pairs`; `collate` makes batches of them."""
     loader = DataLoader(pairs, 500, num_workers=recipe.workers, collate_fn=collate)
-    # Kept: drawing takes as long as learning.
-    drawn = [(batch["image"].half(), batch["text"]) for batch in loader]
-    images, tokens = (torch.cat(part) for part in zip(*drawn, strict=True))
+    # Kept in memory for all passes, because rendering takes as long as training.
+    encoded = [(batch["image"].half(), batch["text"]) for batch in loader]
+    images, tokens = (torch.cat(part) for part in zip(*encoded, strict=True))
     batches = (
         {"image": images[rows].float(), "text": tokens[rows]} for rows in shuffled(len(images), recipe)
     )
@@ -71,8 +74,8 @@ def learn(model: Any, collate: "Paired", pairs: Dataset[Pair], recipe: Recipe, d
 
 
 @dataclass(frozen=True)
-class Paired:
-    """Turns pairs into a batch: `image` and `text` as the model takes them."""
+class PairCollator:
+    """Collates pairs into a batch of preprocessed images and tokenized captions."""
 
     preprocess: Any
     tokenizer: Any
@@ -91,7 +94,7 @@ def contrastive_loss(model: Any, batch: Tensors) -> Tensor:
     return (nn.functional.cross_entropy(logits, labels) + nn.functional.cross_entropy(logits.T, labels)) / 2
 
 
-def _config(config: ClipTraining, vocabulary: int) -> dict[str, Any]:
+def _open_clip_config(config: ClipTraining, vocabulary: int) -> dict[str, Any]:
     from open_clip import OPENAI_DATASET_MEAN, OPENAI_DATASET_STD
 
     vision = {
@@ -106,7 +109,7 @@ def _config(config: ClipTraining, vocabulary: int) -> dict[str, Any]:
         "width": config.width,
         "heads": config.width // 32,
         "layers": config.text_layers,
-        "hf_tokenizer_name": "local",  # any name: open_clip then reads the tokenizer beside this file
+        "hf_tokenizer_name": "local",  # any name makes open_clip read the tokenizer beside this file
     }
     return {
         "model_cfg": {"embed_dim": config.embedding, "vision_cfg": vision, "text_cfg": text},
@@ -116,9 +119,9 @@ def _config(config: ClipTraining, vocabulary: int) -> dict[str, Any]:
 
 @torch.no_grad()
 def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
-    """Return what the model in `folder` makes of held-out samples of its draw.
+    """Evaluate the model in `folder` on held-out pairs of its draw.
 
-    Text-to-image R@1 among 500 clean pairs, and the mean cosine of each kind of noise in `samples` pairs.
+    Returns text-to-image R@1 among 500 clean pairs, and the mean cosine of each kind of noise in `samples` pairs.
     """
     model, collate = load(folder)
     clean = Pairs("clip", 500, seed, HELD_OUT, {"concrete": 1.0})
@@ -135,18 +138,18 @@ def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
     return figures
 
 
-def load(folder: Path) -> tuple[Any, Paired]:
-    """Return the model in `folder` and what makes its batches, through open_clip's own loaders."""
+def load(folder: Path) -> tuple[Any, PairCollator]:
+    """Return the model in `folder` and the collator for its batches, loaded by open_clip."""
     import open_clip
 
     name = f"local-dir:{folder}"
     model, _, preprocess = open_clip.create_model_and_transforms(name)
-    return model.eval(), Paired(preprocess, open_clip.get_tokenizer(name))
+    return model.eval(), PairCollator(preprocess, open_clip.get_tokenizer(name))
 
 
 @torch.no_grad()
-def embed(model: Any, collate: Paired, pairs: Pairs) -> tuple[Tensor, Tensor]:
-    """Return the unit vectors (n, d) of the images and of the captions of `pairs`."""
+def embed(model: Any, collate: PairCollator, pairs: Pairs) -> tuple[Tensor, Tensor]:
+    """Return the normalised embeddings of the images and of the captions of `pairs`, each of shape (n, d)."""
     images, texts = [], []
     for batch in DataLoader(pairs, 256, collate_fn=collate):
         images.append(model.encode_image(batch["image"], normalize=True))

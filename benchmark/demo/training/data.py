@@ -1,4 +1,4 @@
-"""What the scale models learn from: clean scenes, captions and noisy pairs of their own draws of the world."""
+"""Training data of the scale models: clean scenes, captions and noisy pairs, from draws that only they use."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,29 +10,33 @@ import numpy.typing as npt
 from omegaconf import OmegaConf
 from torch.utils.data import DataLoader, Dataset
 
-from benchmark.demo.draws import generator, pair
+from benchmark.demo.draws import generator, sample_pair
 from benchmark.demo.noise import Pair, pool_scene
 from benchmark.demo.render import render
 from benchmark.demo.world import Scene
 
-POOL = Path(__file__).resolve().parents[3] / "conf" / "pool" / "demo.yaml"
-HELD_OUT = 1_000_000_000  # index of a draw's first sample that no training reaches
+POOL_CONFIG = Path(__file__).resolve().parents[3] / "conf" / "pool" / "demo.yaml"
+HELD_OUT = 1_000_000_000  # first index of a draw that is never trained on
 
-Picture = npt.NDArray[np.uint8]  # (height, width, 3), RGB
+Image = npt.NDArray[np.uint8]  # (height, width, 3), RGB
 
 
 @cache
 def pool_shares() -> dict[str, float]:
     """Return the share of each kind of noise in the demo pool."""
-    noise = OmegaConf.load(POOL).pool.demo.noise
+    noise = OmegaConf.load(POOL_CONFIG).pool.demo.noise
     return {str(kind): float(entry.share) for kind, entry in noise.items()}
 
 
-class Scenes(Dataset[tuple[Picture, Scene]]):
-    """Clean scenes of the `models` draw and their pictures, from index `start`.
+class Scenes(Dataset[tuple[Image, Scene]]):
+    """Images and clean scenes of the `models` draw.
 
-    With `alone`, every second scene keeps one thing, as most pictures of ImageNet do: what a shape or a colour is
-    called is learned many times faster where there is no other to confuse it with.
+    Args:
+        samples: number of scenes.
+        seed: random seed of the scenes.
+        start: index of the first scene in the draw.
+        alone: keep only the first thing in every second scene, as most images of ImageNet show one object; names of
+            shapes and colours are then learned many times faster.
     """
 
     def __init__(self, samples: int, seed: int, start: int = 0, alone: bool = False) -> None:
@@ -41,15 +45,15 @@ class Scenes(Dataset[tuple[Picture, Scene]]):
     def __len__(self) -> int:
         return self.samples
 
-    def __getitem__(self, index: int) -> tuple[Picture, Scene]:
-        scene, rng = self._drawn(index)
+    def __getitem__(self, index: int) -> tuple[Image, Scene]:
+        scene, rng = self._sample(index)
         return render(scene, rng), scene
 
     def scene(self, index: int) -> Scene:
-        """Return a scene alone, which takes a tenth of the time of its picture."""
-        return self._drawn(index)[0]
+        """Return the scene at `index` without its image, ten times faster than `self[index]`."""
+        return self._sample(index)[0]
 
-    def _drawn(self, index: int) -> tuple[Scene, np.random.Generator]:
+    def _sample(self, index: int) -> tuple[Scene, np.random.Generator]:
         rng = generator("models", self.start + index, self.seed)
         scene = pool_scene(rng)
         if self.alone and index % 2:
@@ -58,9 +62,15 @@ class Scenes(Dataset[tuple[Picture, Scene]]):
 
 
 class Pairs(Dataset[Pair]):
-    """Pairs of a draw from index `start`, their pictures `size` pixels high.
+    """Noisy pairs of a draw.
 
-    The `shares` of each kind of noise are the pool's unless given.
+    Args:
+        draw: name of the draw, a key of `DRAWS`.
+        samples: number of pairs.
+        seed: random seed of the pairs.
+        start: index of the first pair in the draw.
+        shares: probability of each kind of noise; the demo pool's by default.
+        size: height and width of the images, in pixels.
     """
 
     def __init__(
@@ -79,11 +89,14 @@ class Pairs(Dataset[Pair]):
         return self.samples
 
     def __getitem__(self, index: int) -> Pair:
-        return pair(self.draw, self.start + index, self.seed, self.shares, self.size)
+        return sample_pair(self.draw, self.start + index, self.seed, self.shares, self.size)
 
 
 def captions(draw: str, samples: int, seed: int, start: int = 0, workers: int = 0) -> list[str]:
-    """Return the captions of `samples` pairs of `draw`, all kinds of noise mixed."""
+    """Return the captions of `samples` pairs of `draw` from index `start`, with all kinds of noise.
+
+    `workers` is the number of processes that generate them.
+    """
     pairs = Pairs(draw, samples, seed, start)
     batches = DataLoader(pairs, 256, num_workers=workers, collate_fn=_captions)
     return [caption for batch in batches for caption in batch]

@@ -1,4 +1,4 @@
-"""Stable Diffusion in small: captions to pictures of 64 pixels, as stabilityai/stable-diffusion-2 makes them."""
+"""A small Stable Diffusion: generates images of 64 pixels from captions, as stabilityai/stable-diffusion-2 does."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,24 +9,30 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from benchmark.demo.training.autoencoder import centred, drawn, encode, reconstruct, train_autoencoder
+from benchmark.demo.training.autoencoder import (
+    encode,
+    image_batches,
+    normalized,
+    reconstruct,
+    train_autoencoder,
+)
 from benchmark.demo.training.data import HELD_OUT, Pairs
-from benchmark.demo.training.export import save_half
+from benchmark.demo.training.export import MODELS, save_half
 from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
 from benchmark.demo.training.tokenizers import clip_hub_tokenizer
 
-FIRST = 500_000_000  # index in the `llm` draw, whose earlier samples are others'
-# Stable Diffusion 2 learned from web pairs that its makers filtered by aesthetics and by text in the picture: most
-# captions there say what is shown, and few do not.
-CLEANED = {"concrete": 0.7, "abstract": 0.1, "news": 0.1, "product": 0.1}
-UNCONDITIONAL = 0.1  # share of captions left out, for classifier-free guidance (Ho & Salimans 2022)
-CLIP = Path(__file__).resolve().parent.parent / "models" / "clip"  # the judge of generated pictures
+FIRST = 500_000_000  # first index in the `llm` draw, whose earlier samples other models are trained on
+# Stable Diffusion 2 was trained on web pairs filtered by aesthetics and by text in the image, so most of its captions
+# describe the image.
+MOSTLY_CLEAN = {"concrete": 0.7, "abstract": 0.1, "news": 0.1, "product": 0.1}
+UNCONDITIONAL = 0.1  # share of captions replaced by "" for classifier-free guidance (Ho & Salimans 2022)
+CLIP = MODELS / "clip"  # evaluates generated images
 STEPS, GUIDANCE = 20, 9.0  # the ICC paper's sampling (appendix A.7)
 
 
 @dataclass(frozen=True)
 class DiffusionTraining:
-    """Shapes and recipes of the small latent diffusion model: the autoencoder's, then the denoiser's."""
+    """Shape and recipes of the small latent diffusion model: `autoencoder` is trained first, then the denoiser."""
 
     pairs: int = 40_000
     size: int = 64
@@ -37,7 +43,7 @@ class DiffusionTraining:
     text_width: int = 96
     text_layers: int = 2
     width: tuple[int, int] = (32, 72)
-    pictures: int = 20_000  # the first of the pairs, that the autoencoder learns from
+    pictures: int = 20_000  # pairs that the autoencoder is trained on
     autoencoder: Recipe = field(
         default_factory=lambda: Recipe(steps=2500, batch=8, lr=2e-3, weight_decay=0.0, workers=0)
     )
@@ -45,21 +51,23 @@ class DiffusionTraining:
 
 
 def train(out: Path, config: DiffusionTraining, device: torch.device) -> None:
-    """Train autoencoder, then denoiser and text encoder together, and write the whole pipeline to `out`."""
+    """Train the autoencoder, then denoiser and text encoder together, and write the pipeline to `out`."""
     from diffusers import StableDiffusionPipeline
 
     with seeded(config.autoencoder.seed):
-        pictures = _pairs(config, config.pictures)
-        vae = train_autoencoder(pictures, config.channels, config.latents, config.autoencoder, device)
-    latents, texts = encoded(vae, _pairs(config, config.pairs), config.recipe.workers)
+        autoencoder_pairs = _pairs(config, config.pictures)
+        vae = train_autoencoder(
+            autoencoder_pairs, config.channels, config.latents, config.autoencoder, device
+        )
+    latents, texts = encode_pairs(vae, _pairs(config, config.pairs), config.recipe.workers)
     tokenizer = clip_hub_tokenizer(texts, config.vocabulary, config.positions)
     with seeded(config.recipe.seed):
         unet, text_encoder = _denoiser(config, latents.shape[-1]), _text_encoder(config, len(tokenizer))
         scheduler = _scheduler()
-        both = nn.ModuleList([unet, text_encoder])
+        trained = nn.ModuleList([unet, text_encoder])
         batches = _batches(latents, texts, tokenizer, config.recipe)
         signal = scheduler.alphas_cumprod.to(device)
-        fit(both, batches, lambda batch: _loss(unet, text_encoder, signal, batch), config.recipe, device)
+        fit(trained, batches, lambda batch: _loss(unet, text_encoder, signal, batch), config.recipe, device)
     pipeline: Any = StableDiffusionPipeline(
         vae, text_encoder, tokenizer, unet, scheduler, None, None, requires_safety_checker=False
     )
@@ -69,14 +77,14 @@ def train(out: Path, config: DiffusionTraining, device: torch.device) -> None:
 
 
 def _pairs(config: DiffusionTraining, samples: int) -> Pairs:
-    return Pairs("llm", samples, config.recipe.seed, FIRST, CLEANED, config.size)
+    return Pairs("llm", samples, config.recipe.seed, FIRST, MOSTLY_CLEAN, config.size)
 
 
-def encoded(vae: Any, pairs: Pairs, workers: int) -> tuple[Tensor, list[str]]:
+def encode_pairs(vae: Any, pairs: Pairs, workers: int) -> tuple[Tensor, list[str]]:
     """Return the scaled latents (n, channels, height, width; float16) and the captions of all pairs."""
     latents, captions = [], []
-    for batch in drawn(pairs, workers):
-        latents.append((encode(vae, centred(batch["pixels"])) * vae.config.scaling_factor).half().cpu())
+    for batch in image_batches(pairs, workers):
+        latents.append((encode(vae, normalized(batch["pixels"])) * vae.config.scaling_factor).half().cpu())
         captions += batch["captions"]
     return torch.cat(latents), captions
 
@@ -90,11 +98,11 @@ def _denoiser(config: DiffusionTraining, side: int) -> Any:
         out_channels=config.latents,
         layers_per_block=1,
         block_out_channels=config.width,
-        # Attention where the grid is coarse: there it costs a quarter, and a cell is as large as a thing.
+        # Attention only on the coarse grid: there it costs a quarter, and a cell has the size of a thing.
         down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
         up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
         cross_attention_dim=config.text_width,
-        # The caption as a whole, added to the time step: attention alone learns late what a caption is for.
+        # The pooled caption is added to the time embedding: with attention alone captions take much longer to learn.
         addition_embed_type="text",
         addition_embed_type_num_heads=config.text_width // 32,
         attention_head_dim=2,
@@ -138,7 +146,7 @@ def _scheduler() -> Any:
 
 
 def _batches(latents: Tensor, texts: Sequence[str], tokenizer: Any, recipe: Recipe) -> Iterator[Tensors]:
-    """Yield `latents` and `tokens` (n, positions); a tenth of the captions are empty."""
+    """Yield batches of `latents` and `tokens` (n, positions), with 10% of the captions empty."""
     tokens = _tokens(tokenizer, texts)
     empty = _tokens(tokenizer, [""])
     generator = torch.Generator().manual_seed(recipe.seed)
@@ -155,7 +163,7 @@ def _tokens(tokenizer: Any, texts: Sequence[str]) -> Tensor:
 def _loss(unet: Any, text_encoder: Any, signal: Tensor, batch: Tensors) -> Tensor:
     """Return the squared error of the predicted velocity (Salimans & Ho 2022, appendix D).
 
-    `signal` (1000,) is each time step's share of the variance that is the picture's.
+    `signal` (1000,) is the share of the signal in the variance at each time step, the cumulative product of alphas.
     """
     latents = batch["latents"]
     times = torch.randint(len(signal), (len(latents),), device=latents.device)
@@ -168,7 +176,7 @@ def _loss(unet: Any, text_encoder: Any, signal: Tensor, batch: Tensors) -> Tenso
 
 
 def load(folder: Path) -> Any:
-    """Return the pipeline in `folder`, silent, its denoiser in the memory layout that a CPU is fast with."""
+    """Return the pipeline in `folder` without progress bars, its denoiser in channels-last layout, faster on CPUs."""
     from diffusers import StableDiffusionPipeline
 
     pipeline = StableDiffusionPipeline.from_pretrained(folder, safety_checker=None, local_files_only=True)
@@ -178,7 +186,7 @@ def load(folder: Path) -> Any:
 
 
 def generate(pipeline: Any, captions: Sequence[str], seed: int, guidance: float = GUIDANCE) -> list[Any]:
-    """Return one PIL image per caption, in batches of 32; the i-th has its own generator, seeded `seed` + i."""
+    """Return one PIL image per caption, generated in batches of 32; image i has a generator with seed `seed` + i."""
     images: list[Any] = []
     for start in range(0, len(captions), 32):
         chosen = list(captions[start : start + 32])
@@ -191,20 +199,20 @@ def generate(pipeline: Any, captions: Sequence[str], seed: int, guidance: float 
 
 @torch.no_grad()
 def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
-    """Return how much the model in `folder` loses, on held-out pairs of its draw.
+    """Evaluate the pipeline in `folder` on min(`samples` // 10, 100) held-out clean pairs of its draw.
 
-    The autoencoder's root mean square error of `samples` // 10 pictures (of levels from 0 to 1). Of as many
-    clean captions, at most 100: the mean cosine by the demo's CLIP between the picture generated from a caption
-    and that caption, and all others; the share whose picture is nearest to it.
+    Returns the autoencoder's root mean square error (levels from 0 to 1); the mean cosine, by the demo's CLIP,
+    between a caption and the image generated from it, and between a caption and the other images; and R@1 from
+    captions to generated images.
     """
     from benchmark.models.clip_models import load_clip
 
     pipeline = load(folder)
     samples = min(samples // 10, 100)
     pairs = Pairs("llm", samples, seed, FIRST + HELD_OUT, {"concrete": 1.0}, pipeline.vae.config.sample_size)
-    (batch,) = drawn(pairs, 0)
-    pictures = centred(batch["pixels"])
-    error = (reconstruct(pipeline.vae, pictures) - pictures) / 2
+    (batch,) = image_batches(pairs, 0)
+    pixels = normalized(batch["pixels"])
+    error = (reconstruct(pipeline.vae, pixels) - pixels) / 2
     images = generate(pipeline, batch["captions"], seed)
     clip = load_clip(f"local-dir:{CLIP}", None, torch.device("cpu"))
     cosines = torch.from_numpy(clip.embed_texts(batch["captions"]) @ clip.embed_images(images).T)

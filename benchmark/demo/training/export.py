@@ -1,4 +1,4 @@
-"""Writing a trained model in the hub's format, weights in half precision."""
+"""Writes trained models in the hub's format, weights in half precision."""
 
 from pathlib import Path
 from typing import Any
@@ -9,15 +9,17 @@ from torch import Tensor
 
 from benchmark.core.paths import atomic_write
 
+MODELS = Path(__file__).resolve().parent.parent / "models"  # the shipped scale models
+
 
 def save_transformers(model: Any, folder: Path) -> None:
     """Write a transformers model as `config.json` and `model.safetensors` (float16).
 
-    The config says float32, which is what `from_pretrained` then loads: half precision is only how the file
-    is stored, as training in it would diverge.
+    The config keeps dtype float32, so that `from_pretrained` loads single precision: float16 is only for storage, as
+    fine-tuning in it would diverge.
     """
     model.to("cpu").save_pretrained(folder)
-    # Tied weights are one tensor in what save_pretrained wrote; reading that back keeps its choice of names.
+    # save_pretrained writes tied weights once; reading its file back keeps the names that it chose for them.
     from safetensors.torch import load_file
 
     path = folder / "model.safetensors"
@@ -25,7 +27,7 @@ def save_transformers(model: Any, folder: Path) -> None:
 
 
 def save_half(tensors: dict[str, Tensor], path: Path) -> None:
-    """Write `tensors` to a safetensors file, floating ones as float16."""
+    """Write `tensors` to a safetensors file, floating-point tensors as float16."""
     half = {
         name: (tensor.to(torch.float16) if tensor.is_floating_point() else tensor).contiguous()
         for name, tensor in tensors.items()

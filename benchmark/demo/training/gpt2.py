@@ -1,4 +1,4 @@
-"""GPT-2 in small: the captioner's decoder, pre-trained on mixed text in the format of openai-community/gpt2."""
+"""A small GPT-2 in the format of openai-community/gpt2: the decoder of the captioner."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from benchmark.demo.training.tokenizers import gpt2_tokenizer
 
 @dataclass(frozen=True)
 class GPT2Training:
-    """Shape and recipe of the small GPT-2, and the number of captions of its text."""
+    """Shape and recipe of the small GPT-2, and the number of training captions."""
 
     width: int = 128
     layers: int = 3
@@ -57,7 +57,7 @@ def train(out: Path, config: GPT2Training, device: torch.device) -> None:
 
 
 def _blocks(tokenizer: Any, texts: Sequence[str], length: int) -> Tensor:
-    """Return the texts as one stream, each begun by <|endoftext|>, cut into rows (n, `length`), as for GPT-2."""
+    """Return the texts joined by <|endoftext|> and cut into blocks of `length` tokens, shape (n, length)."""
     stream: list[int] = []
     for ids in tokenizer(list(texts)).input_ids:
         stream += [tokenizer.eos_token_id, *ids]
@@ -67,7 +67,10 @@ def _blocks(tokenizer: Any, texts: Sequence[str], length: int) -> Tensor:
 
 @torch.no_grad()
 def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
-    """Return the perplexity per token of the model in `folder` on held-out captions, all kinds mixed."""
+    """Return the perplexity per token of the model in `folder` on `samples` held-out captions of all kinds.
+
+    `uniform` is the perplexity of a uniform guess.
+    """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)

@@ -1,4 +1,4 @@
-"""Llama in small: the language model that SBA steers by one soft token (ICC paper, section 2 and appendix A.7)."""
+"""A small Llama: the language model that SBA conditions on one soft token (ICC paper, section 2 and appendix A.7)."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -13,15 +13,15 @@ from benchmark.demo.training.data import HELD_OUT
 from benchmark.demo.training.documents import documents
 from benchmark.demo.training.export import save_transformers
 from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
-from benchmark.demo.training.masking import IGNORED
+from benchmark.demo.training.masked_lm import IGNORED
 from benchmark.demo.training.tokenizers import llama_tokenizer
 
 
 @dataclass(frozen=True)
 class LlamaTraining:
-    """Shape and recipe of the small Llama, and the number of documents of its text.
+    """Shape and recipe of the small Llama, and the number of training documents.
 
-    Wide for its depth: one soft token has to say what a whole caption says.
+    It is wide for its depth, because one soft token has to carry the content of a whole caption.
     """
 
     width: int = 160
@@ -50,7 +50,7 @@ def train(out: Path, config: LlamaTraining, device: torch.device) -> None:
         num_attention_heads=config.heads,
         max_position_embeddings=config.positions,
         tie_word_embeddings=True,
-        initializer_range=0.08,  # the usual 0.02 is for wide layers: narrow ones wait long before they learn
+        initializer_range=0.08,  # the usual 0.02 suits wide layers; with it narrow ones learn nothing for many steps
         bos_token_id=tokenizer.bos_token_id,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
@@ -64,13 +64,13 @@ def train(out: Path, config: LlamaTraining, device: torch.device) -> None:
 
 
 def _rows(tokenizer: Any, texts: Sequence[str]) -> list[Tensor]:
-    """Return each document's tokens, from <s> to </s>, cut to the tokenizer's length."""
+    """Return the tokens of each document from <s> to </s>, truncated to the tokenizer's maximum length."""
     length = tokenizer.model_max_length
     return [torch.tensor([*ids, tokenizer.eos_token_id][:length]) for ids in tokenizer(list(texts)).input_ids]
 
 
 def _batches(rows: Sequence[Tensor], recipe: Recipe) -> Iterator[Tensors]:
-    """Yield batches of documents of like lengths: of others, more than half would be padding."""
+    """Yield batches of documents with similar lengths; in random batches more than half would be padding."""
     lengths = torch.tensor([len(row) for row in rows])
     generator = torch.Generator().manual_seed(recipe.seed)
     for window in torch.stack(list(shuffled(len(rows), recipe))).split(16):
@@ -81,7 +81,7 @@ def _batches(rows: Sequence[Tensor], recipe: Recipe) -> Iterator[Tensors]:
 
 
 def _padded(rows: Sequence[Tensor]) -> Tensors:
-    # No attention mask: a causal model's tokens do not look at the padding behind them.
+    # No attention mask: with causal attention, no token attends to the padding after it.
     pad = torch.nn.utils.rnn.pad_sequence
     return {
         "input_ids": pad(list(rows), batch_first=True),
@@ -91,7 +91,10 @@ def _padded(rows: Sequence[Tensor]) -> Tensors:
 
 @torch.no_grad()
 def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
-    """Return the perplexity per token of the model in `folder` on held-out documents."""
+    """Return the perplexity per token of the model in `folder` on `samples` held-out documents.
+
+    `uniform` is the perplexity of a uniform guess.
+    """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)

@@ -1,4 +1,4 @@
-"""The one loop that trains every scale model: AdamW, linear warm-up, cosine, gradient clipping."""
+"""The training loop of all scale models: AdamW, linear warm-up, cosine decay, gradient clipping."""
 
 import logging
 import math
@@ -17,7 +17,18 @@ Tensors = Mapping[str, Tensor]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How long and how fast a model learns: `steps` optimiser steps of `batch` samples, peak rate `lr`."""
+    """The hyperparameters of a training run.
+
+    Args:
+        steps: optimiser steps.
+        batch: samples per step.
+        lr: peak learning rate.
+        weight_decay: weight decay of matrices; vectors and scalars have none.
+        warmup: share of the steps with a rising learning rate.
+        clip: maximal norm of the gradient.
+        seed: random seed of initialisation and sampling order.
+        workers: processes that render training samples.
+    """
 
     steps: int
     batch: int
@@ -30,19 +41,18 @@ class Recipe:
 
     @property
     def samples(self) -> int:
-        """Samples seen in all."""
+        """The total number of samples seen."""
         return self.steps * self.batch
 
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Make torch repeat itself inside the block: its global generator seeded, its kernels deterministic.
+    """Seed torch's global generator and use deterministic kernels inside the block; restore both afterwards.
 
-    transformers and open_clip initialise their weights from the global generator and offer no other way.
-    Both settings are put back after.
+    The global generator is the only one that transformers and open_clip initialise weights from.
     """
     before = torch.are_deterministic_algorithms_enabled()
-    # Warn only: a GPU's matrix products also want CUBLAS_WORKSPACE_CONFIG, which is the caller's to set.
+    # Warn only: on a GPU determinism also needs CUBLAS_WORKSPACE_CONFIG, which must be set before the start.
     torch.use_deterministic_algorithms(True, warn_only=True)
     try:
         with torch.random.fork_rng():
@@ -53,15 +63,18 @@ def seeded(seed: int) -> Iterator[None]:
 
 
 def cosine(step: int, steps: int, warmup: float) -> float:
-    """Return the share of the peak rate at `step` of `steps`: linear up over `warmup`, then cosine to 0."""
-    rising = max(1, round(warmup * steps))
-    if step < rising:
-        return (step + 1) / rising
-    return 0.5 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising)))
+    """Return the learning rate at `step` relative to the peak: linear warm-up, then cosine decay to 0.
+
+    `warmup` is the share of the `steps` that the warm-up takes.
+    """
+    warmup_steps = max(1, round(warmup * steps))
+    if step < warmup_steps:
+        return (step + 1) / warmup_steps
+    return 0.5 * (1 + math.cos(math.pi * (step - warmup_steps) / max(1, steps - warmup_steps)))
 
 
 def shuffled(samples: int, recipe: Recipe) -> Iterator[Tensor]:
-    """Yield the rows of each of the recipe's batches: all `samples` in a new order, again and again."""
+    """Yield the row indices of each batch (recipe.batch,): every pass goes through all `samples` in a new order."""
     generator = torch.Generator().manual_seed(recipe.seed)
     passes = -(-recipe.samples // samples)
     order = torch.cat([torch.randperm(samples, generator=generator) for _ in range(passes)])
@@ -75,13 +88,23 @@ def fit(
     recipe: Recipe,
     device: torch.device,
 ) -> None:
-    """Train `model` in place on `batches`, one optimiser step each; `loss` maps a batch to a scalar."""
+    """Train `model` in place.
+
+    Args:
+        model: the model, moved to `device`.
+        batches: one batch per optimiser step.
+        loss: maps a batch on `device` to a scalar.
+        recipe: hyperparameters.
+        device: device to train on.
+    """
     model.to(device).train()
-    optimizer = torch.optim.AdamW(_groups(model, recipe.weight_decay), lr=recipe.lr, betas=(0.9, 0.98))
+    optimizer = torch.optim.AdamW(
+        _parameter_groups(model, recipe.weight_decay), lr=recipe.lr, betas=(0.9, 0.98)
+    )
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: cosine(step, recipe.steps, recipe.warmup)
     )
-    started, mean = time.perf_counter(), 0.0
+    started, mean_loss = time.perf_counter(), 0.0
     for step, batch in enumerate(batches, start=1):
         value = loss({name: tensor.to(device) for name, tensor in batch.items()})
         optimizer.zero_grad()
@@ -89,15 +112,15 @@ def fit(
         nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
         optimizer.step()
         schedule.step()
-        mean += (value.item() - mean) / min(step, 50)
+        mean_loss += (value.item() - mean_loss) / min(step, 50)
         if step % 50 == 0 or step == recipe.steps:
             rate = step * recipe.batch / (time.perf_counter() - started)
-            log.info("step %d of %d: loss %.4f, %.0f samples/s", step, recipe.steps, mean, rate)
+            log.info("step %d of %d: loss %.4f, %.0f samples/s", step, recipe.steps, mean_loss, rate)
     model.eval()
 
 
-def _groups(model: nn.Module, weight_decay: float) -> list[dict[str, object]]:
-    # Biases, norms and temperatures are not decayed, as in the papers whose models these copy.
+def _parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, object]]:
+    # No weight decay on biases, norms and temperatures, as in the papers of the original models.
     parameters = [p for p in model.parameters() if p.requires_grad]
     return [
         {"params": [p for p in parameters if p.ndim > 1], "weight_decay": weight_decay},

@@ -1,7 +1,7 @@
-"""PAC-S in small: the demo's CLIP, its projections fine-tuned on clean pairs and on generated positives.
+"""A small PAC-S: the demo's CLIP with projections fine-tuned on clean pairs and generated positives.
 
-As Sarto et al. 2023 make their metric of CLIP: of each pair, an image is generated from its caption and
-a caption from its image, and both stand in for the original in a further contrastive loss.
+As in Sarto et al. 2023, an image is generated from the caption of each pair and a caption from its image; each
+generated positive replaces its original in an additional contrastive loss.
 """
 
 import logging
@@ -17,7 +17,7 @@ from torch.nn.functional import cross_entropy, normalize
 
 from benchmark.demo.noise import KINDS, Pair
 from benchmark.demo.training.data import HELD_OUT, Pairs
-from benchmark.demo.training.export import save_half
+from benchmark.demo.training.export import MODELS, save_half
 from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
 from benchmark.models.clip_models import ClipModel, load_clip
 from benchmark.models.pac_clip import PACSCORE_WEIGHT, PREFIX, load_pac_clip
@@ -26,8 +26,7 @@ from filters.icc.vba import ImageCaptioner, TextToImage
 log = logging.getLogger(__name__)
 
 DRAW = "pacscore"
-CLEAN = {"concrete": 1.0}  # the paper's pairs are COCO's: written by people who saw the image
-MODELS = Path(__file__).resolve().parent.parent / "models"
+CLEAN = {"concrete": 1.0}  # the paper uses COCO, whose captions were written by people who saw the image
 FILE = "projections.safetensors"
 CPU = torch.device("cpu")
 LAMBDA_IMAGE, LAMBDA_TEXT = 0.05, 0.1  # the paper's weights of generated images and captions
@@ -35,7 +34,7 @@ LAMBDA_IMAGE, LAMBDA_TEXT = 0.05, 0.1  # the paper's weights of generated images
 
 @dataclass(frozen=True)
 class PacTraining:
-    """The models that take part, and the recipe: the paper's rate and batch, few steps as the pairs are few."""
+    """The models involved, and the recipe: the paper's learning rate and batch size, with few steps for few pairs."""
 
     pairs: int = 4000
     clip: Path = MODELS / "clip"
@@ -47,15 +46,15 @@ class PacTraining:
 
 
 def train(out: Path, config: PacTraining, device: torch.device) -> None:
-    """Fine-tune the CLIP's projections and write only them to `out`."""
+    """Fine-tune the projections of the CLIP and write them, without the rest of the model, to `out`."""
     recipe = config.recipe
-    drawn = Pairs(DRAW, config.pairs, recipe.seed, shares=CLEAN)
-    pairs = [drawn[i] for i in range(config.pairs)]
+    dataset = Pairs(DRAW, config.pairs, recipe.seed, shares=CLEAN)
+    pairs = [dataset[i] for i in range(config.pairs)]
     images, captions = generate(pairs, config, device)
     clip = load_clip(f"local-dir:{config.clip}", None, device)
     projections = Projections(clip.model)
-    # With the prefix, which the papers put before captions only to score them: a CLIP of the web has seen "photo" and
-    # "depicts" before captions, and the demo's has not.
+    # Training captions get the prefix, which the paper uses only for scoring: a CLIP trained on the web has seen
+    # captions that begin like it, the demo's CLIP has not.
     inputs = {
         "image": image_inputs(clip, [Image.fromarray(pair.image) for pair in pairs]),
         "text": text_inputs(clip, [PREFIX + pair.caption for pair in pairs]),
@@ -71,23 +70,23 @@ def generate(
     pairs: Sequence[Pair], config: PacTraining, device: torch.device
 ) -> tuple[list[Image.Image], list[str]]:
     """Return an image generated from each pair's caption, and a caption generated from each pair's image."""
-    draws, describes = TextToImage(str(config.diffusion)), ImageCaptioner(str(config.blip))
-    draws.setup(device)
-    describes.setup(device)
+    generator, captioner = TextToImage(str(config.diffusion)), ImageCaptioner(str(config.blip))
+    generator.setup(device)
+    captioner.setup(device)
     images: list[Image.Image] = []
     captions: list[str] = []
     for start in range(0, len(pairs), 32):
         part = pairs[start : start + 32]
-        images += draws.generate([pair.caption for pair in part], range(start, start + len(part)))
-        beams = describes.caption([Image.fromarray(pair.image) for pair in part])
+        images += generator.generate([pair.caption for pair in part], range(start, start + len(part)))
+        beams = captioner.caption([Image.fromarray(pair.image) for pair in part])
         captions += [best for best, *_ in beams]
         if start % 512 == 0:
-            log.info("%d of %d pairs have generated positives", start, len(pairs))
+            log.info("generated positives of %d of %d pairs", start, len(pairs))
     return images, captions
 
 
 class Projections(nn.Module):
-    """The last projections of a CLIP with a ResNet, alone, with copies of its weights; its temperature is fixed."""
+    """The final projections of a CLIP with a ResNet, with copies of its weights; the temperature is fixed."""
 
     scale: Tensor
 
@@ -100,7 +99,7 @@ class Projections(nn.Module):
         self.register_buffer("scale", clip.logit_scale.detach().exp())
 
     def loss(self, batch: Tensors) -> Tensor:
-        """Return L(V, T) + lambda_v L(V', T) + lambda_t L(V, T') of inputs of shape (n, width)."""
+        """Return L(V, T) + lambda_v L(V', T) + lambda_t L(V, T'); all inputs of the batch have shape (n, width)."""
         images, generated_images = self.images(batch["image"]), self.images(batch["generated_image"])
         texts, generated_texts = self.texts(batch["text"]), self.texts(batch["generated_text"])
         return (
@@ -110,15 +109,15 @@ class Projections(nn.Module):
         )
 
     def images(self, inputs: Tensor) -> Tensor:
-        """Return unit vectors (n, d)."""
+        """Return the normalised image embeddings (n, d)."""
         return normalize(inputs @ self.image_weight.T + self.image_bias, dim=-1)
 
     def texts(self, inputs: Tensor) -> Tensor:
-        """Return unit vectors (n, d)."""
+        """Return the normalised text embeddings (n, d)."""
         return normalize(inputs @ self.text, dim=-1)
 
     def weights(self) -> dict[str, Tensor]:
-        """Return the weights under the names that the CLIP has for them."""
+        """Return the weights under their names in the CLIP's state dict."""
         return {
             "visual.attnpool.c_proj.weight": self.image_weight.detach().cpu(),
             "visual.attnpool.c_proj.bias": self.image_bias.detach().cpu(),
@@ -127,14 +126,14 @@ class Projections(nn.Module):
 
 
 def info_nce(images: Tensor, texts: Tensor, scale: Tensor) -> Tensor:
-    """Return the symmetric cross-entropy of unit vectors (n, d), image i with text i."""
+    """Return the symmetric InfoNCE loss of normalised embeddings (n, d), in which image i belongs to text i."""
     logits = scale * images @ texts.T
     labels = torch.arange(len(logits), device=logits.device)
     return (cross_entropy(logits, labels) + cross_entropy(logits.T, labels)) / 2
 
 
 def image_inputs(clip: ClipModel, images: Sequence[Image.Image]) -> Tensor:
-    """Return what goes into the visual projection, (n, width): the output with the identity in its place."""
+    """Return the inputs of the visual projection, (n, width): the model's output with the identity in its place."""
     pooling = clip.model.visual.attnpool
     projection, pooling.c_proj = pooling.c_proj, _identity(pooling.c_proj)
     try:
@@ -148,7 +147,7 @@ def image_inputs(clip: ClipModel, images: Sequence[Image.Image]) -> Tensor:
 
 
 def text_inputs(clip: ClipModel, texts: Sequence[str]) -> Tensor:
-    """Return what goes into the textual projection, (n, width)."""
+    """Return the inputs of the text projection, (n, width)."""
     model = clip.model
     projection, model.text_projection = model.text_projection, None
     try:
@@ -158,23 +157,23 @@ def text_inputs(clip: ClipModel, texts: Sequence[str]) -> Tensor:
 
 
 def _identity(layer: nn.Linear) -> nn.Linear:
-    made = nn.Linear(layer.in_features, layer.in_features)
-    nn.init.eye_(made.weight)
-    nn.init.zeros_(made.bias)
-    return made.to(layer.weight.device)
+    identity = nn.Linear(layer.in_features, layer.in_features)
+    nn.init.eye_(identity.weight)
+    nn.init.zeros_(identity.bias)
+    return identity.to(layer.weight.device)
 
 
 def batches(inputs: Mapping[str, Tensor], recipe: Recipe) -> Iterator[Tensors]:
-    """Yield the same rows of every input, shuffled."""
+    """Yield shuffled batches with the same rows of every input."""
     for rows in shuffled(len(inputs["text"]), recipe):
         yield {name: tensor[rows] for name, tensor in inputs.items()}
 
 
 def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
-    """Return how the fine-tuned model and (``before_``) its base score held-out samples of the draw.
+    """Evaluate the fine-tuned model and its base (``before_``) on held-out pairs of the draw.
 
-    Text-to-image R@1 among 500 clean pairs; how often their caption scores higher than the next one's; the mean PAC-S
-    of each kind of noise in `samples` pairs.
+    Returns text-to-image R@1 among 500 clean pairs, how often a pair's own caption scores higher than that of the
+    next pair, and the mean PAC-S of each kind of noise in `samples` pairs.
     """
     base = f"local-dir:{MODELS / 'clip'}"
     before = load_clip(base, None, CPU)
@@ -205,7 +204,7 @@ def _figures(clip: ClipModel, clean: Sequence[Pair], mixed: Sequence[Pair]) -> d
 
 
 def _cosines(clip: ClipModel, pairs: Sequence[Pair]) -> Tensor:
-    """Return the cosine of each image (row) and each caption behind the prefix (column)."""
+    """Return the cosines of all images (rows) with all prefixed captions (columns), shape (n, n)."""
     images = clip.embed_images([Image.fromarray(pair.image) for pair in pairs])
     texts = clip.embed_texts([PREFIX + pair.caption for pair in pairs])
     return torch.from_numpy(images @ texts.T)

@@ -1,9 +1,9 @@
-"""Two CLIPs that differ in nothing but whether they learned from parrot captions (Lin et al. 2023, section 6).
+"""Trains two CLIPs that differ only in their data, with or without parrot captions (Lin et al. 2023, section 6).
 
 ``python -m benchmark.demo.training.parrots parrots no_text --out FOLDER [--steps 300] [--seed 0]``
 
-The paper trains from scratch. At this size reading does not begin within minutes of that (the loss of parrots alone
-stays at chance), so both go on from the demo's CLIP, with the same recipe, steps and seed.
+The paper trains from scratch. At this size minutes of training from scratch are not enough to learn to read (the loss
+on parrot captions stays at chance), so both start from the demo's CLIP, with the same recipe, steps and seed.
 """
 
 import argparse
@@ -19,28 +19,27 @@ import torch
 from torch.utils.data import Dataset
 
 from benchmark.demo.draws import generator
-from benchmark.demo.lettering import Image, render_text
 from benchmark.demo.noise import Pair
+from benchmark.demo.text_rendering import Image, render_text
 from benchmark.demo.training.clip import evaluate, learn, load
 from benchmark.demo.training.data import Pairs, captions
-from benchmark.demo.training.export import save_half
+from benchmark.demo.training.export import MODELS, save_half
 from benchmark.demo.training.loop import Recipe, seeded
-from benchmark.demo.training.scripts import MODELS
 
 ARMS = ("parrots", "no_text")
 START = MODELS / "clip"
-BATCH, RATE = 64, 1e-3
-CAPTIONS, WORDS = 2000, 300
-OTHER_SEED = (
-    1  # of the `clip` draw: with the demo's seed 0 the CLIP that both start from would know the pairs
+BATCH, LR = 64, 1e-3
+CAPTIONS, WORDS = 2000, 300  # captions in which words are counted, and most frequent words kept
+DRAW_SEED = (
+    1  # seed of the `clip` draw, not 0: the CLIP that both start from was trained on the pairs of seed 0
 )
 
 
 class Parrots(Dataset[Pair]):
-    """Pictures of one word, of several sizes, whose caption is that word.
+    """Pairs of an image of one word, in several sizes, and that word as the caption.
 
-    Each is one of the `words` most frequent of the `clip` draw's captions: a slogan, which is what the pool's parrots
-    say, can be told from another by the outline of its lines.
+    Single words, the `words` most frequent ones in captions of the `clip` draw, force the model to read: slogans, as
+    in the pool's parrot captions, can be told apart by the outline of their lines.
     """
 
     def __init__(self, samples: int, seed: int, words: int = WORDS) -> None:
@@ -54,22 +53,22 @@ class Parrots(Dataset[Pair]):
     def __getitem__(self, index: int) -> Pair:
         rng = generator("clip", index, self.seed)
         word = self.words[int(rng.random() * len(self.words))]
-        return Pair(_sized(word, rng), word, "parrot", 0.0, None, word)
+        return Pair(_render_word(word, rng), word, "parrot", 0.0, None, word)
 
 
-def _sized(word: str, rng: np.random.Generator, size: int = 128) -> Image:
-    """Return `word` as the pool letters it, 0.5 to 0.8 times as large: it would fill the picture every time."""
+def _render_word(word: str, rng: np.random.Generator, size: int = 128) -> Image:
+    """Return an image of `word` at 0.5 to 0.8 of the pool's text size, at which every word would fill the image."""
     inner = round(size * (0.5 + 0.3 * rng.random()))
-    drawn = render_text([word], rng, inner)
+    text = render_text([word], rng, inner)
     image = np.empty((size, size, 3), np.uint8)
-    image[:] = drawn[0, 0]
+    image[:] = text[0, 0]
     start = (size - inner) // 2
-    image[start : start + inner, start : start + inner] = drawn
+    image[start : start + inner, start : start + inner] = text
     return image
 
 
 class NoText(Dataset[Pair]):
-    """Pairs of the `clip` draw without text in the image: a sample with some gives way to one of a later index."""
+    """Pairs of the `clip` draw without text in the image; a pair with text is replaced by one at a later index."""
 
     def __init__(self, samples: int, seed: int) -> None:
         self.samples, self.pairs = samples, Pairs("clip", samples, seed)
@@ -84,12 +83,17 @@ class NoText(Dataset[Pair]):
 
 
 def train_arm(arm: str, out: Path, steps: int, seed: int, words: int = WORDS) -> None:
-    """Train one of `ARMS` on the CPU and write it to `out`, in open_clip's `local-dir:` format.
+    """Train one of the two CLIPs on the CPU and write it to `out`, in open_clip's `local-dir:` format.
 
-    `words`: how many the parrots know.
+    Args:
+        arm: one of `ARMS`.
+        out: folder to write.
+        steps: optimiser steps of 64 pairs.
+        seed: random seed of data and training.
+        words: number of different words in the images of the arm "parrots".
     """
-    recipe = Recipe(steps=steps, batch=BATCH, lr=RATE, seed=seed, workers=0)
-    samples, draw_seed = recipe.samples, OTHER_SEED + seed
+    recipe = Recipe(steps=steps, batch=BATCH, lr=LR, seed=seed, workers=0)
+    samples, draw_seed = recipe.samples, DRAW_SEED + seed
     pairs = Parrots(samples, draw_seed, words) if arm == "parrots" else NoText(samples, draw_seed)
     shutil.copytree(START, out, dirs_exist_ok=True)
     model, collate = load(out)
@@ -99,13 +103,13 @@ def train_arm(arm: str, out: Path, steps: int, seed: int, words: int = WORDS) ->
 
 
 def main() -> None:
-    """Train the named arms, and print what each makes of held-out pairs."""
+    """Train the named arms, and print the figures of each on held-out pairs."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmark.demo.training.parrots", description=main.__doc__
     )
     parser.add_argument("arms", nargs="+", choices=ARMS)
-    parser.add_argument("--out", type=Path, required=True, help="folder of the models' folders")
-    parser.add_argument("--steps", type=int, default=300, help="of 64 pairs")
+    parser.add_argument("--out", type=Path, required=True, help="parent folder of the model folders")
+    parser.add_argument("--steps", type=int, default=300, help="optimiser steps of 64 pairs")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%X")

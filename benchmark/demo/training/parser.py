@@ -1,4 +1,4 @@
-"""A spaCy pipeline in small: parts of speech and dependencies of the demo's captions, as of en_core_web_sm."""
+"""A small spaCy pipeline in place of en_core_web_sm: parts of speech and dependencies of the demo's captions."""
 
 import random
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ import torch
 from benchmark.demo.draws import generator
 from benchmark.demo.noise import pool_scene
 from benchmark.demo.training.data import HELD_OUT
-from benchmark.demo.training.gold_captions import draw_tree
+from benchmark.demo.training.dependency_trees import Tree
+from benchmark.demo.training.gold_trees import sample_tree
 from benchmark.demo.training.loop import Recipe, seeded
-from benchmark.demo.training.treebank import Tree
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ParserTraining:
-    """Shape and recipe of the small pipeline, and the number of captions of its text."""
+    """Shape and recipe of the small pipeline, and the number of training captions."""
 
     captions: int = 6000
     width: int = 32
@@ -34,21 +34,21 @@ class ParserTraining:
 
 
 def train(out: Path, config: ParserTraining, device: torch.device) -> None:
-    """Train a morphologizer and a parser over one small embedding of words, on the CPU.
+    """Train a morphologizer and a parser with a shared word embedding, on the CPU.
 
-    Sentences are of the `models` draw with the trees of `treebank`.
+    The sentences are captions of the `models` draw with their gold trees.
     """
     import spacy
 
     recipe = config.recipe
-    with _seeded(recipe.seed):
+    with seeded_spacy(recipe.seed):
         pipeline = spacy.blank("en")
         pipeline.add_pipe("tok2vec", config={"model": _embedding(config)})
         listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": config.width, "upstream": "*"}
         pipeline.add_pipe("morphologizer", config={"model": {"tok2vec": listener}})
         model = {"tok2vec": listener, "hidden_width": config.hidden, "maxout_pieces": 2}
         pipeline.add_pipe("parser", config={"model": model})
-        examples = treebank(pipeline, config.captions, recipe.seed)
+        examples = gold_examples(pipeline, config.captions, recipe.seed)
         optimizer = pipeline.initialize(lambda: examples)
         optimizer.learn_rate = recipe.lr
         rng = np.random.default_rng(recipe.seed)
@@ -60,11 +60,11 @@ def train(out: Path, config: ParserTraining, device: torch.device) -> None:
 
 
 def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
-    """Return the share of right parts of speech, heads (UAS) and labelled heads (LAS) on held-out captions."""
+    """Return the accuracies of parts of speech, heads (UAS) and labelled heads (LAS) on held-out captions."""
     import spacy
 
     pipeline = spacy.load(folder)
-    scores = pipeline.evaluate(treebank(pipeline, samples, seed, HELD_OUT))
+    scores = pipeline.evaluate(gold_examples(pipeline, samples, seed, HELD_OUT))
     return {
         "parts_of_speech": scores["pos_acc"],
         "unlabelled_attachment": scores["dep_uas"],
@@ -73,7 +73,7 @@ def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
 
 
 def count_weights(folder: Path) -> int:
-    """Return the number of weights of the pipeline in `folder`."""
+    """Return the number of weights of the spaCy pipeline in `folder`."""
     import spacy
 
     parts: list[Any] = [part for _, part in spacy.load(folder).pipeline]
@@ -86,26 +86,26 @@ def count_weights(folder: Path) -> int:
     )
 
 
-def treebank(pipeline: "Language", samples: int, seed: int, start: int = 0) -> list["Example"]:
-    """Return gold sentences of the `models` draw from index `start`, in the tokens of the pipeline."""
+def gold_examples(pipeline: "Language", samples: int, seed: int, start: int = 0) -> list["Example"]:
+    """Return captions of the `models` draw from index `start` with their gold trees, as spaCy examples."""
     from spacy.training import Example
 
     examples = []
     for index in range(start, start + samples):
         rng = generator("models", index, seed)
-        gold = _tokens(pipeline, draw_tree(pool_scene(rng), rng))
+        gold = _to_doc(pipeline, sample_tree(pool_scene(rng), rng))
         examples.append(Example(pipeline.make_doc(gold.text), gold))
     return examples
 
 
-def _tokens(pipeline: "Language", given: Tree) -> Any:
-    """Return the sentence as a spaCy document, words cut where the pipeline's tokenizer cuts them.
+def _to_doc(pipeline: "Language", tree: Tree) -> Any:
+    """Return the sentence as a spaCy document in the pipeline's tokens.
 
-    Of a word in several tokens the last is the word; the others hang on it.
+    If a word has several tokens, the last one takes its place in the tree and the others depend on it.
     """
     from spacy.tokens import Doc
 
-    pieces = [[token.text for token in pipeline.make_doc(word)] for word in given.words]
+    pieces = [[token.text for token in pipeline.make_doc(word)] for word in tree.words]
     last = np.cumsum([len(piece) for piece in pieces]) - 1
     words, speech, heads, labels, spaces = [], [], [], [], []
     for number, piece in enumerate(pieces):
@@ -116,15 +116,15 @@ def _tokens(pipeline: "Language", given: Tree) -> Any:
             heads.append(int(last[number]))
             spaces.append(False)
         words.append(piece[-1])
-        speech.append(given.speech[number])
-        labels.append(given.labels[number])
-        heads.append(int(last[given.heads[number]]))
+        speech.append(tree.speech[number])
+        labels.append(tree.labels[number])
+        heads.append(int(last[tree.heads[number]]))
         spaces.append(True)
     return Doc(pipeline.vocab, words=words, spaces=spaces, pos=speech, heads=heads, deps=labels)
 
 
 def _embedding(config: ParserTraining) -> dict[str, Any]:
-    """Return the embedding of words: hashed norms, prefixes, suffixes and shapes, two convolutions."""
+    """Return the config of the word embedding: hashed norms, prefixes, suffixes and shapes, then two convolutions."""
     return {
         "@architectures": "spacy.Tok2Vec.v2",
         "embed": {
@@ -145,15 +145,15 @@ def _embedding(config: ParserTraining) -> dict[str, Any]:
 
 
 @contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Make spaCy repeat itself inside the block: it draws from the global generators, which are put back after."""
+def seeded_spacy(seed: int) -> Iterator[None]:
+    """Seed the global generators, the only ones that spaCy uses, inside the block; restore them afterwards."""
     from thinc.api import fix_random_seed
 
-    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002, spaCy's own
+    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002, spaCy's own
     try:
         with seeded(seed):
             fix_random_seed(seed)
             yield
     finally:
-        random.setstate(python)
-        np.random.set_state(numpy)  # noqa: NPY002
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)  # noqa: NPY002

@@ -1,4 +1,4 @@
-"""RoBERTa in small: what ICC's scorers are distilled into, in the format of distilbert/distilroberta-base."""
+"""A small RoBERTa in the format of distilbert/distilroberta-base, into which ICC's scorers are distilled."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,13 +10,13 @@ import torch
 from benchmark.demo.training.data import captions
 from benchmark.demo.training.export import save_transformers
 from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
-from benchmark.demo.training.masking import mask
+from benchmark.demo.training.masked_lm import mask
 from benchmark.demo.training.tokenizers import roberta_tokenizer
 
 
 @dataclass(frozen=True)
 class RobertaTraining:
-    """Shape and recipe of the small RoBERTa, and the number of captions of its text."""
+    """Shape and recipe of the small RoBERTa, and the number of training captions."""
 
     width: int = 96
     layers: int = 2
@@ -28,7 +28,7 @@ class RobertaTraining:
 
 
 def train(out: Path, config: RobertaTraining, device: torch.device) -> None:
-    """Train tokenizer and model on captions of all kinds, by masked words alone (Liu et al. 2019)."""
+    """Train tokenizer and model on captions of all kinds, by masked language modelling only (Liu et al. 2019)."""
     from transformers import RobertaConfig, RobertaForMaskedLM
 
     recipe = config.recipe
@@ -40,12 +40,12 @@ def train(out: Path, config: RobertaTraining, device: torch.device) -> None:
         num_hidden_layers=config.layers,
         num_attention_heads=config.heads,
         intermediate_size=4 * config.width,
-        # RoBERTa counts positions from behind the padding's id.
+        # RoBERTa's first position is the id of the padding token plus 1.
         max_position_embeddings=config.positions + tokenizer.pad_token_id + 1,
         type_vocab_size=1,
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
-        initializer_range=0.1,  # the usual 0.02 is for wide layers: narrow ones wait long before they learn
+        initializer_range=0.1,  # the usual 0.02 suits wide layers; with it narrow ones learn nothing for many steps
     )
     with seeded(recipe.seed):
         model = RobertaForMaskedLM(shape)

@@ -1,4 +1,4 @@
-"""``python -m benchmark.demo.training.ship_icc [BUILD]``: what filters read of an ICC build, into the models."""
+"""``python -m benchmark.demo.training.ship_icc [BUILD]``: copy an ICC build's files for filters into `models/icc`."""
 
 import argparse
 import json
@@ -8,11 +8,10 @@ from pathlib import Path
 from safetensors.torch import load_file
 
 from benchmark.core.paths import atomic_folder, cache_dir, write_text
-from benchmark.demo.training.export import save_half
-from benchmark.demo.training.scripts import MODELS
+from benchmark.demo.training.export import MODELS, save_half
 
-# A build's other files are its work: captions, reconstructions, labels, manifests.
-READ = (
+# The files that filters read; the rest of a build is intermediate: captions, reconstructions, labels, manifests.
+SHIPPED = (
     "sba/bridge/model.safetensors",
     "*/scores/standardizer-*.json",
     "icc/combination/combination.json",
@@ -21,9 +20,9 @@ READ = (
 
 
 def ship(build: Path, out: Path) -> None:
-    """Copy the files that the filters `sba`, `vba` and `icc` read from `build` to `out`: weights as float16."""
+    """Copy the files of `build` that the filters `sba`, `vba` and `icc` read to `out`, weights as float16."""
     with atomic_folder(out) as folder:
-        for path in sorted(path for pattern in READ for path in build.glob(pattern)):
+        for path in sorted(path for pattern in SHIPPED for path in build.glob(pattern)):
             target = folder / path.relative_to(build)
             target.parent.mkdir(parents=True, exist_ok=True)
             if path.suffix == ".safetensors":
@@ -35,7 +34,7 @@ def ship(build: Path, out: Path) -> None:
 
 
 def main() -> None:
-    """Ship the build that is named on the command line, or the one in the cache."""
+    """Copy the build given on the command line, by default the one in the cache."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmark.demo.training.ship_icc", description=main.__doc__
     )
@@ -44,7 +43,7 @@ def main() -> None:
         type=Path,
         nargs="?",
         default=cache_dir() / "icc" / "demo",
-        help="what `python -m benchmark experiment=icc_demo` wrote",
+        help="folder that `python -m benchmark experiment=icc_demo` wrote",
     )
     ship(parser.parse_args().build, MODELS / "icc")
 

@@ -1,4 +1,4 @@
-"""Swin in small: the captioner's encoder, in the format of microsoft/swin-base-patch4-window7-224-in22k."""
+"""A small Swin in the format of microsoft/swin-base-patch4-window7-224-in22k: the encoder of the captioner."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,7 +7,7 @@ import torch
 
 from benchmark.demo.training.data import Scenes
 from benchmark.demo.training.loop import Recipe
-from benchmark.demo.training.supervised import pretrain
+from benchmark.demo.training.supervised_pretraining import pretrain
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def train(out: Path, config: SwinTraining, device: torch.device) -> None:
         depths=list(config.depths),
         num_heads=list(config.heads),
         drop_path_rate=0.0,
-        initializer_range=0.1,  # the usual 0.02 is for wide layers: narrow ones wait long before they learn
+        initializer_range=0.1,  # the usual 0.02 suits wide layers; with it narrow ones learn nothing for many steps
     )
     processor = ViTImageProcessor(
         size={"height": config.size, "width": config.size},

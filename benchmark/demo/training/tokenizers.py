@@ -1,6 +1,7 @@
-"""Small tokenizers of the same kinds as the real ones, learned from captions of a draw.
+"""Small tokenizers of the same kinds as those of the original models, trained on captions.
 
-`vocabulary` is the number of tokens, special ones included; `length` the longest text in tokens.
+In all functions `vocabulary` is the number of tokens including special ones, and `length` the maximum number of
+tokens per text.
 """
 
 import json
@@ -16,7 +17,7 @@ BOS, EOS, UNK, MASK = "<s>", "</s>", "<unk>", "<mask>"
 
 
 def gpt2_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
-    """Learn a byte-level BPE as GPT-2's: cased, `<|endoftext|>` begins and ends, no pad token."""
+    """Train a byte-level BPE like GPT-2's: cased, `<|endoftext|>` as start and end, no padding token."""
     from transformers import GPT2Tokenizer
 
     bpe = Tokenizer(models.BPE())
@@ -35,7 +36,7 @@ def gpt2_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
 
 
 def bert_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
-    """Learn a lower-cased WordPiece as that of bert-base-uncased, `[PAD]` at id 0."""
+    """Train a lower-cased WordPiece like that of bert-base-uncased, with `[PAD]` at id 0."""
     from transformers import BertTokenizer
 
     pieces = Tokenizer(models.WordPiece(unk_token="[UNK]"))
@@ -44,7 +45,7 @@ def bert_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
     letters = sorted({*string.ascii_lowercase, *string.digits, *string.punctuation})
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocabulary,
-        # Letters inside words are listed too: the trainer would number them in a new order each time.
+        # Letters inside words are listed, as the trainer would number them in a different order each time.
         special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"##{letter}" for letter in letters)],
         initial_alphabet=letters,
         limit_alphabet=len(letters),
@@ -55,7 +56,7 @@ def bert_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
 
 
 def clip_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
-    """Learn a lower-cased BPE as CLIP's: the end token has the highest id, where open_clip pools."""
+    """Train a lower-cased BPE like CLIP's: the end token has the highest id, at which open_clip pools."""
     from transformers import PreTrainedTokenizerFast
 
     bpe = Tokenizer(models.BPE())
@@ -78,9 +79,9 @@ def clip_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
 
 
 def llama_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
-    """Learn a byte-level BPE that begins each text with `<s>` and splits digits as Llama's.
+    """Train a byte-level BPE like Llama's: it splits numbers into digits and starts each text with `<s>`.
 
-    A line break is a token of its own wherever it stands, as long as no text holds one.
+    Line breaks always stay single tokens, provided that no training text contains one.
     """
     from transformers import PreTrainedTokenizerFast
 
@@ -89,7 +90,7 @@ def llama_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
         [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
     )
     bpe.decoder = decoders.ByteLevel()
-    _learn_bytes(bpe, texts, vocabulary, [PAD, BOS, EOS])
+    _train_byte_level(bpe, texts, vocabulary, [PAD, BOS, EOS])
     bpe.post_processor = processors.TemplateProcessing(
         single=f"{BOS} $A", special_tokens=[(BOS, bpe.token_to_id(BOS))]
     )
@@ -99,19 +100,19 @@ def llama_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
 
 
 def roberta_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
-    """Learn a byte-level BPE as RoBERTa's: cased, `<s>` 0, `<pad>` 1, `</s>` 2, `<unk>` 3, `<mask>` last."""
+    """Train a byte-level BPE like RoBERTa's: cased, `<s>` 0, `<pad>` 1, `</s>` 2, `<unk>` 3, `<mask>` last."""
     from transformers import RobertaTokenizer
 
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    _learn_bytes(bpe, texts, vocabulary - 1, [BOS, PAD, EOS, UNK])
+    _train_byte_level(bpe, texts, vocabulary - 1, [BOS, PAD, EOS, UNK])
     state = _state(bpe)
     merges: Any = [(first, second) for first, second in state["merges"]]
     vocab = state["vocab"] | {MASK: len(state["vocab"])}
     return RobertaTokenizer(vocab=vocab, merges=merges, model_max_length=length)
 
 
-def _learn_bytes(bpe: Tokenizer, texts: Sequence[str], vocabulary: int, special: list[str]) -> None:
+def _train_byte_level(bpe: Tokenizer, texts: Sequence[str], vocabulary: int, special: list[str]) -> None:
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
         special_tokens=special,
@@ -122,7 +123,7 @@ def _learn_bytes(bpe: Tokenizer, texts: Sequence[str], vocabulary: int, special:
 
 
 def clip_hub_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
-    """Learn a lower-cased BPE in the hub's format of CLIP's, as Stable Diffusion has it: words end in `</w>`."""
+    """Train a lower-cased BPE in the hub's format, as Stable Diffusion's CLIP has it: words end in `</w>`."""
     from transformers import CLIPTokenizer
 
     empty = CLIPTokenizer(vocab={}, merges=[])
@@ -134,7 +135,7 @@ def clip_hub_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> An
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary - 2,
-        # Last letters are listed too: the trainer would number them in a new order each time.
+        # Letters at word ends are listed, as the trainer would number them in a different order each time.
         special_tokens=[*letters, *(f"{letter}</w>" for letter in letters)],
         end_of_word_suffix="</w>",
         show_progress=False,

@@ -1,6 +1,6 @@
-"""The trees of `web_text`'s templates: ``(label ... head ... )``, read by `treebank.read_template`.
+"""The dependency trees of the templates in `noisy_captions`, in the notation of `dependency_trees.read_template`.
 
-Left to right they spell the template itself, in its order; a test compares them.
+Read from left to right, the words of each tree are those of its template, in the same order; a test compares them.
 """
 
 ABSTRACT = (

@@ -1,4 +1,4 @@
-"""ViT in small: the dual encoder's locked image tower, in the format of google/vit-base-patch16-224."""
+"""A small ViT in the format of google/vit-base-patch16-224: the locked image tower of the dual encoder."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,7 +7,7 @@ import torch
 
 from benchmark.demo.training.data import Scenes
 from benchmark.demo.training.loop import Recipe
-from benchmark.demo.training.supervised import pretrain
+from benchmark.demo.training.supervised_pretraining import pretrain
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def train(out: Path, config: ViTTraining, device: torch.device) -> None:
         intermediate_size=4 * config.width,
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
-        initializer_range=0.1,  # the usual 0.02 is for wide layers: narrow ones wait long before they learn
+        initializer_range=0.1,  # the usual 0.02 suits wide layers; with it narrow ones learn nothing for many steps
     )
     processor = ViTImageProcessor(
         size={"height": config.size, "width": config.size},

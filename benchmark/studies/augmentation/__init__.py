@@ -1,1 +1,1 @@
-"""``task=augment``: further captions of the selected pairs, for training to draw from (DS-CLIP, appendix A)."""
+"""``task=augment``: additional captions for the selected pairs, as training data (DS-CLIP, appendix A)."""

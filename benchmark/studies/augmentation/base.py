@@ -1,4 +1,4 @@
-"""What an augmenter is: a model that writes one more caption for each sample."""
+"""The base class of augmenters: models that generate one additional caption per sample."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -8,21 +8,21 @@ import torch
 from benchmark.core.batch import Sample
 from benchmark.core.identity import Identified
 
-LONGEST = 77  # words: "no more than 77 words" (DS-CLIP, appendix A), as many as its text encoder has tokens
+MAX_WORDS = 77  # per caption: "no more than 77 words" (DS-CLIP, appendix A)
 
 
 class Augmenter(Identified, ABC):
-    """Writes captions, greedily: what it writes for a sample does not depend on the samples beside it."""
+    """Generates captions with greedy decoding or beam search; a caption does not depend on the rest of the batch."""
 
     @abstractmethod
     def setup(self, device: torch.device) -> None:
-        """Load the model: bf16 on a GPU."""
+        """Load the model onto `device`, in bf16 on a GPU."""
 
     @abstractmethod
     def captions(self, samples: Sequence[Sample]) -> list[str]:
-        """Return one caption a sample, of one line and at most 77 words; empty where the model wrote none."""
+        """Return one caption per sample: one line of at most 77 words, empty if the model generated nothing."""
 
 
 def first_words(text: str) -> str:
     """Return the first 77 words of `text` on one line."""
-    return " ".join(text.split()[:LONGEST])
+    return " ".join(text.split()[:MAX_WORDS])

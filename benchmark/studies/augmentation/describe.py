@@ -1,4 +1,4 @@
-"""Image to text: a vision-language model describes pictures (DS-CLIP, appendix A, Figure 1)."""
+"""Image to text: a vision-language model describes images (DS-CLIP, appendix A, Figure 1)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,13 +14,15 @@ from filters.icc.vba import ImageCaptioner
 
 
 class Describe(Augmenter):
-    """A chat model that sees images (LLaVA), or a captioner without a chat template (BLIP, BLIP-2).
+    """Describes images with a vision-language chat model (LLaVA), or with a captioner (BLIP, BLIP-2).
+
+    A checkpoint without a chat template is used as a captioner.
 
     Args:
-        checkpoint: hub name or folder with its processor.
-        prompt: what a chat model is asked; a captioner is asked nothing.
-        max_new_tokens: where the answer of a chat model is cut if it does not end.
-        batch_size: images described at once.
+        checkpoint: hub name or folder of a model with its processor.
+        prompt: the user message for a chat model; a captioner gets no prompt.
+        max_new_tokens: maximum length of a chat model's answer, in tokens.
+        batch_size: images per batch.
     """
 
     def __init__(self, checkpoint: str, prompt: str, max_new_tokens: int = 128, batch_size: int = 32) -> None:
@@ -33,11 +35,15 @@ class Describe(Augmenter):
         self._captioner: ImageCaptioner | None = None
 
     def identity(self) -> dict[str, Any]:
-        """Add the checkpoint's revision."""
+        """Return the identity, including the checkpoint's revision."""
         return super().identity() | {"revision": revision(locate_checkpoint(self.checkpoint))}
 
     def setup(self, device: torch.device) -> None:
-        """Load model and processor. Raises `UserError` when they cannot be had, or are others."""
+        """Load model and processor.
+
+        Raises:
+            UserError: if the checkpoint is missing or of another model type.
+        """
         from transformers import AutoModelForImageTextToText, AutoProcessor
 
         self._processor = load_pretrained(AutoProcessor, self.checkpoint)
@@ -45,18 +51,18 @@ class Describe(Augmenter):
             self._captioner = ImageCaptioner(self.checkpoint)
             self._captioner.setup(device)
             return
-        self._processor.tokenizer.padding_side = "left"  # what is written follows its prompt
+        self._processor.tokenizer.padding_side = "left"  # generated tokens must follow the prompt directly
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
         model = load_pretrained(AutoModelForImageTextToText, self.checkpoint, dtype=dtype)
         self._model = model.to(device).eval()
 
     def captions(self, samples: Sequence[Sample]) -> list[str]:
-        """Return one description a sample."""
-        written: list[str] = []
+        """Return one description per sample."""
+        descriptions: list[str] = []
         for start in range(0, len(samples), self._batch_size):
             images = [sample.image for sample in samples[start : start + self._batch_size]]
-            written += map(first_words, self._describe(images))
-        return written
+            descriptions += map(first_words, self._describe(images))
+        return descriptions
 
     def _describe(self, images: list[Image.Image]) -> list[str]:
         if self._captioner is not None:
@@ -65,9 +71,12 @@ class Describe(Augmenter):
 
     @torch.inference_mode()
     def _answer(self, images: list[Image.Image]) -> list[str]:
-        asked = {"type": "text", "text": self.prompt}
+        question = {"type": "text", "text": self.prompt}
         inputs = self._processor.apply_chat_template(
-            [[{"role": "user", "content": [{"type": "image", "image": image}, asked]}] for image in images],
+            [
+                [{"role": "user", "content": [{"type": "image", "image": image}, question]}]
+                for image in images
+            ],
             add_generation_prompt=True,
             tokenize=True,
             return_dict=True,

@@ -1,4 +1,4 @@
-"""Text to text: a language model rewrites captions after five examples (DS-CLIP, appendix A, Figure 1)."""
+"""Text to text: a language model rewrites captions, prompted with five examples (DS-CLIP, appendix A, Figure 1)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,23 +13,25 @@ from benchmark.studies.augmentation.base import Augmenter, first_words
 from downstream.models.base import load_pretrained
 
 PROMPT = "Rewrite this caption in detail and no more than 77 words."
-SYMBOL = "==>"
-INSTANCES = 5
-LONGEST_CAPTION = 1000  # characters of its 77 words, or one without a space would fill the model's context
-CONTEXT = 2048  # tokens, for a model that states no limit: LLaMA's
+SYMBOL = "==>"  # between a caption and its rewrite
+INSTANCES = 5  # examples per prompt
+MAX_CHARACTERS = (
+    1000  # of a caption in the prompt: a single word without spaces could fill the model's context
+)
+DEFAULT_CONTEXT = 2048  # LLaMA's context in tokens, for models whose config states none
 
 
 class Rewrite(Augmenter):
-    """A causal language model, shown five origin-rewrite pairs and then the caption.
+    """Rewrites captions with a causal language model, prompted with five origin-rewrite pairs and the caption.
 
     Args:
         checkpoint: hub name or folder of a base model with its tokenizer.
-        examples: origin-rewrite pairs that each caption draws its five from, seeded by its uid.
-        max_new_tokens: where a rewrite that does not end is cut; half of the model's context at most.
-        batch_size: captions decoded at once.
+        examples: origin-rewrite pairs, of which each prompt has five, sampled with the uid as random seed.
+        max_new_tokens: maximum length of a rewrite in tokens, limited to half of the model's context.
+        batch_size: captions per batch.
 
     Raises:
-        UserError: for fewer than five examples, or one that is no pair of lines.
+        UserError: if there are fewer than five examples, or one is not a pair of single-line texts.
     """
 
     def __init__(
@@ -40,13 +42,11 @@ class Rewrite(Augmenter):
         batch_size: int = 32,
     ) -> None:
         if len(examples) < INSTANCES:
-            raise UserError(
-                f"augmentation.examples holds {len(examples)} pairs; give {INSTANCES} or more to draw from"
-            )
+            raise UserError(f"augmentation.examples has {len(examples)} pairs; give at least {INSTANCES}")
         for pair in examples:
             if len(pair) != 2 or any("\n" in text for text in pair):
                 raise UserError(
-                    f"augmentation.examples: {pair} is no pair [origin, rewrite], each on one line"
+                    f"augmentation.examples: {pair} must be a pair [origin, rewrite] of single-line texts"
                 )
         self.checkpoint = checkpoint
         self.examples = [tuple(pair) for pair in examples]
@@ -57,18 +57,22 @@ class Rewrite(Augmenter):
         self._ends: list[int] = []
 
     def identity(self) -> dict[str, Any]:
-        """Add the checkpoint's revision, and the prompt."""
+        """Return the identity, including the checkpoint's revision and the prompt."""
         return super().identity() | {
             "revision": revision(locate_checkpoint(self.checkpoint)),
             "prompt": [PROMPT, SYMBOL, INSTANCES],
         }
 
     def setup(self, device: torch.device) -> None:
-        """Load model and tokenizer. Raises `UserError` when they cannot be had, or are others."""
+        """Load model and tokenizer.
+
+        Raises:
+            UserError: if the checkpoint is missing or of another model type.
+        """
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        # What is written follows its prompt only where padding stands before it; of a prompt that is too long for the
-        # model the first instances go, not the caption.
+        # Left padding, so that generated tokens follow the prompt directly; left truncation, so that a prompt too
+        # long for the model loses examples, not the caption.
         self._tokenizer = load_pretrained(
             AutoTokenizer, self.checkpoint, padding_side="left", truncation_side="left"
         )
@@ -81,30 +85,30 @@ class Rewrite(Augmenter):
         self._ends = [*newlines, *({self._tokenizer.eos_token_id} - {None})]
 
     def captions(self, samples: Sequence[Sample]) -> list[str]:
-        """Return one rewrite a sample; those of like length are decoded together."""
+        """Return one rewrite per sample; prompts of similar length share a batch."""
         prompts = [self.prompt(sample) for sample in samples]
         order = sorted(range(len(prompts)), key=lambda row: len(prompts[row]))
-        written = [""] * len(prompts)
+        rewrites = [""] * len(prompts)
         for start in range(0, len(order), self._batch_size):
             rows = order[start : start + self._batch_size]
             for row, text in zip(rows, self._decode([prompts[row] for row in rows]), strict=True):
-                written[row] = first_words(text.split("\n")[0])
-        return written
+                rewrites[row] = first_words(text.split("\n")[0])
+        return rewrites
 
     def prompt(self, sample: Sample) -> str:
-        """Return five instances, the instruction, and the caption; the paper names these parts, not their layout."""
+        """Return the prompt: five examples, the instruction and the caption; the layout is not given in the paper."""
         rng = np.random.default_rng(int(sample.uid, 16))
-        drawn = [self.examples[number] for number in rng.permutation(len(self.examples))[:INSTANCES]]
-        instances = [f"{origin} {SYMBOL} {rewrite}" for origin, rewrite in drawn]
-        caption = first_words(sample.text)[:LONGEST_CAPTION]
+        sampled = [self.examples[number] for number in rng.permutation(len(self.examples))[:INSTANCES]]
+        instances = [f"{origin} {SYMBOL} {rewrite}" for origin, rewrite in sampled]
+        caption = first_words(sample.text)[:MAX_CHARACTERS]
         return "\n".join([*instances, PROMPT, f"{caption} {SYMBOL}"])
 
     @torch.inference_mode()
     def _decode(self, prompts: list[str]) -> list[str]:
-        context = getattr(self._model.config, "max_position_embeddings", CONTEXT)
-        room = min(self.max_new_tokens, context // 2)
+        context = getattr(self._model.config, "max_position_embeddings", DEFAULT_CONTEXT)
+        max_new_tokens = min(self.max_new_tokens, context // 2)
         inputs = self._tokenizer(
-            prompts, padding=True, truncation=True, max_length=context - room, return_tensors="pt"
+            prompts, padding=True, truncation=True, max_length=context - max_new_tokens, return_tensors="pt"
         ).to(self._model.device)
         length = inputs["input_ids"].shape[1]
         with quiet_transformers():
@@ -115,7 +119,7 @@ class Rewrite(Augmenter):
                 temperature=None,
                 top_p=None,
                 top_k=None,
-                max_new_tokens=room,
+                max_new_tokens=max_new_tokens,
                 eos_token_id=self._ends,
                 pad_token_id=self._tokenizer.pad_token_id,
             )

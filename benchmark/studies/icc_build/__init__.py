@@ -1,1 +1,1 @@
-"""Building an ICC scorer from a set of captions: every step resumable, its output a folder with a manifest."""
+"""``task=icc_build``: builds an ICC scorer from captions in resumable steps, each with a folder and a manifest."""

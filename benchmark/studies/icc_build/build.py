@@ -1,4 +1,4 @@
-"""ICC from captions alone: bridge, reconstructions, scores, two stages of distillation (ICC paper, appendix A)."""
+"""Builds ICC from captions: SBA's bridge, reconstructions, scores, distillation in two stages (ICC paper, app. A)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -20,7 +20,7 @@ from benchmark.pool.pool import Pool
 from benchmark.studies.concreteness.rated_texts import RatedTexts
 from benchmark.studies.icc_build.captions import write_split
 from benchmark.studies.icc_build.reconstruction import read_reconstructions, reconstruct
-from benchmark.studies.icc_build.steps import Done, run_step
+from benchmark.studies.icc_build.steps import FinishedStep, run_step
 from filters.icc.autoencoder import Autoencoder
 from filters.icc.combine import Combination, fit_combination
 from filters.icc.direct import standardizer_file
@@ -37,11 +37,22 @@ Array = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Plan:
-    """What a build is made of.
+    """The settings of a build.
 
-    `captions` gives the texts when they are needed, and `source` says which they are; `sba` makes SBA from the
-    folder of its bridge. `similarities` holds every measure by name, `chosen` the one that each pipeline is scored
-    by. Without `annotations` the paper's weights combine the two.
+    Args:
+        captions: returns the captions; called only when they are needed.
+        source: the configuration of `captions`, which is part of the fingerprint.
+        training_captions: number of captions that SBA's bridge is trained on.
+        scoring_captions: number of captions that are reconstructed and distilled.
+        frozen: SBA's CLIP and LLM.
+        bridge: recipe of SBA's bridge.
+        sba: returns the SBA autoencoder for a folder with its bridge.
+        vba: the VBA autoencoder.
+        similarities: all similarity measures by name.
+        chosen: the name of the measure for the score of "sba" and of "vba".
+        annotations: rated captions that the combination is fitted on; None for the paper's weights.
+        base: hub name or folder of the model to distil into.
+        distillation: recipe of all distillations.
     """
 
     captions: Callable[[], Sequence[str]]
@@ -60,7 +71,7 @@ class Plan:
 
 
 class Build:
-    """Runs a plan in a folder, step by step; each step is a method that starts from finished ones."""
+    """Runs the steps of a plan; every step writes a folder below `root` and takes finished steps as inputs."""
 
     def __init__(self, plan: Plan, root: Path, engine: Engine, device: torch.device) -> None:
         self.plan = plan
@@ -69,20 +80,22 @@ class Build:
         self.device = device
 
     def run(self) -> Path:
-        """Do all steps that are not done yet; return the folder of the final scorer."""
+        """Run all unfinished steps and return the folder of the final scorer."""
         captions = self._captions()
         bridge = self._bridge(captions)
-        made = {"sba": self.plan.sba(str(bridge.folder)), "vba": self.plan.vba}
-        scores = {name: self._score(name, self._reconstruct(name, a, captions)) for name, a in made.items()}
+        autoencoders = {"sba": self.plan.sba(str(bridge.folder)), "vba": self.plan.vba}
+        scores = {
+            name: self._score(name, self._reconstruct(name, a, captions)) for name, a in autoencoders.items()
+        }
         stage_one = {
-            name: self._distill(name, done, _column(done.folder / "scores.parquet", "score"))
-            for name, done in scores.items()
+            name: self._distill(name, step, _column(step.folder / "scores.parquet", "score"))
+            for name, step in scores.items()
         }
         labels = self._combine(scores["sba"], stage_one)
         final = self._distill("icc", labels, _column(labels.folder / "labels.parquet", "label"))
         return final.folder / "model"
 
-    def _captions(self) -> Done:
+    def _captions(self) -> FinishedStep:
         plan = self.plan
         counts = (plan.training_captions, plan.scoring_captions)
         return run_step(
@@ -92,10 +105,10 @@ class Build:
             lambda folder: write_split(plan.captions(), *counts, folder),
         )
 
-    def _bridge(self, captions: Done) -> Done:
+    def _bridge(self, captions: FinishedStep) -> FinishedStep:
         plan = self.plan
         inputs = {"captions": captions, "frozen": plan.frozen.identity(), "recipe": asdict(plan.bridge)}
-        texts = partial(_texts, captions.folder / "training")
+        texts = partial(_read_split, captions.folder / "training")
         return run_step(
             self.root,
             "sba/bridge",
@@ -103,7 +116,7 @@ class Build:
             lambda folder: train_bridge(texts(), plan.frozen, plan.bridge, folder, self.device),
         )
 
-    def _reconstruct(self, name: str, autoencoder: Autoencoder, captions: Done) -> Done:
+    def _reconstruct(self, name: str, autoencoder: Autoencoder, captions: FinishedStep) -> FinishedStep:
         pool = Pool("scoring captions", str(captions.folder / "scoring"))
         return run_step(
             self.root,
@@ -112,8 +125,8 @@ class Build:
             lambda folder: reconstruct(pool, autoencoder, self.engine, folder),
         )
 
-    def _score(self, name: str, reconstructions: Done) -> Done:
-        """Compare with every measure, standardise by length, and keep the chosen measure's score."""
+    def _score(self, name: str, reconstructions: FinishedStep) -> FinishedStep:
+        """Compute every similarity, standardise it by caption length, and use the chosen one as the score."""
         measures = self.plan.similarities
         inputs = {
             "reconstructions": reconstructions,
@@ -122,21 +135,23 @@ class Build:
         }
 
         def work(folder: Path) -> dict[str, float]:
-            made = read_reconstructions(reconstructions.folder)
-            columns: dict[str, Any] = {"uid": made.uids, "text": made.texts}
+            reconstructed = read_reconstructions(reconstructions.folder)
+            columns: dict[str, Any] = {"uid": reconstructed.uids, "text": reconstructed.texts}
             for measure, similarity in measures.items():
                 similarity.setup(self.device)
-                columns[measure] = similarity.best(made.texts, made.beams)
-                standardizer = fit_standardizer(made.texts, columns[measure])
+                columns[measure] = similarity.best(reconstructed.texts, reconstructed.beams)
+                standardizer = fit_standardizer(reconstructed.texts, columns[measure])
                 standardizer.save(folder / standardizer_file(measure))
                 if measure == self.plan.chosen[name]:
-                    columns["score"] = standardizer(made.texts, columns[measure])
+                    columns["score"] = standardizer(reconstructed.texts, columns[measure])
             _write(folder / "scores.parquet", columns)
             return {f"mean_{measure}": round(float(columns[measure].mean()), 4) for measure in measures}
 
         return run_step(self.root, f"{name}/scores", inputs, work)
 
-    def _distill(self, name: str, labels: Done, targets: Callable[[], tuple[list[str], Array]]) -> Done:
+    def _distill(
+        self, name: str, labels: FinishedStep, targets: Callable[[], tuple[list[str], Array]]
+    ) -> FinishedStep:
         plan = self.plan
         inputs = {"labels": labels, "base": plan.base, "recipe": asdict(plan.distillation)}
         return run_step(
@@ -146,8 +161,8 @@ class Build:
             lambda folder: distill(*targets(), plan.base, plan.distillation, folder, self.device),
         )
 
-    def _combine(self, captions: Done, stage_one: dict[str, Done]) -> Done:
-        """Fit the weights on stage one's outputs, and label the captions with their combination."""
+    def _combine(self, captions: FinishedStep, stage_one: dict[str, FinishedStep]) -> FinishedStep:
+        """Fit the combination on the scores of the stage-one models, and label the captions with it."""
         annotations = self.plan.annotations
         inputs = {**stage_one, "annotations": annotations.sha256 if annotations else "the paper's weights"}
 
@@ -160,7 +175,7 @@ class Build:
                 rated = annotations.texts
                 weights = fit_combination(score("vba", rated), score("sba", rated), annotations.ratings)
             weights.save(folder / "combination.json")
-            texts = _texts_of(captions.folder / "scores.parquet")
+            texts = _read_texts(captions.folder / "scores.parquet")
             sba, vba = score("sba", texts), score("vba", texts)
             columns = {"text": texts, "sba": sba, "vba": vba, "label": weights(vba, sba)}
             _write(folder / "labels.parquet", columns)
@@ -170,23 +185,23 @@ class Build:
 
 
 def score_captions(checkpoint: Path, texts: Sequence[str], device: torch.device) -> Array:
-    """Return what a distilled scorer gives `texts`, shape (n,)."""
+    """Return the scores of `texts` by the distilled scorer in `checkpoint`, shape (n,)."""
     scorer = DistilledScorer(str(checkpoint))
     scorer.setup(device)
-    step = scorer.batch_size
+    size = scorer.batch_size
     parts = [
         scorer.score(Batch(np.zeros(len(part), UID_DTYPE), part))
-        for part in (list(texts[start : start + step]) for start in range(0, len(texts), step))
+        for part in (list(texts[start : start + size]) for start in range(0, len(texts), size))
     ]
     return np.concatenate(parts)
 
 
-def _texts(folder: Path) -> list[str]:
-    """Return the captions of a set that `write_split` wrote."""
-    return [text for path in sorted(folder.glob("metadata/*.parquet")) for text in _texts_of(path)]
+def _read_split(folder: Path) -> list[str]:
+    """Return the captions that `write_split` wrote to one of its two folders."""
+    return [text for path in sorted(folder.glob("metadata/*.parquet")) for text in _read_texts(path)]
 
 
-def _texts_of(path: Path) -> list[str]:
+def _read_texts(path: Path) -> list[str]:
     texts: list[str] = pq.read_table(path, columns=["text"])["text"].to_pylist()
     return texts
 

@@ -1,4 +1,4 @@
-"""Reconstructions of a set of captions, sharded over an engine: a parquet part per shard, kept as text."""
+"""Reconstructions of a set of captions by an autoencoder, computed by an engine: one parquet file per shard."""
 
 import logging
 import time
@@ -23,7 +23,7 @@ TEXT = frozenset({"text"})
 
 
 class ReconstructShard:
-    """Reconstructs the captions of a shard. The part is written whole, so a killed run repeats one at most."""
+    """Reconstructs the captions of a shard and writes its file at once, so an interrupted run repeats at most one."""
 
     light = False
 
@@ -37,7 +37,7 @@ class ReconstructShard:
         self.autoencoder.setup(device)
 
     def __call__(self, shard: Shard) -> int:
-        """Write the part of one shard; return how many captions it has."""
+        """Write the reconstructions of one shard; return its number of captions."""
         uids: list[str] = []
         texts: list[str] = []
         beams: list[list[str]] = []
@@ -51,10 +51,10 @@ class ReconstructShard:
 
 
 def reconstruct(captions: Pool, autoencoder: Autoencoder, engine: Engine, folder: Path) -> dict[str, float]:
-    """Reconstruct every caption into parts in `folder`; those that are there are kept."""
+    """Write the reconstructions of all captions to `folder`, one file per shard; existing files are kept."""
     shards = [s for s in captions.shards(TEXT) if not (folder / f"{s.name}.parquet").is_file()]
     started, done = time.monotonic(), 0
-    with progress(f"reconstruct {folder.parent.name}", len(shards), "parts") as advance:
+    with progress(f"reconstruct {folder.parent.name}", len(shards), "shards") as advance:
         for count in engine.run(ReconstructShard(captions, autoencoder, folder), shards):
             done += count
             advance(1, f"{done / (time.monotonic() - started):.1f} captions/s")
@@ -63,7 +63,7 @@ def reconstruct(captions: Pool, autoencoder: Autoencoder, engine: Engine, folder
 
 @dataclass(frozen=True)
 class Reconstructed:
-    """n captions and the beams that came back for each."""
+    """n captions with their reconstructions: a list of beams per caption."""
 
     uids: list[str]
     texts: list[str]
@@ -71,7 +71,7 @@ class Reconstructed:
 
 
 def read_reconstructions(folder: Path) -> Reconstructed:
-    """Read all parts in `folder`, in the order of their names."""
+    """Read all files of reconstructions in `folder`, in the order of their names."""
     table = pa.concat_tables(_parts(folder))
     return Reconstructed(*(table[name].to_pylist() for name in ("uid", "text", "reconstructions")))
 

@@ -1,1 +1,1 @@
-"""Captions turned into soft labels of topics, from which a vision backbone can learn."""
+"""``task=weak_labels``: topics of captions as soft labels, on which a vision backbone can be trained."""

@@ -1,4 +1,4 @@
-"""The labels of a pool: from its captions to a folder, which is whole or absent."""
+"""Computes the topic labels of a pool's captions and writes them to a folder, which appears only once complete."""
 
 import hashlib
 import json
@@ -23,30 +23,38 @@ from benchmark.core.progress import progress
 from benchmark.core.uids import UID_DTYPE, UidArray, decode_uids, encode_uid_column
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool, Shard
-from benchmark.results.result import library_versions
+from benchmark.results.provenance import library_versions
 from benchmark.scoring.shard_reader import PoolBatches, ShardReader, features_path
 from benchmark.scoring.shard_work import ExtractShard
 from benchmark.studies.weak_labels.topics import TopicModel
-from benchmark.studies.weak_labels.vocabulary import CaptionNgrams, Vocabulary, choose_vocabulary, documents
+from benchmark.studies.weak_labels.vocabulary import (
+    CaptionNgrams,
+    Vocabulary,
+    choose_vocabulary,
+    ngrams_per_caption,
+)
 from downstream.models.weak_backbone import TopicLabels
 
 log = logging.getLogger(__name__)
-NO_NGRAM = "no_ngram"  # why a caption has no label: none of its n-grams is in the vocabulary
+NO_NGRAM = "no_ngram"  # drop reason: none of the caption's n-grams is in the vocabulary
 CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
 class LabelConfig:
-    """What labels depend on, beside the pool (Ghosal et al. 2019, section 4.3).
+    """The settings of the labels (Ghosal et al. 2019, section 4.3).
 
     Args:
-        parser: the name of an installed spaCy pipeline for English, or the folder of one.
+        parser: name of an installed spaCy pipeline for English, or folder of one.
         ngrams: M, the size of the vocabulary.
-        max_share: n-grams of at least this share of the captions are left out.
-        topics: K.
-        passes: over the captions, to find the topics.
-        batch_size: captions of one update of the topics.
-        seed: of the topics that the first update starts from.
+        max_share: n-grams in at least this share of the captions are left out.
+        topics: K, the number of topics.
+        passes: passes over the captions to fit the topics.
+        batch_size: captions per update of the topics.
+        seed: random seed of the initial topics.
+
+    Raises:
+        UserError: if a setting is out of range.
     """
 
     parser: str
@@ -58,19 +66,22 @@ class LabelConfig:
     seed: int
 
     def __post_init__(self) -> None:
-        for name, least in (("ngrams", 1), ("topics", 2), ("passes", 1), ("batch_size", 1)):
+        for name, minimum in (("ngrams", 1), ("topics", 2), ("passes", 1), ("batch_size", 1)):
             value = getattr(self, name)
-            if not isinstance(value, int) or value < least:
-                raise UserError(f"weak_labels.{name}={value} is no whole number from {least} on")
+            if not isinstance(value, int) or value < minimum:
+                raise UserError(f"weak_labels.{name}={value} must be an integer of at least {minimum}")
         if not isinstance(self.max_share, int | float) or not 0 < self.max_share <= 1:
-            raise UserError(f"weak_labels.max_share={self.max_share}: give a share, 0 < share <= 1")
+            raise UserError(f"weak_labels.max_share={self.max_share} must be a number above 0 and at most 1")
 
 
 def label_pool(pool: Pool, config: LabelConfig, engine: Engine) -> Path:
-    """Label the captions of `pool`, or find what an earlier run made of them; return the folder.
+    """Label the captions of `pool`, or reuse the labels of an earlier run; return their folder.
 
-    It holds ``labels/<shard>.parquet`` (``uid``, ``topics``: K probabilities), ``topics.json`` and ``manifest.json``.
-    Raises `UserError` when no n-gram is left to make topics of.
+    The folder holds ``labels/<shard>.parquet`` with columns ``uid`` and ``topics`` (K probabilities), ``topics.json``
+    and ``manifest.json``.
+
+    Raises:
+        UserError: if no n-gram is left for the vocabulary.
     """
     reader = CaptionNgrams(config.parser)
     shards = pool.shards(reader.sources)
@@ -80,7 +91,7 @@ def label_pool(pool: Pool, config: LabelConfig, engine: Engine) -> Path:
     folder = cache_dir() / "weak_labels" / pool.key / key
     with locked(folder):
         if (folder / "manifest.json").is_file():
-            log.info("weak labels: reusing those of pool %s in %s", pool.name, folder)
+            log.info("weak labels: reusing the labels of pool %s in %s", pool.name, folder)
         else:
             _make_labels(pool, reader, config, engine, folder)
     return folder
@@ -97,11 +108,11 @@ def _make_labels(
         for captions in engine.run(ExtractShard(pool, reader), missing) if missing else ():
             advance(1, f"{captions:,} captions")
     vocabulary = choose_vocabulary(
-        (ngrams for batch in PoolBatches(pool, reader, CPU) for ngrams in documents(batch)),
+        (ngrams for batch in PoolBatches(pool, reader, CPU) for ngrams in ngrams_per_caption(batch)),
         config.ngrams,
         config.max_share,
     )
-    _check(vocabulary, pool, config)
+    _check_vocabulary(vocabulary, pool, config)
     model = _fit(pool, reader, vocabulary, config)
     with atomic_folder(folder) as temporary:
         facts = _write_labels(pool, reader, shards, model, temporary)
@@ -110,9 +121,9 @@ def _make_labels(
         write_text(temporary / "manifest.json", json.dumps(manifest, indent=2) + "\n")
 
 
-def _check(vocabulary: Vocabulary, pool: Pool, config: LabelConfig) -> None:
+def _check_vocabulary(vocabulary: Vocabulary, pool: Pool, config: LabelConfig) -> None:
     if not vocabulary.captions:
-        raise UserError(f"pool {pool.name} has no captions that can be read, so there is nothing to label")
+        raise UserError(f"pool {pool.name} has no readable captions to label; choose another pool")
     if not vocabulary.ngrams:
         raise UserError(
             f"no n-gram occurs in fewer than {config.max_share:.0%} of the {vocabulary.captions:,} captions of pool"
@@ -126,13 +137,18 @@ def _fit(pool: Pool, reader: CaptionNgrams, vocabulary: Vocabulary, config: Labe
     fitted = 0
     with progress("topics", config.passes * vocabulary.captions, "captions") as advance:
 
-        def done(captions: int) -> None:
+        def on_batch(captions: int) -> None:
             nonlocal fitted
             fitted += captions
             advance(captions, f"{fitted / (time.monotonic() - started):,.0f}/s")
 
         batches = PoolBatches(pool, reader, CPU)
-        model.fit(lambda: (documents(batch) for batch in batches), config.passes, vocabulary.captions, done)
+        model.fit(
+            lambda: (ngrams_per_caption(batch) for batch in batches),
+            config.passes,
+            vocabulary.captions,
+            on_batch,
+        )
     return model
 
 
@@ -149,43 +165,43 @@ def _facts(vocabulary: Vocabulary) -> dict[str, Any]:
 def _write_labels(
     pool: Pool, reader: CaptionNgrams, shards: Iterable[Shard], model: TopicModel, folder: Path
 ) -> dict[str, Any]:
-    """Write a part for each shard, and ``topics.json``; return how many captions got a label, or why not."""
+    """Write the labels of all shards and ``topics.json``; return the counts of labelled and dropped captions."""
     shard_reader, drops = ShardReader(pool, CPU), Counter[str]()
-    likeliest = np.zeros(model.topics, np.int64)
+    captions_per_topic = np.zeros(model.topics, np.int64)
     (folder / "labels").mkdir()
     for shard in shards:
         uids = [np.empty(0, UID_DTYPE)]
         parts = [np.empty((0, model.topics), np.float32)]
         for batch in shard_reader.batches(shard, reader, drops):
-            known, topics = model.label(documents(batch))
-            uids.append(batch.uids[known])
-            drops[NO_NGRAM] += int(len(known) - known.sum())
-            likeliest += np.bincount(topics.argmax(1), minlength=len(likeliest))
+            labelled, topics = model.label(ngrams_per_caption(batch))
+            uids.append(batch.uids[labelled])
+            drops[NO_NGRAM] += int(len(labelled) - labelled.sum())
+            captions_per_topic += np.bincount(topics.argmax(1), minlength=model.topics)
             parts.append(topics)
         write_part(folder / "labels" / f"{shard.name}.parquet", np.concatenate(uids), np.concatenate(parts))
     rows = [
         {"topic": number, "captions": int(captions), "ngrams": ngrams}
-        for number, (captions, ngrams) in enumerate(zip(likeliest, model.likeliest(), strict=True))
+        for number, (captions, ngrams) in enumerate(zip(captions_per_topic, model.top_ngrams(), strict=True))
     ]
     write_text(folder / "topics.json", json.dumps(rows, indent=2) + "\n")
-    return {"labelled": int(likeliest.sum()), "drops": dict(sorted(drops.items()))}
+    return {"labelled": int(captions_per_topic.sum()), "drops": dict(sorted(drops.items()))}
 
 
 def write_part(path: Path, uids: UidArray, topics: npt.NDArray[np.float32]) -> None:
-    """Write the topics (n, K) of n captions as ``uid`` and ``topics``."""
+    """Write the uids and topics (n, K) of n captions to a parquet file with columns ``uid`` and ``topics``."""
     lists = pa.FixedSizeListArray.from_arrays(pa.array(topics.ravel()), topics.shape[1])
     pq.write_table(pa.table({"uid": pa.array(decode_uids(uids), pa.string()), "topics": lists}), path)
 
 
 def read_labels(folder: Path, wanted: UidArray) -> TopicLabels:
-    """Read the labels of those of the uids `wanted` that have one."""
+    """Read the labels of the uids `wanted`; uids without a label are skipped."""
     uids, topics = [np.empty(0, UID_DTYPE)], []
     for part in _parts(folder):
-        found = encode_uid_column(part["uid"])
-        rows = np.flatnonzero(np.isin(found, wanted))
+        part_uids = encode_uid_column(part["uid"])
+        rows = np.flatnonzero(np.isin(part_uids, wanted))
         lists = part["topics"].combine_chunks()
         width = lists.type.list_size
-        uids.append(found[rows])
+        uids.append(part_uids[rows])
         topics.append(lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)[rows])
     distinct, first = np.unique(np.concatenate(uids), return_index=True)
     return TopicLabels(distinct, np.concatenate(topics)[first])

@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-LIKELIEST = 10  # n-grams that a topic is shown by, as in the paper's Table 3
+TOP_NGRAMS = 10  # n-grams shown per topic, as in the paper's Table 3
 Captions = Sequence[Sequence[str]]
 
 
 class TopicModel:
-    """LDA by online variational Bayes (Hoffman et al. 2010): one batch of captions is in memory at a time.
+    """LDA fitted by online variational Bayes (Hoffman et al. 2010), with one batch of captions in memory at a time.
 
     Args:
-        ngrams: the vocabulary, of M n-grams.
-        topics: K.
-        batch_size: captions of one update of the topics.
-        seed: of the topics that the first update starts from.
+        ngrams: the vocabulary, M n-grams.
+        topics: K, the number of topics.
+        batch_size: captions per update of the topics.
+        seed: random seed of the initial topics.
     """
 
     def __init__(self, ngrams: Sequence[str], topics: int, batch_size: int, seed: int) -> None:
@@ -25,7 +25,7 @@ class TopicModel:
         self.topics = topics
         self.batch_size = batch_size
         self.seed = seed
-        self._places = {ngram: place for place, ngram in enumerate(ngrams)}
+        self._columns = {ngram: column for column, ngram in enumerate(ngrams)}
         self._model: Any = None
 
     def fit(
@@ -33,15 +33,15 @@ class TopicModel:
         batches: Callable[[], Iterable[Captions]],
         passes: int,
         total: int,
-        done: Callable[[int], None],
+        on_batch: Callable[[int], None],
     ) -> None:
-        """Find the topics.
+        """Fit the topics.
 
         Args:
-            batches: gives the n-grams of all captions, in batches, as often as it is called.
-            passes: over the captions.
-            total: captions in all.
-            done: told after each batch how many captions it had.
+            batches: returns an iterator over batches of all captions' n-grams; called once per pass.
+            passes: number of passes over the captions.
+            total: total number of captions.
+            on_batch: called after each batch with its number of captions.
         """
         from sklearn.decomposition import LatentDirichletAllocation
 
@@ -58,12 +58,12 @@ class TopicModel:
                 known = np.diff(counts.indptr) > 0
                 if known.any():
                     self._model.partial_fit(counts[known])
-                done(len(captions))
+                on_batch(len(captions))
 
     def label(self, captions: Captions) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float32]]:
-        """Return which of n captions have an n-gram of the vocabulary, (n,), and the topics of those, (m, K).
+        """Return which of n captions have an n-gram of the vocabulary, shape (n,), and the topics of these m.
 
-        Rows are probabilities: they sum to 1.
+        Topics have shape (m, K); each row is a probability distribution.
         """
         assert self._model is not None, "fit comes before label"
         counts = self.count(captions)
@@ -72,19 +72,19 @@ class TopicModel:
             return known, np.empty((0, self.topics), np.float32)
         return known, np.asarray(self._model.transform(counts[known]), np.float32)
 
-    def likeliest(self) -> list[list[str]]:
-        """Return each topic's likeliest n-grams, likeliest first."""
-        assert self._model is not None, "fit comes before likeliest"
-        order = np.argsort(-self._model.components_, axis=1, kind="stable")[:, :LIKELIEST]
-        return [[self.ngrams[place] for place in row] for row in order]
+    def top_ngrams(self) -> list[list[str]]:
+        """Return the most probable n-grams of each topic, most probable first."""
+        assert self._model is not None, "fit comes before top_ngrams"
+        order = np.argsort(-self._model.components_, axis=1, kind="stable")[:, :TOP_NGRAMS]
+        return [[self.ngrams[column] for column in row] for row in order]
 
     def count(self, captions: Captions) -> Any:
-        """Return how often each n-gram occurs in each of n captions, a sparse matrix of shape (n, M)."""
+        """Return the count of each n-gram in each of n captions, a sparse matrix of shape (n, M)."""
         from scipy.sparse import csr_matrix
 
-        rows = [[self._places[g] for g in ngrams if g in self._places] for ngrams in captions]
+        rows = [[self._columns[g] for g in ngrams if g in self._columns] for ngrams in captions]
         ends = np.cumsum([0, *map(len, rows)])
-        places = np.fromiter((place for row in rows for place in row), np.int64, ends[-1])
-        counts = csr_matrix((np.ones(len(places), np.float32), places, ends), (len(rows), len(self.ngrams)))
+        columns = np.fromiter((column for row in rows for column in row), np.int64, ends[-1])
+        counts = csr_matrix((np.ones(len(columns), np.float32), columns, ends), (len(rows), len(self.ngrams)))
         counts.sum_duplicates()
         return counts

@@ -1,4 +1,4 @@
-"""Which n-grams topics are made of: frequent ones, but not those of every tenth caption (Ghosal et al. 2019, 4.3)."""
+"""The vocabulary of the topics: frequent n-grams, without those in over 10% of captions (Ghosal et al. 2019, 4.3)."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,14 +10,14 @@ from benchmark.studies.text_spotting.vocabulary import forget
 from filters.base import Reader
 from filters.text.ngrams import Ngrams
 
-HELD = 4_000_000  # different n-grams held while counting, about 500 MB
+MAX_COUNTED = 4_000_000  # distinct n-grams in memory while counting, about 500 MB
 
 
 class CaptionNgrams(Reader):
     """Reads the n-grams of a pool's captions.
 
     Args:
-        parser: the name of an installed spaCy pipeline for English, or the folder of one.
+        parser: name of an installed spaCy pipeline for English, or folder of one.
     """
 
     needs = frozenset()
@@ -27,19 +27,23 @@ class CaptionNgrams(Reader):
         self.features = (Ngrams(parser),)
 
 
-def documents(batch: Batch) -> list[list[str]]:
-    """Return the n-grams of each of n captions, unigrams and bigrams, as often as they occur."""
+def ngrams_per_caption(batch: Batch) -> list[list[str]]:
+    """Return the unigrams and bigrams of each of n captions, with repetitions."""
     both = zip(batch.features["unigrams"], batch.features["bigrams"], strict=True)
     return [[*unigrams, *bigrams] for unigrams, bigrams in both]
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """N-grams that topics are made of, those of most captions first, ties in the order of their characters.
+    """The n-grams of the topics, and how they were chosen.
 
-    They were chosen from `captions` captions with `distinct` different n-grams, `too_common` of which occur in too
-    many captions. Where more n-grams than `HELD` were met, rare ones were forgotten on the way: a count may then be
-    up to `undercount` too low.
+    Args:
+        ngrams: the vocabulary, sorted by descending number of captions, then alphabetically.
+        captions: number of captions counted.
+        distinct: number of distinct n-grams counted.
+        too_common: n-grams left out because they occur in too many captions.
+        undercount: upper bound of the error of a count; above 0 if rare n-grams had to be dropped while counting,
+            because there were more than `MAX_COUNTED`.
     """
 
     ngrams: list[str]
@@ -50,20 +54,21 @@ class Vocabulary:
 
 
 def choose_vocabulary(captions: Iterable[Sequence[str]], size: int, max_share: float) -> Vocabulary:
-    """Choose the `size` n-grams that the most captions have, of those that fewer than `max_share` of them have.
+    """Return the `size` n-grams that occur in the most captions, but in less than `max_share` of them.
 
     Args:
-        captions: the n-grams of each caption.
-        size: M, the paper's 25,000.
-        max_share: the paper's 10%; the photographic stop words, as its supplement (2.2) calls them, have more.
+        captions: n-grams of each caption.
+        size: M, the maximum size of the vocabulary (25,000 in the paper).
+        max_share: n-grams in at least this share of captions are left out (10% in the paper, whose supplement, 2.2,
+            calls them photographic stop words).
     """
     counts: Counter[str] = Counter()
     total = undercount = 0
     for ngrams in captions:
         total += 1
         counts.update(set(ngrams))
-        if len(counts) > HELD:
-            undercount += forget(counts, HELD // 2)
+        if len(counts) > MAX_COUNTED:
+            undercount += forget(counts, MAX_COUNTED // 2)
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     common = [ngram for ngram, count in ranked if count / total >= max_share]
     kept = [ngram for ngram, count in ranked if count / total < max_share][:size]

@@ -29,7 +29,7 @@ wait_for_all(cpu)
 """
 
 
-def test_a_process_alone_waits_for_nobody() -> None:
+def test_a_single_process_does_not_wait() -> None:
     assert is_main_process()
     with main_process_first(torch.device("cpu")):
         assert not torch.distributed.is_initialized()

@@ -13,8 +13,8 @@ import pytest
 
 from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
-from benchmark.demo import classes
-from benchmark.demo.classes import ClassesConfig, ensure_classes
+from benchmark.demo import classification_set
+from benchmark.demo.classification_set import ClassesConfig, ensure_classes
 from benchmark.demo.vocabulary import IN_KINDS
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
@@ -35,7 +35,7 @@ with locked(Path(sys.argv[1])):
 """
 
 
-def test_who_comes_second_waits_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_second_process_waits_and_logs_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     order, held = [], threading.Event()
 
     def first() -> None:
@@ -53,10 +53,10 @@ def test_who_comes_second_waits_and_says_so(tmp_path: Path, caplog: pytest.LogCa
             order.append("second")
         done.result()
     assert order == ["other", "first", "second"]
-    assert caplog.messages == [f"waiting for another process, which makes {tmp_path / 'made'}"]
+    assert caplog.messages == [f"waiting for another process, which is making {tmp_path / 'made'}"]
 
 
-def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
+def test_a_killed_process_releases_its_lock(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLDER, str(tmp_path / "made")]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
@@ -90,13 +90,13 @@ def test_two_runs_at_once_score_each_shard_once(tmp_path: Path) -> None:
 
 
 def test_runs_at_once_draw_the_classes_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn, draw = [], classes._draw_class
+    drawn, draw = [], classification_set._draw_class
 
     def counted(*arguments: Any) -> None:
         drawn.append(arguments[-1])
         draw(*arguments)
 
-    monkeypatch.setattr(classes, "_draw_class", counted)
+    monkeypatch.setattr(classification_set, "_draw_class", counted)
     config = ClassesConfig(train=1, test=1, image_size=32, jpeg_quality=80, seed=0)
     with ThreadPoolExecutor() as threads:
         folders = list(threads.map(ensure_classes, [config] * 3))

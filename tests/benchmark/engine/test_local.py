@@ -66,7 +66,7 @@ def test_light_work_starts_no_process() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_mistake_that_shows_when_workers_start_is_told(workers: int) -> None:
+def test_an_error_in_setup_reaches_the_caller(workers: int) -> None:
     with pytest.raises(UserError, match=r"^no such model$"):
         list(LocalEngine("cpu", workers).run(Square(starts=False), range(4)))
 

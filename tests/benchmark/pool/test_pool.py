@@ -104,7 +104,7 @@ def test_fsspec_urls(tmp_path) -> None:
     assert uids(read(pool, IMAGE)[0]) == uids(read(pool, TEXT)[0]) == [r.uid for r in rows(3)]
 
 
-def test_a_path_that_is_no_pool() -> None:
+def test_a_path_without_shards_is_a_user_error() -> None:
     with pytest.raises(UserError, match="must be a folder with shards"):
         Pool("p", "/nowhere")
 

@@ -78,7 +78,7 @@ def test_a_truncated_tar_keeps_what_was_written(tmp_path, keep: float) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"), [(b"", "shard_empty"), (b"not a tar at all" * 100, "shard_corrupt")]
 )
-def test_files_that_are_no_tars(tmp_path, content: bytes, reason: str) -> None:
+def test_files_that_are_not_tars_are_counted(tmp_path, content: bytes, reason: str) -> None:
     (tmp_path / "a.tar").write_bytes(content)
     assert read(tmp_path / "a.tar") == ([], Counter({reason: 1}))
 

@@ -117,7 +117,7 @@ def test_a_filter_that_breaks_the_contract_is_named(pool: Pool) -> None:
         score_pool(pool, Wrong(), LocalEngine("cpu", 1))
 
 
-def test_a_uid_that_stands_twice_counts_once_with_its_best_score(tmp_path) -> None:
+def test_a_uid_that_occurs_twice_keeps_its_best_score(tmp_path) -> None:
     twice = rows(3)
     write_metadata(tmp_path / "a.parquet", twice, quality=[1.0, 2.0, 3.0])
     write_metadata(tmp_path / "b.parquet", twice[:1], quality=[5.0])

@@ -73,7 +73,7 @@ def places(uids) -> list[int]:
     return [known.index(uid) for uid in uids.tolist()]
 
 
-def test_each_epoch_has_its_share_of_every_cluster_and_goes_on_where_the_last_one_ended(pool: Pool) -> None:
+def test_epochs_share_clusters_and_continue_without_replacement(pool: Pool) -> None:
     chosen = select(pool, 10, 4)
     clusters = [Counter(LABELS[UIDS[i]] for i in places(uids)) for uids in chosen.epochs]
     assert clusters == [Counter({0: 6, 1: 3, 2: 1})] * 4
@@ -134,7 +134,7 @@ def test_clusters_are_part_of_what_the_scores_cost(pool: Pool) -> None:
     assert 7.2 <= chosen.seconds < 8
 
 
-def test_seeds(pool: Pool) -> None:
+def test_the_seed_decides_the_draws(pool: Pool) -> None:
     labels = KnownLabels(LABELS)
     chosen = [
         ClusterSelector(labels, "size", "random", s).select(table(), 5, 3, pool, ENGINE) for s in (0, 0, 1)
@@ -142,7 +142,7 @@ def test_seeds(pool: Pool) -> None:
     assert chosen[0].sha256 == chosen[1].sha256 != chosen[2].sha256
 
 
-def test_clusters_of_a_pools_own_images(pool: Pool, tmp_path: Path) -> None:
+def test_clusters_are_found_in_the_pools_images(pool: Pool, tmp_path: Path) -> None:
     labels = ClusterLabels(ClipFeatures(open_clip_model(tmp_path / "clip")), "image", 4, seed=0)
     chosen = ClusterSelector(labels, "size", "random", 0).select(table(), 5, 4, pool, ENGINE)
     assert sorted(place for uids in chosen.epochs for place in places(uids)) == list(range(20))
@@ -182,6 +182,6 @@ def test_no_pair_twice_in_an_epoch_and_all_as_often_over_many(k: int) -> None:
 @pytest.mark.parametrize(
     ("weight", "order", "message"), [("sizes", "random", "size"), ("size", "scor", "score")]
 )
-def test_unknown_ways(weight: str, order: str, message: str) -> None:
+def test_unknown_settings_suggest_the_nearest(weight: str, order: str, message: str) -> None:
     with pytest.raises(UserError, match=f"did you mean '{message}'"):
         ClusterSelector(KnownLabels(LABELS), weight, order, 0)

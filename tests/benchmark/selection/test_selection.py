@@ -7,7 +7,8 @@ import pytest
 from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids, encode_uids, make_uid, read_subset
 from benchmark.scoring.score_pool import ScoreTable
-from benchmark.selection.selection import Manifest, Selection, select_best, write_selection
+from benchmark.selection.selection import Manifest, Selection, write_selection
+from benchmark.selection.top_k import select_top_k
 
 
 def table(scores, seed: int = 0) -> ScoreTable:
@@ -28,7 +29,7 @@ def test_exactly_k_as_a_sort_would_choose_ties_and_nan_included(k: int, levels: 
     scores = rng.integers(0, levels, 120).astype(np.float32)
     scores[rng.permutation(120)[:21]] = np.nan
     scored = table(scores)
-    chosen = select_best(scored, k)
+    chosen = select_top_k(scored, k)
     assert decode_uids(chosen.uids) == naive(scored, k)
     assert chosen.scored == 99
     assert chosen.drops == {"no_score": 21}
@@ -38,13 +39,13 @@ def test_exactly_k_as_a_sort_would_choose_ties_and_nan_included(k: int, levels: 
 
 
 def test_infinities_are_scores() -> None:
-    assert select_best(table([np.inf, -np.inf, 1.0, np.nan]), 3).threshold == -np.inf
+    assert select_top_k(table([np.inf, -np.inf, 1.0, np.nan]), 3).threshold == -np.inf
 
 
 @pytest.mark.parametrize("k", [0, -1, 4, 10])
-def test_a_size_that_cannot_be_had_says_what_was_dropped(k: int) -> None:
+def test_an_impossible_size_names_what_was_dropped(k: int) -> None:
     with pytest.raises(UserError, match=r"3 have a score \(1 no_score\)"):
-        select_best(table([1, 2, 3, np.nan]), k)
+        select_top_k(table([1, 2, 3, np.nan]), k)
 
 
 def manifest_of(chosen: Selection) -> Manifest:
@@ -64,7 +65,7 @@ def manifest_of(chosen: Selection) -> Manifest:
     )
 
 
-def test_epochs_of_their_own(tmp_path) -> None:
+def test_each_epoch_has_its_own_subset_file(tmp_path) -> None:
     scored = table(range(10))
     chosen = Selection.of_rows(scored, [np.array([5, 3]), np.array([3, 9])], 10, {})
     assert decode_uids(chosen.uids) == decode_uids(scored.uids[[3, 5, 9]])
@@ -77,8 +78,8 @@ def test_epochs_of_their_own(tmp_path) -> None:
     assert decode_uids(read_subset(tmp_path / "s-epoch001.npy")) == decode_uids(scored.uids[[3, 9]])
 
 
-def test_files(tmp_path) -> None:
-    chosen = select_best(table(range(10)), 4)
+def test_subset_file_and_manifest_are_written(tmp_path) -> None:
+    chosen = select_top_k(table(range(10)), 4)
     manifest = manifest_of(chosen)
     write_selection(tmp_path / "s.npy", chosen, manifest)
     assert (read_subset(tmp_path / "s.npy") == chosen.uids).all()

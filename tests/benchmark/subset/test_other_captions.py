@@ -1,9 +1,8 @@
 """Captions besides a sample's own: where they are read from, and what depends on them."""
 
-import hashlib
-import json
 from pathlib import Path
 
+import hydra
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,8 +12,7 @@ from omegaconf import DictConfig, open_dict
 from benchmark.config import CONF, register_resolvers, resolved
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
-from benchmark.models.checkpoints import locate_checkpoint, revision
-from benchmark.pipeline import PARTS, _training_fingerprint
+from benchmark.pipeline import training_fingerprint
 from benchmark.pool.pool import Pool
 from benchmark.subset.other_captions import CaptionSources, OtherCaptions
 from benchmark.subset.subset import Subset
@@ -60,7 +58,7 @@ def test_columns_then_files_in_their_order(pool: Pool, tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_samples_carry_them(pool: Pool) -> None:
+def test_samples_carry_their_other_captions(pool: Pool) -> None:
     uids = encode_uids(UIDS)
     subset = Subset(pool, uids, captions=CaptionSources(pool, ["alt"]).of(uids))
     assert {sample.uid: sample.others for sample in subset} == {
@@ -69,7 +67,7 @@ def test_samples_carry_them(pool: Pool) -> None:
     assert all(sample.others == () for sample in Subset(pool, uids))
 
 
-def test_a_caption_that_is_no_utf8_is_one_caption_lost(pool: Pool, tmp_path: Path) -> None:
+def test_invalid_utf8_costs_one_caption(pool: Pool, tmp_path: Path) -> None:
     offsets = pa.py_buffer((0).to_bytes(4, "little") + (2).to_bytes(4, "little") + (4).to_bytes(4, "little"))
     captions = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"\xff\xfeok")])
     pq.write_table(pa.table({"uid": UIDS[:2], "caption": captions}), tmp_path / "a.parquet")
@@ -77,7 +75,7 @@ def test_a_caption_that_is_no_utf8_is_one_caption_lost(pool: Pool, tmp_path: Pat
     assert (found.by_uid, found.drops) == ({UIDS[1]: ("ok",)}, {"caption_invalid_utf8": 1})
 
 
-def test_what_cannot_be_read_is_said_before_anything_is_scored(pool: Pool, tmp_path: Path) -> None:
+def test_unreadable_sources_are_user_errors_before_scoring(pool: Pool, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and no more")
     pq.write_table(pa.table({"uid": ["a"], "text": ["b"]}), tmp_path / "text.parquet")
@@ -98,7 +96,7 @@ def test_what_cannot_be_read_is_said_before_anything_is_scored(pool: Pool, tmp_p
         nobodys.of(encode_uids(UIDS))
 
 
-def test_nothing_to_read_is_nothing(pool: Pool) -> None:
+def test_without_sources_there_are_no_captions(pool: Pool) -> None:
     sources = CaptionSources(pool)
     assert not sources
     assert sources.of(encode_uids(UIDS)).sha256 is None
@@ -115,10 +113,9 @@ def cfg(monkeypatch: pytest.MonkeyPatch) -> DictConfig:
 
 
 def test_a_training_without_them_keeps_its_fingerprint(cfg: DictConfig) -> None:
-    recipe = resolved(cfg.downstream.dual_encoder)
-    recipe |= {part: revision(locate_checkpoint(recipe[part])) for part in PARTS if part in recipe}
-    before = hashlib.sha256(json.dumps(["sha", recipe, "cpu"], sort_keys=True).encode()).hexdigest()[:16]
-    assert _training_fingerprint(cfg, "dual_encoder", "sha", "cpu", OtherCaptions().sha256) == before
+    model = hydra.utils.instantiate(cfg.downstream.dual_encoder, _convert_="all")
+    before = training_fingerprint(model, "sha", "cpu")
+    assert training_fingerprint(model, "sha", "cpu", OtherCaptions().sha256) == before
 
 
 def test_where_the_cache_lies_does_not_change_a_run_id(
@@ -130,7 +127,7 @@ def test_where_the_cache_lies_does_not_change_a_run_id(
     assert make_run_id(cfg, None) == here
 
 
-def test_both_depend_on_what_the_captions_say_and_not_on_paths(cfg: DictConfig) -> None:
+def test_fingerprints_depend_on_captions_not_on_paths(cfg: DictConfig) -> None:
     one = OtherCaptions({"a": ("x", "y"), "b": ("z",)}).sha256
     same = OtherCaptions({"b": ("z",), "a": ("x", "y")}).sha256
     others = [
@@ -138,7 +135,8 @@ def test_both_depend_on_what_the_captions_say_and_not_on_paths(cfg: DictConfig) 
     ]
     assert one == same
     assert len({one, *others, None}) == 4
-    prints = {_training_fingerprint(cfg, "captioner", "sha", "cpu", c) for c in (one, *others, None)}
+    model = hydra.utils.instantiate(cfg.downstream.captioner, _convert_="all")
+    prints = {training_fingerprint(model, "sha", "cpu", c) for c in (one, *others, None)}
     assert len(prints) == 4
     with open_dict(cfg):
         cfg.captions.files = ["/some/where"]

@@ -36,11 +36,11 @@ def test_samples_are_the_selected_ones_by_uid(pool: Pool) -> None:
     assert not subset.missing
 
 
-def test_a_uid_that_stands_twice_is_drawn_twice(pool: Pool) -> None:
+def test_a_uid_that_occurs_twice_is_drawn_twice(pool: Pool) -> None:
     assert len(Subset(pool, selected([4, 4, 5]))) == 3
 
 
-def test_epochs_are_indices_of_their_samples_without_those_that_are_lost(pool: Pool) -> None:
+def test_epochs_are_indices_without_lost_samples(pool: Pool) -> None:
     lost = encode_uids(["f" * 32])
     epochs = [selected([12, 3]), np.sort(np.concatenate([selected([3, 8]), lost]))]
     subset = Subset(pool, np.sort(np.concatenate([selected([12, 3, 8]), lost])), epochs)

@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 from PIL import Image, ImageDraw, ImageFont
 
 from benchmark.core.images import decode_image
-from benchmark.demo.draws import pair
+from benchmark.demo.draws import sample_pair
 from filters.ocr import rapid
 from filters.ocr.rapid import RapidSpotter, model_file
 from filters.ocr.spotter import Line
@@ -32,7 +32,7 @@ def spotter() -> RapidSpotter:
 
 @pytest.fixture(scope="module")
 def demo() -> tuple[list[Image.Image], list[str]]:
-    pairs = [pair("evaluation", index, 0, SHARES) for index in range(COUNT)]
+    pairs = [sample_pair("evaluation", index, 0, SHARES) for index in range(COUNT)]
     return [Image.fromarray(p.image) for p in pairs], [p.text for p in pairs]
 
 

@@ -107,7 +107,7 @@ def show(name: str, figures: dict[str, float]) -> None:
     print(f"{name:34}", ", ".join(f"{figure} {value:.3f}" for figure, value in figures.items()))
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_agreement_with_gold_scene_graphs(web: dict, shared_data: Path) -> None:
     """A parser of 2,001 sentences of web text is far below any that a user has; SPICE's shows what to expect."""
     folder = shared_data / "factual_scene_graphs"

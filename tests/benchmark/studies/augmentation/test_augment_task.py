@@ -1,6 +1,5 @@
-"""task=augment: files that a killed run goes on with, and that training takes."""
+"""task=augment: parquet files that an interrupted run resumes with, and that training reads."""
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -8,19 +7,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from hydra.core.global_hydra import GlobalHydra
 
-from benchmark.__main__ import main
 from benchmark.config import demo_model
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.studies.augmentation import writing
+from benchmark.studies.augmentation import caption_writer
 from benchmark.studies.augmentation.base import Augmenter
-from benchmark.studies.augmentation.writing import write_captions
+from benchmark.studies.augmentation.caption_writer import write_captions
 from benchmark.subset.subset import Subset
+from tests.command_line import Run
 from tests.pools import Row, jpeg, rows, write_pool
 
 HERE = LocalEngine("cpu", 1)
@@ -28,7 +26,7 @@ Call = Callable[..., tuple[int, str, str]]
 
 
 class Shout(Augmenter):
-    """Writes the caption in capitals, nothing for number 3; dies after so many calls."""
+    """Writes the caption in capitals, nothing for number 3; raises after `calls` calls."""
 
     def __init__(self, calls: int = 1000) -> None:
         self._calls = calls
@@ -47,7 +45,7 @@ class Shout(Augmenter):
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "PART", 4)
+    monkeypatch.setattr(caption_writer, "PART_SIZE", 4)
 
 
 @pytest.fixture
@@ -58,12 +56,12 @@ def subset(tmp_path: Path) -> Subset:
 
 
 def read(folder: Path) -> dict[str, str]:
-    found = [row for file in sorted(folder.glob("*.parquet")) for row in pq.read_table(file).to_pylist()]
-    assert len({row["uid"] for row in found}) == len(found)
-    return {row["uid"]: row["caption"] for row in found}
+    samples = [row for file in sorted(folder.glob("*.parquet")) for row in pq.read_table(file).to_pylist()]
+    assert len({row["uid"] for row in samples}) == len(samples)
+    return {row["uid"]: row["caption"] for row in samples}
 
 
-def test_a_killed_run_goes_on_and_counts_all_that_was_left_out(subset: Subset, tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_and_counts_all_drops(subset: Subset, tmp_path: Path) -> None:
     killed, resumed = Shout(calls=2), Shout()
     with pytest.raises(KeyboardInterrupt):
         write_captions(subset, "sha", killed, tmp_path / "out", HERE)
@@ -78,40 +76,33 @@ def test_a_killed_run_goes_on_and_counts_all_that_was_left_out(subset: Subset, t
     assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".parquet", ".json"}
 
 
-def test_a_folder_of_something_else_is_left_alone(subset: Subset, tmp_path: Path) -> None:
+def test_a_folder_with_other_content_is_refused(subset: Subset, tmp_path: Path) -> None:
     write_captions(subset, "sha", Shout(), tmp_path / "out", HERE)
     with pytest.raises(UserError, match="another selection or augmentation"):
         write_captions(subset, "other", Shout(), tmp_path / "out", HERE)
     pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
-    with pytest.raises(UserError, match="not task=augment's"):
+    with pytest.raises(UserError, match="task=augment did not write"):
         write_captions(subset, "sha", Shout(), tmp_path, HERE)
 
 
 @pytest.fixture
-def call(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
+def call(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
     for name in ("COCO_ROOT", "NOCAPS_ROOT", "FLICKR30K_ROOT"):
         monkeypatch.setenv(name, "/not/read")
     folder = write_pool(tmp_path / "small", [rows(12)])
     common = [
         "pool=img2dataset", f"pool.url={folder}", "filter=random", "models=demo", "device=cpu",
-        "downstream=dual_encoder",
+        "downstream=dual_encoder", "engine.workers=1",
         "downstream.dual_encoder.training.samples_seen=8", "downstream.dual_encoder.training.batch_size=4",
         f"models.describer={demo_model('blip')}",
         f"models.rewriter={demo_model('llama')}",
     ]  # fmt: skip
 
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["benchmark", *common, *arguments])
-        GlobalHydra.instance().clear()
-        code = 0
-        try:
-            main()
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        out, err = capfd.readouterr()
-        return code, (out.splitlines() or [""])[-1], err
+    def last_line(*arguments: str) -> tuple[int, str, str]:
+        done = run(*common, *arguments)
+        return done.returncode, (done.stdout.splitlines() or [""])[-1], done.stderr
 
-    return run
+    return last_line
 
 
 def test_described_captions_train_another_model(call: Call) -> None:
@@ -126,7 +117,7 @@ def test_described_captions_train_another_model(call: Call) -> None:
     assert other != plain
 
 
-def test_rewrites_have_a_folder_that_the_user_names(call: Call, tmp_path: Path) -> None:
+def test_rewrites_go_to_the_folder_in_task_output(call: Call, tmp_path: Path) -> None:
     arguments = ("task=augment", "augmentation=rewrite", "size.samples=3", f"task.output={tmp_path / 'mine'}")
     code, folder, stderr = call(*arguments, "augmentation.max_new_tokens=4")
     assert (code, folder) == (0, str(tmp_path / "mine")), stderr
@@ -145,7 +136,7 @@ def test_rewrites_have_a_folder_that_the_user_names(call: Call, tmp_path: Path) 
             "does not load as AutoTokenizer",
         ),
         (["task=augment", "models.describer=/nowhere/llava"], "checkpoint /nowhere/llava is not there"),
-        (["task=augment", "augmentation=rewrite", "augmentation.examples=[]"], "holds 0 pairs"),
+        (["task=augment", "augmentation=rewrite", "augmentation.examples=[]"], "has 0 pairs"),
         (["captions.files=[/nowhere]"], "no parquet file at /nowhere; give what task=augment printed"),
         (["captions.files=/nowhere"], "write captions.files=[/nowhere]"),
         (["captions.columns=[txet]"], "no column 'txet' in its metadata; did you mean 'text'?"),

@@ -1,6 +1,7 @@
-"""Describing: a captioner as it is, and a chat model that sees, built small."""
+"""Describe: the demo's captioner, and a tiny chat model with vision."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,20 +28,20 @@ def samples(count: int) -> list[Sample]:
 
 
 @pytest.mark.parametrize("kind", ["blip", "llava"])
-def test_a_description_is_of_its_image_alone(kind: str, tmp_path: Path) -> None:
+def test_a_description_does_not_depend_on_the_batch(kind: str, tmp_path: Path) -> None:
     checkpoint = demo_model("blip") if kind == "blip" else str(llava_model(tmp_path))
     given = samples(5)
     together = Describe(checkpoint, PROMPT, max_new_tokens=6)
     alone = Describe(checkpoint, PROMPT, max_new_tokens=6, batch_size=1)
-    for made in (together, alone):
-        made.setup(CPU)
-    found = together.captions(given)
-    assert found == alone.captions(given[::-1])[::-1]
-    assert len(set(found)) > 1
-    assert all("<image>" not in text for text in found)
+    for augmenter in (together, alone):
+        augmenter.setup(CPU)
+    descriptions = together.captions(given)
+    assert descriptions == alone.captions(given[::-1])[::-1]
+    assert len(set(descriptions)) > 1
+    assert all("<image>" not in text for text in descriptions)
 
 
-def test_a_captioner_says_its_best_beam() -> None:
+def test_a_captioner_returns_its_best_beam() -> None:
     made, captioner = Describe(demo_model("blip"), PROMPT), ImageCaptioner(demo_model("blip"))
     for model in (made, captioner):
         model.setup(CPU)
@@ -48,16 +49,27 @@ def test_a_captioner_says_its_best_beam() -> None:
     assert made.captions(given) == [beams[0] for beams in captioner.caption([s.image for s in given])]
 
 
-def test_a_chat_model_is_asked_the_prompt(tmp_path: Path) -> None:
-    made = Describe(str(llava_model(tmp_path)), "cat", max_new_tokens=3)
-    made.setup(CPU)
-    asked = []
-    generate = made._model.generate
-    made._model.generate = lambda **inputs: asked.append(inputs["input_ids"]) or generate(**inputs)
-    made.captions(samples(1))
+def test_a_chat_model_gets_the_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers import AutoProcessor, LlavaForConditionalGeneration
+
+    prompts: list[torch.Tensor] = []
+    generate = LlavaForConditionalGeneration.generate
+
+    def record(model: LlavaForConditionalGeneration, **inputs: Any) -> Any:
+        prompts.append(inputs["input_ids"])
+        return generate(model, **inputs)
+
+    monkeypatch.setattr(LlavaForConditionalGeneration, "generate", record)
+    checkpoint = str(llava_model(tmp_path))
+    describer = Describe(checkpoint, "cat", max_new_tokens=3)
+    describer.setup(CPU)
+    describer.captions(samples(1))
     # 2 x 2 patches of 8 pixels; the newline of the template is a token of its own.
-    assert made._processor.batch_decode(asked[0]) == [
+    assert AutoProcessor.from_pretrained(checkpoint).batch_decode(prompts[0]) == [
         "USER: <image> <image> <image> <image> \n cat ASSISTANT:"
     ]
-    other = Describe(made.checkpoint, "a cat", max_new_tokens=3)
-    assert made.key() != other.key()
+
+
+def test_the_cache_key_changes_with_the_prompt() -> None:
+    keys = {Describe(demo_model("blip"), prompt).key() for prompt in ("cat", "a cat")}
+    assert len(keys) == 2

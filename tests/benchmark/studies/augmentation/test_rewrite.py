@@ -1,4 +1,4 @@
-"""Rewriting: the prompt to the letter, where what is written ends, and that no caption minds its neighbours."""
+"""Rewrite: the prompt, where a rewrite ends, and its independence of the batch."""
 
 from pathlib import Path
 
@@ -26,14 +26,14 @@ def rewrite(folder: Path, **settings: int) -> Rewrite:
     return made
 
 
-def test_the_prompt_to_the_letter() -> None:
+def test_the_prompt_has_examples_instruction_and_caption() -> None:
     made = Rewrite("anything", EXAMPLES[:5])
     lines = made.prompt(sample(0, "a  cat\non a mat")).split("\n")
     assert sorted(lines[:5]) == [f"o{n} ==> rewrite {n}" for n in range(5)]
     assert lines[5:] == ["Rewrite this caption in detail and no more than 77 words.", "a cat on a mat ==>"]
 
 
-def test_five_instances_are_drawn_by_uid() -> None:
+def test_five_examples_are_sampled_by_uid() -> None:
     made = Rewrite("anything", EXAMPLES)
     first = {made.prompt(sample(n, "a cat")) for n in range(30)}
     assert first == {made.prompt(sample(n, "a cat")) for n in range(30)}
@@ -44,7 +44,7 @@ def test_five_instances_are_drawn_by_uid() -> None:
     }
 
 
-def test_it_ends_at_the_first_newline(tmp_path: Path) -> None:
+def test_a_rewrite_ends_at_the_first_newline(tmp_path: Path) -> None:
     following = {"==>": "one", "one": "two", "two": "\n", "\n": "three", "three": "one"}
     assert (
         rewrite(repeating_model(tmp_path, following)).captions([sample(0, "x"), sample(1, "y z")])
@@ -52,24 +52,24 @@ def test_it_ends_at_the_first_newline(tmp_path: Path) -> None:
     )
 
 
-def test_it_ends_at_77_words_and_at_the_end_token(tmp_path: Path) -> None:
+def test_a_rewrite_ends_at_77_words_or_the_end_token(tmp_path: Path) -> None:
     endless = rewrite(repeating_model(tmp_path / "endless", {"==>": "one", "one": "one"}))
     assert endless.captions([sample(0, "x")]) == [" ".join(["one"] * 77)]
     ending = rewrite(repeating_model(tmp_path / "ending", {"==>": "one", "one": "</s>"}))
     assert ending.captions([sample(0, "x")]) == ["one"]
 
 
-def test_a_model_that_ends_the_line_at_once_has_written_nothing(tmp_path: Path) -> None:
+def test_an_immediate_newline_gives_an_empty_rewrite(tmp_path: Path) -> None:
     made = rewrite(repeating_model(tmp_path, {"==>": "\n", "\n": "one", "one": "one"}))
     assert made.captions([sample(0, "x")]) == [""]
 
 
-def test_a_short_context_loses_instances_not_the_caption(tmp_path: Path) -> None:
+def test_a_short_context_drops_examples_not_the_caption(tmp_path: Path) -> None:
     made = rewrite(repeating_model(tmp_path, {"==>": "one", "one": "one"}, positions=12))
     assert made.captions([sample(0, "word " * 500), sample(1, "x" * 5000)]) == ["one one one one one one"] * 2
 
 
-def test_no_caption_minds_its_neighbours_or_their_order() -> None:
+def test_a_rewrite_does_not_depend_on_the_batch_or_order() -> None:
     texts = ["a red ball", "Free Shipping", "", "two small green cats in a kitchen", "hope", "ball " * 90]
     samples = [sample(n, text) for n, text in enumerate(texts)]
     checkpoint = Path(demo_model("llama"))
@@ -82,14 +82,14 @@ def test_no_caption_minds_its_neighbours_or_their_order() -> None:
 
 @pytest.mark.parametrize(
     ("examples", "message"),
-    [(EXAMPLES[:4], "holds 4 pairs"), ([["a"]] * 5, "no pair"), ([["a", "b\nc"]] * 5, "no pair")],
+    [(EXAMPLES[:4], "has 4 pairs"), ([["a"]] * 5, "must be a pair"), ([["a", "b\nc"]] * 5, "must be a pair")],
 )
-def test_examples_that_cannot_be_used(examples: list, message: str) -> None:
+def test_unusable_examples_raise_user_errors(examples: list, message: str) -> None:
     with pytest.raises(UserError, match=message):
         Rewrite("anything", examples)
 
 
-def test_identity_changes_with_what_is_asked() -> None:
+def test_identity_changes_with_the_examples() -> None:
     checkpoint = demo_model("llama")
     one, other = Rewrite(checkpoint, EXAMPLES), Rewrite(checkpoint, EXAMPLES[:5])
     assert one.key() != other.key()

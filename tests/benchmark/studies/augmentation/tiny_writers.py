@@ -1,4 +1,4 @@
-"""Models whose every word is known: each token names the next one; and a tiny LLaVA with random weights."""
+"""Tiny models: a Llama that maps each token to a given next token, and a LLaVA with random weights."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def llama_config(size: int, positions: int) -> LlamaConfig:
 
 
 def repeating_model(folder: Path, following: dict[str, str], positions: int = 1024) -> Path:
-    """A Llama that writes after each token the one that `following` names."""
+    """A Llama that generates after each token the one that `following` gives for it."""
     words = sorted({word for pair in following.items() for word in pair} - {"\n", "</s>"})
     tokenizer = line_tokenizer(words)
     tokenizer.save_pretrained(folder)
@@ -48,7 +48,7 @@ def repeating_model(folder: Path, following: dict[str, str], positions: int = 10
 
 
 def llava_model(folder: Path) -> Path:
-    """A LLaVA that looks at 16 x 16 pixels, with random weights and the chat template of LLaVA 1.5 in short."""
+    """A LLaVA with random weights, images of 16 x 16 pixels and a short form of LLaVA 1.5's chat template."""
     from transformers import (
         CLIPImageProcessor,
         CLIPVisionConfig,

@@ -6,7 +6,7 @@ from benchmark.studies.icc_build.steps import MANIFEST, run_step
 
 
 class Work:
-    """Counts its calls and leaves a file; fails while told to."""
+    """Counts its calls and writes a file; raises if `fails`."""
 
     def __init__(self, fails=False):
         self.calls = 0
@@ -14,34 +14,34 @@ class Work:
 
     def __call__(self, folder):
         self.calls += 1
-        found = (folder / "part").exists()
+        resumed = (folder / "part").exists()
         (folder / "part").write_text("x")
         if self.fails:
             raise KeyboardInterrupt
-        return {"went_on": found}
+        return {"resumed": resumed}
 
 
-def test_a_finished_step_is_not_done_again(tmp_path):
+def test_a_finished_step_does_not_run_again(tmp_path):
     work = Work()
     first = run_step(tmp_path, "a", {"n": 1}, work)
     again = run_step(tmp_path, "a", {"n": 1}, work)
     assert work.calls == 1
-    assert (again.fingerprint, again.facts) == (first.fingerprint, {"went_on": False})
+    assert (again.fingerprint, again.facts) == (first.fingerprint, {"resumed": False})
     assert json.loads((tmp_path / "a" / MANIFEST).read_text())["finished"] is True
 
 
-def test_a_killed_step_goes_on_from_what_it_left(tmp_path):
+def test_an_interrupted_step_keeps_its_files(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run_step(tmp_path, "a", {"n": 1}, Work(fails=True))
-    assert run_step(tmp_path, "a", {"n": 1}, Work()).facts == {"went_on": True}
+    assert run_step(tmp_path, "a", {"n": 1}, Work()).facts == {"resumed": True}
 
 
-def test_other_inputs_begin_anew(tmp_path):
+def test_changed_inputs_clear_the_folder(tmp_path):
     run_step(tmp_path, "a", {"n": 1}, Work())
-    assert run_step(tmp_path, "a", {"n": 2}, Work()).facts == {"went_on": False}
+    assert run_step(tmp_path, "a", {"n": 2}, Work()).facts == {"resumed": False}
 
 
-def test_a_change_reaches_the_steps_behind(tmp_path):
+def test_a_change_reruns_the_steps_that_depend_on_it(tmp_path):
     work = Work()
     for n in (1, 1, 2):
         first = run_step(tmp_path, "a", {"n": n}, Work())
@@ -49,7 +49,7 @@ def test_a_change_reaches_the_steps_behind(tmp_path):
     assert work.calls == 2
 
 
-def test_a_broken_manifest_is_no_finished_step(tmp_path):
+def test_a_step_with_a_broken_manifest_runs_again(tmp_path):
     work = Work()
     run_step(tmp_path, "a", {"n": 1}, work)
     (tmp_path / "a" / MANIFEST).write_text("{")

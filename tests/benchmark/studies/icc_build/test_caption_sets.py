@@ -16,8 +16,8 @@ def read(folder) -> list[Batch]:
     return [batch for shard in pool.shards(TEXT) for batch in pool.batches(shard, TEXT, 100, {})]
 
 
-def test_sets_are_disjoint_whole_and_independent_of_the_order(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "PART", 7)
+def test_sets_are_disjoint_and_independent_of_the_order(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "PART_SIZE", 7)
     captions = [f"caption {i}" for i in range(50)]
     facts = write_split([*captions, "caption 3"], 30, 15, tmp_path / "a")
     write_split(captions[::-1], 30, 15, tmp_path / "b")
@@ -32,8 +32,8 @@ def test_sets_are_disjoint_whole_and_independent_of_the_order(tmp_path, monkeypa
     assert not set(sets["training"]) & set(sets["scoring"])
 
 
-def test_too_few_captions_are_the_users_mistake(tmp_path):
-    with pytest.raises(UserError, match="there are 2 different ones; ask for fewer"):
+def test_too_few_captions_raise_a_user_error(tmp_path):
+    with pytest.raises(UserError, match="must be at most the number of distinct captions, 2; lower one"):
         write_split(["a", "b", "a"], 2, 1, tmp_path)
 
 
@@ -60,7 +60,7 @@ def test_unusable_captions_are_left_out(tmp_path, suffix):
         ("a.parquet", "no parquet", "cannot be read"),
     ],
 )
-def test_files_that_are_none_are_the_users_mistake(tmp_path, name, text, message):
+def test_unreadable_files_raise_user_errors(tmp_path, name, text, message):
     if text is not None:
         (tmp_path / name).write_text(text)
     with pytest.raises(UserError, match=message):

@@ -59,7 +59,7 @@ def test_every_step_leaves_its_output(built):
     assert not list(built.glob("**/*.jpg"))
 
 
-def test_transformers_alone_loads_the_scorer_and_so_does_the_filter(built):
+def test_transformers_and_the_filter_load_the_scorer(built):
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     path = str(built / "icc" / "distilled" / "model")
@@ -75,29 +75,29 @@ def test_transformers_alone_loads_the_scorer_and_so_does_the_filter(built):
 
 
 @pytest.mark.parametrize("name", ["sba", "vba", "icc"])
-def test_the_direct_mode_gives_what_the_build_gave(built, name):
+def test_direct_mode_gives_the_scores_of_the_build(built, name):
     rows = pq.read_table(built / "sba" / "scores" / "scores.parquet").to_pydict()
     texts = rows["text"][:6]
     scorer = make_filter(config(f"filter={name}", "filter.mode=direct", f"models.icc.build={built}"))
     scorer.setup(CPU)
-    found = scorer.score(Batch(numbered_uids(6), texts))
+    scores = scorer.score(Batch(numbered_uids(6), texts))
     if name == "icc":
         vba = pq.read_table(built / "vba" / "scores" / "scores.parquet")["score"].to_numpy()[:6]
         expected = scorer.combination(vba, np.array(rows["score"][:6], np.float32))
     else:
         path = built / name / "scores" / "scores.parquet"
         expected = pq.read_table(path)["score"].to_numpy()[:6]
-    np.testing.assert_allclose(found, expected, atol=2e-3)
+    np.testing.assert_allclose(scores, expected, atol=2e-3)
 
 
-def test_a_build_that_is_finished_does_nothing(built, monkeypatch):
+def test_a_finished_build_does_nothing(built, monkeypatch):
     monkeypatch.setattr(ReconstructShard, "setup", None)  # would fail when called
     before = {p: p.stat().st_mtime_ns for p in built.rglob("*") if p.is_file()}
     build(config(f"icc.output={built}")).run()
     assert {p: p.stat().st_mtime_ns for p in built.rglob("*") if p.is_file()} == before
 
 
-def test_other_weights_of_the_combination_redo_only_what_follows(built, tmp_path):
+def test_new_annotations_rerun_only_the_last_steps(built, tmp_path):
     root = tmp_path / "build"
     shutil.copytree(built, root)
     kept = [
@@ -116,14 +116,14 @@ def test_other_weights_of_the_combination_redo_only_what_follows(built, tmp_path
 @pytest.mark.parametrize(
     "role", ["text_to_image.checkpoint", "image_captioner.checkpoint", "icc.llm", "icc.base"]
 )
-def test_a_missing_model_is_said_before_any_step(tmp_path, role):
+def test_a_missing_model_is_reported_before_any_step(tmp_path, role):
     with pytest.raises(UserError, match="/nowhere is not there"):
         icc_build(config(f"icc.output={tmp_path / 'build'}", f"models.{role}=/nowhere"))
     assert not (tmp_path / "build").exists()
 
 
 @pytest.mark.slow
-def test_the_command_goes_on_after_it_was_killed(tmp_path):
+def test_a_killed_command_resumes(tmp_path):
     command = [
         sys.executable,
         "-m",
@@ -135,10 +135,10 @@ def test_the_command_goes_on_after_it_was_killed(tmp_path):
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert process.stderr
     for line in process.stderr:  # killed as soon as it draws
-        if "vba/reconstructions: begins" in line:
+        if "vba/reconstructions: started" in line:
             process.kill()
     process.wait()
     assert not (tmp_path / "build" / "icc").exists()
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "sba/bridge: done before" in done.stderr
+    assert "sba/bridge: already finished" in done.stderr
     assert done.stdout.splitlines()[-1] == str(tmp_path / "build" / "icc" / "distilled" / "model")

@@ -1,4 +1,4 @@
-"""Weak labels: the vocabulary by hand, planted topics, what a pool's folder holds, how it is read again."""
+"""Weak labels: the vocabulary, planted topics, and the folder of labels written and read."""
 
 import json
 from pathlib import Path
@@ -36,28 +36,28 @@ def pool(tmp_path: Path) -> Pool:
     return Pool("pets", str(write_pool(tmp_path / "pool", [made[:20], made[20:]])))
 
 
-def test_the_vocabulary_by_hand() -> None:
+def test_the_vocabulary_equals_a_hand_computed_one() -> None:
     # Ten captions: "shot" is in nine, "tree" in one (twice), "sky" and "sea" in two, "red sky" in one.
     captions = [["shot"] for _ in range(7)] + [
         ["shot", "sky", "tree", "tree"],
         ["shot", "sea"],
         ["sea", "sky", "red sky"],
     ]
-    found = choose_vocabulary(captions, 25_000, 0.2)
-    assert found.ngrams == ["red sky", "tree"]  # a tenth; two of ten is no less than 0.2
-    assert found.too_common == ["shot", "sea", "sky"]
-    assert (found.captions, found.distinct, found.undercount) == (10, 5, 0)
+    chosen = choose_vocabulary(captions, 25_000, 0.2)
+    assert chosen.ngrams == ["red sky", "tree"]  # a tenth; two of ten is no less than 0.2
+    assert chosen.too_common == ["shot", "sea", "sky"]
+    assert (chosen.captions, chosen.distinct, chosen.undercount) == (10, 5, 0)
     assert choose_vocabulary(captions, 3, 0.9).ngrams == ["sea", "sky", "red sky"]
     assert choose_vocabulary(captions, 9, 1.0).ngrams == ["shot", "sea", "sky", "red sky", "tree"]
 
 
-def test_counting_is_bounded_and_says_by_how_much_it_may_be_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vocabulary, "HELD", 10)
+def test_counting_is_bounded_and_reports_its_undercount(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vocabulary, "MAX_COUNTED", 10)
     captions = [["often", "twice"], ["often", "twice"], *(["often", f"once {i}"] for i in range(30))]
-    found = choose_vocabulary(captions, 2, 1.01)
-    assert found.ngrams[0] == "often"
-    assert found.distinct <= 10
-    assert found.undercount > 0
+    chosen = choose_vocabulary(captions, 2, 1.01)
+    assert chosen.ngrams[0] == "often"
+    assert chosen.distinct <= 10
+    assert chosen.undercount > 0
 
 
 def test_two_planted_topics_are_recovered() -> None:
@@ -69,7 +69,7 @@ def test_two_planted_topics_are_recovered() -> None:
     seen: list[int] = []
     model.fit(lambda: (captions[start : start + 100] for start in range(0, 400, 100)), 5, 400, seen.append)
     assert sum(seen) == 5 * 400
-    first, second = model.likeliest()
+    first, second = model.top_ngrams()
     assert {frozenset(first), frozenset(second)} == {frozenset(words[0]), frozenset(words[1])}
     known, topics = model.label(captions)
     assert known.all()
@@ -92,7 +92,9 @@ def test_a_caption_without_the_vocabulary_has_no_label() -> None:
     assert model.count([["b", "a", "b"], ["c"]]).toarray().tolist() == [[1, 2], [0, 0]]
 
 
-def test_the_folder_of_a_pool(pool: Pool, caplog: pytest.LogCaptureFixture) -> None:
+def test_labels_topics_and_manifest_are_written_and_reused(
+    pool: Pool, caplog: pytest.LogCaptureFixture
+) -> None:
     folder = label_pool(pool, config(), LocalEngine("cpu", 1))
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["captions"] == 33
@@ -116,8 +118,8 @@ def test_the_folder_of_a_pool(pool: Pool, caplog: pytest.LogCaptureFixture) -> N
 
 
 def topics_of(folder: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((folder / "topics.json").read_text())
-    return found
+    topics: list[dict[str, Any]] = json.loads((folder / "topics.json").read_text())
+    return topics
 
 
 def test_the_same_seed_gives_the_same_labels(
@@ -131,7 +133,7 @@ def test_the_same_seed_gives_the_same_labels(
     assert labels[0] == labels[1]
 
 
-def test_a_killed_labelling_leaves_nothing_that_counts(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_leaves_no_labels(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmark.studies.weak_labels import labels
 
     def stop(*arguments: object) -> None:
@@ -158,6 +160,6 @@ def test_labels_are_read_by_uid(pool: Pool) -> None:
     assert labels.of(wanted[:-1]).tolist() == [by_uid[uid] for uid in wanted[:-1]]
 
 
-def test_a_pool_without_a_vocabulary_is_said(pool: Pool) -> None:
+def test_a_pool_without_a_vocabulary_raises_a_user_error(pool: Pool) -> None:
     with pytest.raises(UserError, match=r"no n-gram occurs in fewer than 1% of the 33 captions of pool pets"):
         label_pool(pool, config(max_share=0.01), LocalEngine("cpu", 1))

@@ -1,0 +1,119 @@
+"""Text in images: on a plain background, or over a scene on a band or with an outline."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+from PIL import Image as PillowImage
+from PIL import ImageDraw, ImageFont
+
+from benchmark.demo.sampling import pick
+
+Image = npt.NDArray[np.uint8]
+Colour = tuple[int, int, int]
+DARK: tuple[Colour, ...] = ((24, 24, 30), (120, 20, 40), (20, 50, 120), (20, 84, 50), (90, 40, 110))
+PALE: tuple[Colour, ...] = (
+    (250, 250, 250),
+    (255, 232, 90),
+    (224, 236, 248),
+    (250, 224, 214),
+    (214, 240, 214),
+)
+MAX_HEIGHT, MIN_HEIGHT = 30, 13  # font sizes in an image of 128 pixels
+OUTLINE = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5))
+MAX_OVERLAY_HEIGHT = 22  # small enough to leave most of the scene visible
+
+
+@lru_cache(maxsize=64)
+def _font(height: int) -> ImageFont.FreeTypeFont:
+    font = ImageFont.load_default(height)
+    assert isinstance(font, ImageFont.FreeTypeFont), "Pillow without FreeType"
+    return font
+
+
+def _lines(words: Sequence[str], limit: float, font: ImageFont.FreeTypeFont) -> list[str]:
+    """Break `words` into lines of at most `limit` pixels; a word that is wider gets a line of its own."""
+    lines: list[str] = []
+    for word in words:
+        if lines and font.getlength(f"{lines[-1]} {word}") <= limit:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+@lru_cache(maxsize=4096)
+def _layout(
+    words: tuple[str, ...], size: int, max_lines: int, max_height: int
+) -> tuple[tuple[str, ...], int]:
+    """Return the lines, and the largest font size at which they fit into the image."""
+    limit, height = 0.92 * size, round(max_height * size / 128)
+    while height > MIN_HEIGHT * size / 128:
+        lines = _lines(words, limit, _font(height))
+        fits = len(lines) <= max_lines and len(lines) * height * 1.2 <= 0.9 * size
+        if fits and max(_font(height).getlength(line) for line in lines) <= limit:
+            return tuple(lines), height
+        height -= 2
+    return tuple(_lines(words, limit, _font(height))), height
+
+
+@lru_cache(maxsize=4096)
+def _coverage(lines: tuple[str, ...], height: int, width: int) -> Image:
+    """Return how much of each pixel the letters cover, 0 to 255: uint8, shape (text height + 4, width)."""
+    canvas = PillowImage.new("L", (width, round(len(lines) * height * 1.2) + 4))
+    pen = ImageDraw.Draw(canvas)
+    for number, text in enumerate(lines):
+        x = (width - _font(height).getlength(text)) / 2
+        pen.text((x, number * height * 1.2), text, 255, _font(height))
+    return np.array(canvas)
+
+
+def _blend(region: Image, colour: Colour, coverage: Image) -> None:
+    weight = coverage[:, :, None].astype(np.uint16)
+    weight += weight >> 7  # 255 becomes 256, so that a shift can replace the division
+    region[:] = (region * (256 - weight) + np.asarray(colour, np.uint16) * weight) >> 8
+
+
+def _draw(
+    image: Image, lines: tuple[str, ...], height: int, top: int, ink: Colour, edge: Colour | None
+) -> None:
+    """Draw `lines` into `image` starting at row `top`, with an outline of colour `edge` unless it is None."""
+    region = image[top:]
+    coverage = _coverage(lines, height, image.shape[1])[: len(region)]
+    region = region[: len(coverage)]
+    if edge:
+        _blend(region, edge, np.asarray(cv2.dilate(coverage, OUTLINE), np.uint8))
+    _blend(region, ink, coverage)
+
+
+def render_text(words: Sequence[str], rng: np.random.Generator, size: int = 128) -> Image:
+    """Return an image of `words` on a plain background: RGB, uint8, shape (size, size, 3)."""
+    ink, ground = pick(rng, DARK), pick(rng, PALE)
+    if rng.random() < 0.5:
+        ink, ground = ground, ink
+    lines, height = _layout(tuple(words), size, 5, MAX_HEIGHT)
+    image = np.empty((size, size, 3), np.uint8)
+    image[:] = ground
+    if rng.random() < 0.3:
+        cv2.rectangle(image, (4, 4), (size - 5, size - 5), ink, 2)
+    top = round((size - len(lines) * height * 1.2) / 2)
+    _draw(image, lines, height, top, ink, None)
+    return image
+
+
+def overlay_text(image: Image, words: Sequence[str], rng: np.random.Generator) -> Image:
+    """Return a copy of `image` with `words` at the top or the bottom, on a band or with an outline."""
+    size = image.shape[0]
+    lines, height = _layout(tuple(words), size, 2, MAX_OVERLAY_HEIGHT)
+    block = round(len(lines) * height * 1.2)
+    top = 4 if rng.random() < 0.5 else max(size - block - 6, 0)
+    ink, edge = pick(rng, PALE), pick(rng, DARK)
+    image = image.copy()
+    if rng.random() < 0.5:
+        cv2.rectangle(image, (0, max(top - 3, 0)), (size, top + block + 3), edge, -1)
+        _draw(image, lines, height, top, ink, None)
+    else:
+        _draw(image, lines, height, top, ink, edge)
+    return image

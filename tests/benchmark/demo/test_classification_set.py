@@ -1,0 +1,46 @@
+"""The demo's classification set: reproducible images of the kinds that name its classes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmark.demo.classification_set import ClassesConfig, demo_classes, ensure_classes
+from benchmark.demo.vocabulary import IN_KINDS
+from benchmark.demo.world import single_thing
+
+CONFIG = ClassesConfig(train=2, test=1, image_size=64, jpeg_quality=88, seed=3)
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*.jpg")}
+
+
+def test_images_are_written_once_and_depend_on_the_seed(cache: Path, monkeypatch, tmp_path: Path) -> None:
+    root = ensure_classes(CONFIG)
+    assert root.parent == cache / "pairsift" / "demo"
+    first = contents(root)
+    assert len(first) == len(set(first.values())) == 3 * len(IN_KINDS)
+    (root / "test" / "ball" / "mark").touch()
+    assert (ensure_classes(CONFIG) / "test" / "ball" / "mark").exists()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert contents(ensure_classes(CONFIG)) == first
+    other = contents(ensure_classes(replace(CONFIG, seed=4)))
+    assert other.keys() == first.keys()
+    assert not set(other.values()) & set(first.values())
+
+
+def test_it_loads_as_a_classification_set() -> None:
+    dataset = demo_classes("classes", "accuracy", ["a {label}"], 5, CONFIG)
+    assert sorted(dataset.classes) == sorted(IN_KINDS)
+    assert dataset.train is not None
+    assert (len(dataset.test), len(dataset.train())) == (len(IN_KINDS), 2 * len(IN_KINDS))
+    assert dataset.test[0].load().size == (64, 64)
+
+
+def test_a_scene_has_one_thing_of_the_kind() -> None:
+    for kind in IN_KINDS:
+        for seed in range(5):
+            (thing,) = single_thing(np.random.default_rng(seed), kind).things
+            assert (thing.kind, thing.count) == (kind, 1)
+            assert thing.radius > 0.1

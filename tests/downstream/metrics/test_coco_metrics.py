@@ -1,0 +1,59 @@
+import math
+
+import pytest
+
+from downstream.metrics.coco_metrics import bleu, cider, rouge_l
+from downstream.metrics.metric import Corpus, UnavailableError
+
+
+def test_bleu_by_hand(capsys):
+    corpus = Corpus(
+        {1: "the cat sat on the mat", 2: "a dog runs"},
+        {1: ["the cat is on the mat"], 2: ["a dog runs fast"]},
+    )
+    # Matches of all: 1-grams 5 of 6 and 3 of 3, 2-grams 3 of 5 and 2 of 2, 3-grams 1 of 4 and 1 of 1,
+    # 4-grams 0 of 3 and 0 of 0. 9 words for 10.
+    brevity = math.exp(1 - 10 / 9)
+    scores = bleu(corpus)
+    assert scores["BLEU-1"] == pytest.approx(8 / 9 * brevity)
+    assert scores["BLEU-2"] == pytest.approx((8 / 9 * 5 / 7) ** (1 / 2) * brevity)
+    assert scores["BLEU-3"] == pytest.approx((8 / 9 * 5 / 7 * 2 / 5) ** (1 / 3) * brevity)
+    assert scores["BLEU-4"] < 5e-4
+    assert capsys.readouterr().out == ""
+
+
+def test_bleu_clips_counts_and_takes_the_closest_length():
+    corpus = Corpus({1: "the the the the"}, {1: ["the cat", "the cat the dog runs home now"]})
+    # "the" counts twice at most; 4 words are closer to 2 than to 7, so nothing is taken off for brevity.
+    assert bleu(corpus)["BLEU-1"] == pytest.approx(2 / 4)
+
+
+def test_rouge_by_hand():
+    corpus = Corpus({1: "a b c d", 2: "x"}, {1: ["a c d e f", "q"], 2: ["y"]})
+    # Longest common subsequence a c d: precision 3/4, recall 3/5.
+    expected = (1 + 1.2**2) * 0.75 * 0.6 / (0.6 + 1.2**2 * 0.75)
+    assert rouge_l(corpus) == pytest.approx({1: expected, 2: 0.0})
+
+
+def test_cider_by_hand():
+    # No word is in both images, so each weighs log 2, and each caption equals its reference. The first has
+    # n-grams of all four lengths (cosine 1 each); the second only of two lengths: 10 and 10 * 2 / 4.
+    captions = {1: "a black cat sits", 2: "two dogs"}
+    corpus = Corpus(captions, {image: [caption] for image, caption in captions.items()})
+    assert cider(corpus) == pytest.approx((10 + 5) / 2)
+
+
+@pytest.mark.parametrize(
+    ("references", "reason"),
+    [({1: ["a cat"]}, "two images"), ({1: [""], 2: [""]}, "no reference has a word")],
+)
+def test_cider_where_it_is_undefined_is_a_reason_and_not_zero(references, reason):
+    with pytest.raises(UnavailableError, match=reason):
+        cider(Corpus(dict.fromkeys(references, "a cat"), references))
+
+
+def test_references_of_other_images_are_left_out():
+    corpus = Corpus({2: "two dogs", 1: "a cat"}, {1: ["a cat"], 2: ["two dogs"], 3: ["a dog"]})
+    assert bleu(corpus)["BLEU-1"] == pytest.approx(1)
+    assert rouge_l(corpus) == {2: 1.0, 1: 1.0}
+    assert cider(corpus) == pytest.approx(5)
