@@ -67,5 +67,5 @@ def test_a_target_that_cannot_be_used_says_so(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not found"):
         made(tmp_path / "absent.npy").key()
     np.save(tmp_path / "target.npy", np.eye(5))
-    with pytest.raises(UserError, match="same CLIP model"):
+    with pytest.raises(UserError, match="the pool's CLIP model"):
         made(tmp_path / "target.npy").fit([batch])

@@ -121,5 +121,5 @@ def test_what_makes_no_sense_says_so(tmp_path: Path) -> None:
         made(2, tmp_path / "absent.npy")
     np.save(tmp_path / "target.npy", np.eye(4))
     for norm in (2, math.inf):
-        with pytest.raises(UserError, match="same CLIP model"):
+        with pytest.raises(UserError, match="the pool's CLIP model"):
             made(norm, tmp_path / "target.npy").score(images(np.eye(3)))

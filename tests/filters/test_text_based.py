@@ -103,7 +103,7 @@ def test_what_is_not_there_says_how_to_get_it(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(UserError, match=r"must hold index.noun.*apt install wordnet-base"):
         find_wordnet(str(tmp_path))
     monkeypatch.setattr("filters.text.wordnet.DEBIAN", tmp_path / "absent")
-    monkeypatch.setattr("filters.text.wordnet._nltk_places", lambda: iter([]))
+    monkeypatch.setattr("filters.text.wordnet._nltk_locations", lambda: iter([]))
     with pytest.raises(UserError, match=r"not installed.*nltk.downloader wordnet"):
         find_wordnet(None)
     (tmp_path / "index.noun").write_text("a table of something else\n")

@@ -58,7 +58,7 @@ def test_a_target_is_read_as_unit_vectors(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_is_no_target_says_so(array: np.ndarray, tmp_path: Path) -> None:
     np.save(tmp_path / "target.npy", array)
-    with pytest.raises(UserError, match=r"filter\.target=.*target\.npy ho|has to hold"):
+    with pytest.raises(UserError, match=r"filter\.target=.*target\.npy must hold"):
         read_target(str(tmp_path / "target.npy"))
 
 
