@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 PYTHON := .venv/bin/python
 UV := $(shell command -v uv || echo .uv/bin/uv)
-EXTRAS := dev
+EXTRAS := dev,all
 IN_PARALLEL := --numprocesses 2 --dist worksteal
 
 help: ## Show this list

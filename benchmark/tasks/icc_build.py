@@ -8,6 +8,7 @@ from omegaconf import DictConfig
 
 from benchmark.config import make_engine, resolved
 from benchmark.core.devices import resolve_device
+from benchmark.core.extras import require
 from benchmark.models.checkpoints import locate_checkpoint
 from benchmark.studies.icc_build.build import Build, Plan
 from benchmark.tasks.output import print_result
@@ -37,6 +38,7 @@ def check_checkpoints(plan: Plan) -> None:
 
 def make_plan(cfg: DictConfig) -> Plan:
     """Return the plan that the configuration describes, without loading models or captions."""
+    require("studies")
     icc, models = cfg.icc, resolved(cfg.models)
     frozen = FrozenParts(models["icc"]["clip"], models["icc"]["llm"])
     chosen = resolved(icc.similarity)

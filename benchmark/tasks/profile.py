@@ -6,6 +6,7 @@ import hydra
 from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_pool, resolved
+from benchmark.core.extras import require
 from benchmark.core.paths import write_text
 from benchmark.core.records import write_record
 from benchmark.report.terminal import print_tables
@@ -19,6 +20,7 @@ from benchmark.tasks.settings import positive_integer, positive_integer_or_null
 
 def profile(cfg: DictConfig) -> None:
     """Profile a sample of the pool, or all of it; show the tables; print the path of the page and of the JSON."""
+    require("clusters")
     samples = positive_integer_or_null("profile.samples", cfg.profile.samples, "the whole pool")
     clusters = positive_integer("profile.clusters", cfg.profile.clusters)
     seed = int(cfg.seed)

@@ -7,6 +7,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_pool, resolved
+from benchmark.core.extras import require
 from benchmark.report.table import Table, plain
 from benchmark.report.terminal import print_tables
 from benchmark.studies.weak_labels.labels import LabelConfig, label_pool
@@ -17,6 +18,8 @@ SHOWN_TOPICS = 20  # topics in the table; topics.json has all of them
 
 def weak_labels(cfg: DictConfig) -> None:
     """Label the pool and show its main topics; the last line on stdout is the folder of the labels."""
+    for extra in ("parsing", "studies"):
+        require(extra)
     config = label_config(cfg)
     folder = label_pool(make_pool(cfg), config, make_engine(cfg))
     print_tables([topic_table(folder)])
