@@ -1,5 +1,6 @@
-"""A demo of 2,000 pairs that is drawn once for all tests that only read it."""
+"""Demos that are drawn once for all tests that only read them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import hydra
@@ -13,13 +14,13 @@ SMALL_DEMO = [
 ]  # fmt: skip
 
 
-def draw(cache: Path) -> None:
-    """Draw it as a run would whose cache folder is `cache`."""
+def draw(cache: Path, settings: Sequence[str] = SMALL_DEMO) -> None:
+    """Draw a demo as a run with these settings would whose cache folder is `cache`."""
     from benchmark.demo.build import ensure_demo
 
     register_resolvers()
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        cfg = compose("config", ["pool=demo", *SMALL_DEMO])
+        cfg = compose("config", ["pool=demo", *settings])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(cache))
         ensure_demo(hydra.utils.instantiate(cfg.pool.demo, _convert_="all"), workers=1)

