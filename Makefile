@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 PYTHON := .venv/bin/python
 UV := $(shell command -v uv || echo .uv/bin/uv)
-EXTRAS := dev
+EXTRAS := dev,all
 IN_PARALLEL := --numprocesses 2 --dist worksteal
 
 help: ## Show this list
@@ -38,6 +38,10 @@ check: setup ## ruff and mypy --strict
 perf: setup ## Measure speed and memory on this machine
 	OMP_NUM_THREADS=$$(nproc) $(PYTHON) -m pytest -m perf -s
 
+leaderboard: setup ## README's table and picture: the ICC paper's eight filters and the oracle, an hour on two cores
+	$(PYTHON) -m benchmark filter=random,clip,complexity_action,pacscore,tmars,sba,vba,icc,oracle size=200k results_dir=results/leaderboard
+	$(PYTHON) -m benchmark task=report results_dir=results/leaderboard task.publish=[README.md,results/LEADERBOARD.md] task.picture=docs/leaderboard.svg
+
 models: setup ## Train the demo's scale models again, and build its ICC from them (about two hours on two cores)
 	$(PYTHON) -m benchmark.demo.training all
 	$(PYTHON) -m benchmark experiment=icc_demo
@@ -46,4 +50,4 @@ models: setup ## Train the demo's scale models again, and build its ICC from the
 pins: ## Resolve all dependencies anew
 	$(UV) pip compile --quiet --universal --python-version 3.11 --all-extras --upgrade --output-file constraints.txt pyproject.toml
 
-.PHONY: help setup demo test test-slow test-full check perf models pins
+.PHONY: help setup demo test test-slow test-full check perf leaderboard models pins

@@ -4,22 +4,30 @@ import hashlib
 import json
 import logging
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import hydra
 import numpy as np
 from omegaconf import DictConfig
 
-from benchmark.config import choice, make_engine, make_filter, recorded, resolved, subset_size
+from benchmark.config import (
+    choice,
+    filter_settings,
+    make_engine,
+    make_filter,
+    recorded,
+    resolved,
+    subset_size,
+)
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import one_launch
 from benchmark.core.paths import cache_dir
 from benchmark.core.uids import UidIndex
 from benchmark.pool.pool import Pool
-from benchmark.results.result import DownstreamResult, library_versions
+from benchmark.results.provenance import library_versions
+from benchmark.results.result import DownstreamResult
 from benchmark.results.trackers import Tracker
 from benchmark.scoring.score_pool import ScoreTable, score_pool
 from benchmark.selection.selection import Manifest, Selection, Selector, subset_files, write_selection
@@ -28,7 +36,9 @@ from benchmark.subset.reshard import reshard
 from benchmark.subset.subset import Subset, selected_samples
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.metrics.metric import Metric
 from downstream.models.base import Downstream, Trainable
+from downstream.training.checkpointing import TrainReport
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +68,7 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
     manifest = Manifest(
         pool=pool.name,
         filter=choice(cfg, "filter"),
-        config=recorded(cfg.filter),
+        config=recorded(filter_settings(cfg)),
         k=k,
         threshold=selection.threshold,
         scored=selection.scored,
@@ -137,11 +147,17 @@ def kept_by_noise(pool: Pool, selection: Selection) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained downstream model, its training report, and the folder of the training."""
+    """A trained downstream model and the folder of the training.
+
+    `report`, `missing` and `other_captions` are those of `DownstreamResult`; there are none where a checkpoint was
+    loaded.
+    """
 
     model: Downstream
-    report: dict[str, Any]
     folder: Path
+    report: TrainReport | None = None
+    missing: dict[str, int] = field(default_factory=dict)
+    other_captions: dict[str, int] = field(default_factory=dict)
 
 
 def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Tracker) -> Trained:
@@ -152,11 +168,9 @@ def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Trac
     fingerprint = training_fingerprint(model, identity, device.type, subset.captions.sha256)
     folder = cache_dir() / "trained" / f"{name}-{fingerprint}"
     with one_launch(folder, device):
-        report = asdict(model.train(subset, folder, device, tracker, fingerprint))
-    report["missing"] = dict(subset.missing)
-    if subset.captions.by_uid:
-        report["other_captions"] = subset.captions.counts()
-    return Trained(model, report, folder)
+        report = model.train(subset, folder, device, tracker, fingerprint)
+    other_captions = dict(subset.captions.counts()) if subset.captions.by_uid else {}
+    return Trained(model, folder, report, dict(subset.missing), other_captions)
 
 
 def training_fingerprint(
@@ -176,15 +190,17 @@ def training_fingerprint(
 
 def evaluate_all(
     cfg: DictConfig, trained: Trained, sets: list[EvaluationSet | ClassificationSet]
-) -> dict[str, list[dict[str, Any]]]:
+) -> dict[str, list[Metric]]:
     """Evaluate a trained model on every evaluation set that fits it; return its metrics by set."""
     device = resolve_device(cfg.device)
     log.info("evaluate: %s", trained.model.name)
     metrics = [hydra.utils.instantiate(node, _convert_="all") for node in cfg.metrics.values()]
-    by_set = trained.model.evaluate(sets, metrics, trained.folder, device)
-    return {name: [asdict(metric) for metric in of_set] for name, of_set in by_set.items()}
+    return trained.model.evaluate(sets, metrics, trained.folder, device)
 
 
-def downstream_result(trained: Trained, evaluations: dict[str, list[dict[str, Any]]]) -> DownstreamResult:
-    """Bundle what a result keeps of one trained model."""
-    return DownstreamResult(str(trained.folder / "model"), trained.report, evaluations)
+def downstream_result(trained: Trained, evaluations: dict[str, list[Metric]]) -> DownstreamResult:
+    """Return what a result keeps of one trained model."""
+    assert trained.report is not None, "only a training has a result"
+    return DownstreamResult(
+        str(trained.folder / "model"), trained.report, trained.missing, trained.other_captions, evaluations
+    )

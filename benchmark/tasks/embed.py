@@ -14,7 +14,7 @@ from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import atomic_write
 from benchmark.core.progress import progress
 from benchmark.models.clip_models import load_clip
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 
@@ -41,8 +41,8 @@ def embed(cfg: DictConfig) -> None:
     embeddings = np.concatenate(parts)
     with atomic_write(path) as temporary:
         np.save(temporary, embeddings)
-    say(f"embedded {len(embeddings):,} images as {embeddings.shape[1]} numbers each")
-    say(str(path))
+    print_result(f"embedded {len(embeddings):,} images as {embeddings.shape[1]} numbers each")
+    print_result(str(path))
 
 
 def target_images(evaluation_set: EvaluationSet | ClassificationSet) -> Sequence[Item | LabelledImage]:

@@ -1,6 +1,7 @@
 """``task=evaluate task.checkpoint=FOLDER downstream=captioner``: evaluate a trained checkpoint."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import hydra
@@ -10,7 +11,7 @@ from benchmark.config import load_evaluation_sets, make_pool
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.pipeline import Trained, evaluate_all
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 
 
 def evaluate(cfg: DictConfig) -> None:
@@ -24,5 +25,6 @@ def evaluate(cfg: DictConfig) -> None:
     (name,) = cfg.downstream
     model = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
     model.load(folder, resolve_device(cfg.device))
-    metrics = evaluate_all(cfg, Trained(model, {}, folder), load_evaluation_sets(cfg))
-    say(json.dumps(metrics, indent=2))
+    evaluations = evaluate_all(cfg, Trained(model, folder), load_evaluation_sets(cfg))
+    metrics = {name: [asdict(metric) for metric in metrics] for name, metrics in evaluations.items()}
+    print_result(json.dumps(metrics, indent=2))

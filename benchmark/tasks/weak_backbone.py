@@ -15,7 +15,7 @@ from benchmark.core.uids import find_uids
 from benchmark.pipeline import choose, open_subset, training_fingerprint
 from benchmark.selection.selection import Selection
 from benchmark.studies.weak_labels.labels import label_pool, read_labels
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 from benchmark.tasks.run import make_run_id
 from benchmark.tasks.weak_labels import label_config
 from downstream.models.weak_backbone import TopicLabels, check_architecture
@@ -49,7 +49,7 @@ def weak_backbone(cfg: DictConfig) -> None:
         constant,
         lowest,
     )
-    say(str(run_dir / "model"))
+    print_result(str(run_dir / "model"))
 
 
 def labelled(selection: Selection, labels: TopicLabels) -> Selection:

@@ -30,7 +30,7 @@ def run_process(*arguments: str, cwd: Path = ROOT) -> Done:
         (["size=abc"], "size=abc is unknown; known: 100k, 1m, 200k, 500k"),
         (["task=reprt"], "did you mean 'report'?"),
         (["nosuch=1"], "there is no setting 'nosuch'"),
-        (["task=report", "results_dir=/nowhere"], "no results in /nowhere; run"),
+        (["task=report", "results_dir=/nowhere"], "results_dir=/nowhere holds no results; run"),
     ],
 )
 def test_misspelt_commands(run: Run, arguments: list[str], message: str) -> None:

@@ -76,7 +76,7 @@ def test_coco_photos_go_through_the_whole_chain(
     assert result["k"] == 100
     assert result["selection"]["drops"] == {"caption_missing": len(without)}
     assert result["selection"]["scored"] == len(captions)
-    assert len(read_subset(Path(result["selection"]["path"]))) == 100
+    assert len(read_subset(Path(result["subset"]))) == 100
     captioner, dual = result["downstream"]["captioner"], result["downstream"]["dual_encoder"]
     assert captioner["training"]["samples_seen"] == 300
     assert captioner["training"]["skipped"] == {}

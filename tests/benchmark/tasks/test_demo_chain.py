@@ -66,7 +66,7 @@ def test_runs_in_empty_caches_agree_and_the_third_reuses(
     assert first["k"] == 200
     assert first["run_id"] == second["run_id"]  # though their caches lie in different places
     assert first["selection"]["sha256"] == second["selection"]["sha256"]
-    uids = [read_subset(Path(r["selection"]["path"])) for r in runs]
+    uids = [read_subset(Path(r["subset"])) for r in runs]
     assert (uids[0] == uids[1]).all()
     assert metrics(first) == metrics(second)
     assert sum(first["kept"].values()) == 200

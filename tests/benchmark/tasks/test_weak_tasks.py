@@ -66,7 +66,7 @@ def test_the_chain_on_a_small_demo(run: Run, small_demo: list[str]) -> None:
     lines = printed(run("task=weak_labels", *small))
     table = topic_table(Path(lines[-1]))
     assert len(table.rows) == 5
-    assert table.rows[0][0] in " ".join(" ".join(lines).split())
+    assert table.rows[0][0].text in " ".join(" ".join(lines).split())
     chosen = ["filter=oracle", "size.samples=10000"]
     steps = ["weak_backbone.training.samples_seen=640", "weak_backbone.training.workers=0"]
     folder = printed(run("task=weak_backbone", *small, *chosen, *steps))[-1]

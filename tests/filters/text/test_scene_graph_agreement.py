@@ -10,8 +10,10 @@ import pytest
 from scipy.stats import pearsonr
 
 from filters.text.scene_graph import SceneGraph, scene_graph
+from tests.extras import needs_extra
 from tests.filters.text.english_web_treebank import sentences, trained
 
+pytestmark = needs_extra("parsing")
 # Sentences of UD English EWT (dev), their gold parses read by hand: relations, attributes, actions, complexity.
 WEB = {
     "weblog-blogspot.com_nominations_20041117172713_ENG_20041117_172713-0001": (
