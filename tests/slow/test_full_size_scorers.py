@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 import torch
 
 from benchmark.core.images import decode_image
+from benchmark.core.uids import decode_uids
+from benchmark.scoring.score_parts import read_part
 from tests.command_line import Run
 from tests.filters.checkpoints import roberta_scorer
 from tests.pools import rows, write_pool
@@ -24,8 +25,12 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def score(run: Run, *overrides: str) -> dict[str, float]:
     done = run("task=score", "experiment=icc_paper", *overrides)
     assert done.returncode == 0, done.stderr[-3000:]
-    parts = [pq.read_table(p).to_pydict() for p in Path(done.stdout.splitlines()[-1]).glob("*.parquet")]
-    return {uid: value for part in parts for uid, value in zip(part["uid"], part["score"], strict=True)}
+    parts = [read_part(path) for path in Path(done.stdout.splitlines()[-1]).glob("*.parquet")]
+    return {
+        uid: value
+        for part in parts
+        for uid, value in zip(decode_uids(part.uids), part.scores.tolist(), strict=True)
+    }
 
 
 def test_clip_vit_b_32_equals_open_clips_own_processing(run: Run, pool: Path, tmp_path: Path) -> None:
