@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from benchmark.core.errors import UserError
+from benchmark.core.records import read_records, write_record
 from benchmark.core.uids import decode_uids, encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.models.clip_models import load_clip
