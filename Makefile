@@ -2,7 +2,8 @@
 SHELL := /bin/bash
 PYTHON := .venv/bin/python
 UV := $(shell command -v uv || echo .uv/bin/uv)
-EXTRAS := dev
+EXTRAS := dev,all
+IN_PARALLEL := --numprocesses 2 --dist worksteal
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -20,11 +21,14 @@ setup: .venv/.ready ## Make .venv with everything pinned (fetches uv if it is mi
 demo: setup ## The main job on the demo pool: score, keep exactly k, train two models, evaluate, report
 	$(PYTHON) -m benchmark filter=icc size=200k
 
-test: setup ## The default tests: CPU, no network, under five minutes on two cores
-	$(PYTHON) -m pytest
+test: setup ## The default tests: CPU, no network, two and a half minutes on two cores
+	$(PYTHON) -m pytest $(IN_PARALLEL)
 
-test-slow: setup ## The tests that take minutes
-	$(PYTHON) -m pytest -m slow
+test-slow: setup ## Tests of whole runs, launches and engines: five minutes on two cores
+	$(PYTHON) -m pytest $(IN_PARALLEL) -m slow
+
+test-full: setup ## What takes too long for CI, once for each release: ten minutes on one core; prints its figures
+	$(PYTHON) -m pytest -s -m full
 
 check: setup ## ruff and mypy --strict
 	.venv/bin/ruff check .
@@ -32,7 +36,11 @@ check: setup ## ruff and mypy --strict
 	.venv/bin/mypy
 
 perf: setup ## Measure speed and memory on this machine
-	$(PYTHON) -m pytest -m perf -s
+	OMP_NUM_THREADS=$$(nproc) $(PYTHON) -m pytest -m perf -s
+
+leaderboard: setup ## README's table and picture: the ICC paper's eight filters and the oracle, an hour on two cores
+	$(PYTHON) -m benchmark filter=random,clip,complexity_action,pacscore,tmars,sba,vba,icc,oracle size=200k results_dir=results/leaderboard
+	$(PYTHON) -m benchmark task=report results_dir=results/leaderboard task.publish=[README.md,results/LEADERBOARD.md] task.picture=docs/leaderboard.svg
 
 models: setup ## Train the demo's scale models again, and build its ICC from them (about two hours on two cores)
 	$(PYTHON) -m benchmark.demo.training all
@@ -42,4 +50,4 @@ models: setup ## Train the demo's scale models again, and build its ICC from the
 pins: ## Resolve all dependencies anew
 	$(UV) pip compile --quiet --universal --python-version 3.11 --all-extras --upgrade --output-file constraints.txt pyproject.toml
 
-.PHONY: help setup demo test test-slow check perf models pins
+.PHONY: help setup demo test test-slow test-full check perf leaderboard models pins

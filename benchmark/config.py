@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from pathlib import Path
@@ -72,9 +73,32 @@ def make_pool(cfg: DictConfig) -> Pool:
     return pool
 
 
+def filter_settings(cfg: DictConfig) -> DictConfig:
+    """Return the settings of the filter and its parts without `family`, which only orders the report's rows."""
+    settings: DictConfig = copy.deepcopy(cfg.filter)
+    _drop_families(settings)
+    return settings
+
+
+def _drop_families(node: DictConfig) -> None:
+    OmegaConf.set_struct(node, False)
+    if "_target_" in node:
+        node.pop("family", None)
+    for name in map(str, node):
+        if not (OmegaConf.is_interpolation(node, name) or OmegaConf.is_missing(node, name)):
+            child = node[name]
+            if isinstance(child, DictConfig):
+                _drop_families(child)
+
+
+def filter_family(cfg: DictConfig) -> str:
+    """Return the family that the filter's config names, see `benchmark.report.families`; empty if it names none."""
+    return str(cfg.filter.get("family") or "")
+
+
 def make_filter(cfg: DictConfig) -> Filter:
     """Build the filter; it loads its models later, in `setup`."""
-    scorer: Filter = hydra.utils.instantiate(cfg.filter, _convert_="all")
+    scorer: Filter = hydra.utils.instantiate(filter_settings(cfg), _convert_="all")
     return scorer
 
 

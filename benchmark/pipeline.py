@@ -1,26 +1,33 @@
-"""The stages that the tasks share: score and select, open the subset, train, evaluate."""
+"""The stages that tasks share: score and select, open the subset, train, evaluate."""
 
 import hashlib
 import json
 import logging
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import hydra
 import numpy as np
 from omegaconf import DictConfig
 
-from benchmark.config import choice, make_engine, make_filter, recorded, resolved, subset_size
+from benchmark.config import (
+    choice,
+    filter_settings,
+    make_engine,
+    make_filter,
+    recorded,
+    resolved,
+    subset_size,
+)
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import one_launch
 from benchmark.core.paths import cache_dir
 from benchmark.core.uids import UidIndex
-from benchmark.models.checkpoints import locate_checkpoint, revision
 from benchmark.pool.pool import Pool
-from benchmark.results.result import DownstreamResult, library_versions
+from benchmark.results.provenance import library_versions
+from benchmark.results.result import DownstreamResult
 from benchmark.results.trackers import Tracker
 from benchmark.scoring.score_pool import ScoreTable, score_pool
 from benchmark.selection.selection import Manifest, Selection, Selector, subset_files, write_selection
@@ -28,17 +35,17 @@ from benchmark.subset.other_captions import CaptionSources
 from benchmark.subset.reshard import reshard
 from benchmark.subset.subset import Subset, selected_samples
 from downstream.evaluation.classification_sets import ClassificationSet
-from downstream.evaluation.evaluation import evaluate
 from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.metrics.metric import Metric
+from downstream.models.base import Downstream, Trainable
+from downstream.training.checkpointing import TrainReport
 
-# The settings of a downstream model that name a checkpoint.
-PARTS = ("encoder", "decoder", "image_encoder", "text_encoder")
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A selection with its manifest, the subset file of each epoch, and what scoring cost."""
+    """A selection with its manifest, the subset file of each epoch, and the scores it was made from."""
 
     selection: Selection
     manifest: Manifest
@@ -47,20 +54,9 @@ class Chosen:
 
 
 def choose(cfg: DictConfig, pool: Pool) -> Chosen:
-    """Score the pool (or reuse its scores), keep exactly k, write the subset file and its manifest."""
+    """Score the pool or reuse its scores, select exactly k, write the subset files and their manifest."""
     k = subset_size(cfg)
-    if pool.scale > 1:
-        log.info(
-            "size: %s of the paper's pool is %s here (scale 1:%d)",
-            f"{k * pool.scale:,}",
-            f"{k:,}",
-            pool.scale,
-        )
-    listed = pool.count()
-    if listed is not None and k > listed:
-        raise UserError(
-            f"size asks for {k:,} pairs, but pool {pool.name} lists {listed:,}; choose a smaller size"
-        )
+    _check_size(pool, k)
     scorer = make_filter(cfg)
     selector: Selector = hydra.utils.instantiate(cfg.selector, _convert_="all")
     engine = make_engine(cfg)
@@ -72,7 +68,7 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
     manifest = Manifest(
         pool=pool.name,
         filter=choice(cfg, "filter"),
-        config=recorded(cfg.filter),
+        config=recorded(filter_settings(cfg)),
         k=k,
         threshold=selection.threshold,
         scored=selection.scored,
@@ -88,17 +84,29 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
     log.info("select: %s of %s, down to score %.4g", f"{k:,}", f"{selection.scored:,}", selection.threshold)
     if len(paths) > 1:
         distinct = f"{manifest.distinct:,}"
-        log.info("select: %d epochs of their own, %s different pairs in all", len(paths), distinct)
+        log.info("select: %d different epochs with %s distinct pairs", len(paths), distinct)
     return Chosen(selection, manifest, paths, table)
 
 
+def _check_size(pool: Pool, k: int) -> None:
+    """Log the size of a scaled pool. Raises `UserError` if the pool lists fewer than k pairs."""
+    if pool.scale > 1:
+        paper, here = f"{k * pool.scale:,}", f"{k:,}"
+        log.info("size: %s of the paper's pool is %s here (scale 1:%d)", paper, here, pool.scale)
+    listed = pool.count()
+    if listed is not None and k > listed:
+        raise UserError(
+            f"size asks for {k:,} pairs, but pool {pool.name} lists {listed:,}; choose a smaller size"
+        )
+
+
 def _epochs(cfg: DictConfig, k: int) -> int:
-    """Return how many epochs of k the largest budget is, the last one begun."""
+    """Return ceil(budget / k) for the largest budget of the downstream models."""
     return max(-(-int(model.training.samples_seen) // k) for model in cfg.downstream.values())
 
 
 def _selector_key(cfg: DictConfig, epochs: int) -> str:
-    """Return what a selection's file name says of the selector: nothing of the one that draws nothing."""
+    """Return the selector's suffix in the subset file's name: choice and hash of settings, empty for the default."""
     name = choice(cfg, "selector")
     if name == "best":
         return ""
@@ -107,7 +115,7 @@ def _selector_key(cfg: DictConfig, epochs: int) -> str:
 
 
 def open_subset(pool: Pool, selection: Selection, sources: CaptionSources | None = None) -> Subset:
-    """Open the selected samples; those of a remote pool are first written to tars in the cache."""
+    """Open the selected samples; a remote pool's are first resharded into the cache."""
     uids = selection.uids
     captions = sources.of(uids) if sources else None
     if captions is not None:
@@ -122,7 +130,7 @@ def open_subset(pool: Pool, selection: Selection, sources: CaptionSources | None
 
 
 def kept_by_noise(pool: Pool, selection: Selection) -> dict[str, int]:
-    """Return how many draws of the selection's epochs carry each planted kind of noise; empty for other pools."""
+    """Return how many samples of all epochs have each kind of planted noise; empty for pools other than the demo."""
     if "noise" not in pool.hidden:
         return {}
     index = UidIndex(selection.uids)
@@ -139,52 +147,60 @@ def kept_by_noise(pool: Pool, selection: Selection) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained downstream model, its report, and where its checkpoint lies."""
+    """A trained downstream model and the folder of the training.
 
-    model: Any
-    report: dict[str, Any]
+    `report`, `missing` and `other_captions` are those of `DownstreamResult`; there are none where a checkpoint was
+    loaded.
+    """
+
+    model: Downstream
     folder: Path
+    report: TrainReport | None = None
+    missing: dict[str, int] = field(default_factory=dict)
+    other_captions: dict[str, int] = field(default_factory=dict)
 
 
 def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Tracker) -> Trained:
-    """Train one downstream model, or load it when the same training was finished before."""
+    """Train one downstream model, or load it if the same training has been finished before."""
     device = resolve_device(cfg.device)
+    model: Downstream = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
     identity = subset.identity(sha256)
-    fingerprint = _training_fingerprint(cfg, name, identity, device.type, subset.captions.sha256)
+    fingerprint = training_fingerprint(model, identity, device.type, subset.captions.sha256)
     folder = cache_dir() / "trained" / f"{name}-{fingerprint}"
-    model = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
     with one_launch(folder, device):
-        report = asdict(model.train(subset, folder, device, tracker, fingerprint))
-    report["missing"] = dict(subset.missing)
-    if subset.captions.by_uid:
-        report["other_captions"] = subset.captions.counts()
-    return Trained(model, report, folder)
+        report = model.train(subset, folder, device, tracker, fingerprint)
+    other_captions = dict(subset.captions.counts()) if subset.captions.by_uid else {}
+    return Trained(model, folder, report, dict(subset.missing), other_captions)
 
 
-def _training_fingerprint(
-    cfg: DictConfig, name: str, sha256: str, device: str, captions: str | None = None
+def training_fingerprint(
+    model: Trainable, subset_sha256: str, device: str, captions_sha256: str | None = None
 ) -> str:
-    """Hash what a training depends on: the subset, the recipe, its weights at the start, precision, other captions.
+    """Return a hash of what a training depends on: model, recipe, starting weights, subset, device, captions.
 
-    Weights count by their revision, not by where they lie: a moved checkout trains nothing again.
+    Args:
+        model: its identity has all settings, and weights by their revision, wherever they lie.
+        subset_sha256: hash of the selected uids.
+        device: ``"cpu"`` or ``"cuda"``, which differ in precision.
+        captions_sha256: hash of the other captions; None without any.
     """
-    recipe = resolved(cfg.downstream[name])
-    recipe |= {part: revision(locate_checkpoint(recipe[part])) for part in PARTS if part in recipe}
-    parts = [sha256, recipe, device, *([captions] if captions else [])]
-    text = json.dumps(parts, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    parts = [subset_sha256, model.identity(), device, *([captions_sha256] if captions_sha256 else [])]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def evaluate_all(
     cfg: DictConfig, trained: Trained, sets: list[EvaluationSet | ClassificationSet]
-) -> dict[str, list[dict[str, Any]]]:
-    """Evaluate a trained model on every evaluation set that fits it; returns metrics by set."""
+) -> dict[str, list[Metric]]:
+    """Evaluate a trained model on every evaluation set that fits it; return its metrics by set."""
     device = resolve_device(cfg.device)
     log.info("evaluate: %s", trained.model.name)
-    found = evaluate(trained.model, sets, resolved(cfg.metrics), trained.folder, device)
-    return {name: [asdict(metric) for metric in metrics] for name, metrics in found.items()}
+    metrics = [hydra.utils.instantiate(node, _convert_="all") for node in cfg.metrics.values()]
+    return trained.model.evaluate(sets, metrics, trained.folder, device)
 
 
-def downstream_result(trained: Trained, evaluations: dict[str, list[dict[str, Any]]]) -> DownstreamResult:
-    """Bundle what a result keeps of one trained model."""
-    return DownstreamResult(str(trained.folder / "model"), trained.report, evaluations)
+def downstream_result(trained: Trained, evaluations: dict[str, list[Metric]]) -> DownstreamResult:
+    """Return what a result keeps of one trained model."""
+    assert trained.report is not None, "only a training has a result"
+    return DownstreamResult(
+        str(trained.folder / "model"), trained.report, trained.missing, trained.other_captions, evaluations
+    )

@@ -1,4 +1,4 @@
-"""The aesthetics score of LAION: a head on CLIP's image embedding that predicts people's rating, 1 to 10."""
+"""LAION's aesthetics score: a head on CLIP's image embedding that predicts human ratings from 1 to 10."""
 
 from pathlib import Path
 from typing import Any
@@ -12,37 +12,37 @@ from benchmark.models.checkpoints import read_weights, revision
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures
 
-WHERE = "get sac+logos+ava1-l14-linearMSE.pth of github.com/christophschuhmann/improved-aesthetic-predictor"
+REMEDY = "get sac+logos+ava1-l14-linearMSE.pth of github.com/christophschuhmann/improved-aesthetic-predictor"
 
 
 class Aesthetics(Filter):
     """Predicted rating of the image.
 
-    The released heads are chains of linear layers without anything between them: that is what is run, whether the
-    file holds one layer (``weight``, ``bias``) or several (``layers.0.weight``, ...).
+    The released heads are linear layers without activations between them. The file may hold one layer (``weight``,
+    ``bias``) or several (``layers.0.weight``, ...).
 
     Args:
         model: the open_clip model whose embeddings the head was trained on (ViT-L-14).
-        pretrained: its weights.
-        head: file of the head, safetensors or PyTorch.
+        pretrained: open_clip's tag of the weights.
+        head: path of the head's weights, safetensors or PyTorch.
     """
 
     needs = frozenset()
 
     def __init__(self, model: str, pretrained: str | None, head: str | None) -> None:
         if head is None:
-            raise UserError(f"filter=aesthetics needs filter.head=FILE; {WHERE}")
+            raise UserError(f"filter=aesthetics needs filter.head=FILE; {REMEDY}")
         self.head = head
         self._embeddings = ClipFeatures(model, pretrained)
         self.features = (self._embeddings,)
         self._layers: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def identity(self) -> dict[str, Any]:
-        """Add the revision of the head."""
+        """Add the head's revision."""
         return super().identity() | {"revision": revision(self._file())}
 
     def setup(self, device: torch.device) -> None:
-        """Load the head; `UserError` if it is not there or holds no linear layers."""
+        """Load the head. Raises `UserError` when the file is missing or has no linear layers."""
         path = self._file()
         state = read_weights(path)
         names = [name.removesuffix("weight") for name in state if name.endswith("weight")]
@@ -51,15 +51,16 @@ class Aesthetics(Filter):
             for name in sorted(names, key=_position)
         ]
         if not self._layers or any(weight.ndim != 2 for weight, _ in self._layers):
-            raise UserError(f"{path} holds no linear layers; {WHERE}")
+            raise UserError(f"filter.head={self.head} must hold linear layers; {REMEDY}")
 
     def score(self, batch: Batch) -> Scores:
         """Return ratings of shape (n,)."""
         values = torch.from_numpy(batch.features["image"])
-        taken, given = self._layers[0][0].shape[1], values.shape[1]
-        if taken != given:
+        expected, width = self._layers[0][0].shape[1], values.shape[1]
+        if expected != width:
             raise UserError(
-                f"{self.head} takes {taken} dimensions, {self._embeddings.model} gives {given}; {WHERE}"
+                f"filter.head={self.head} takes {expected} dimensions, filter.model={self._embeddings.model} gives"
+                f" {width}; {REMEDY}"
             )
         for weight, bias in self._layers:
             values = torch.nn.functional.linear(values, weight, bias)
@@ -68,7 +69,7 @@ class Aesthetics(Filter):
     def _file(self) -> Path:
         path = Path(self.head)
         if not path.is_file():
-            raise UserError(f"filter.head={self.head}: no such file; {WHERE}")
+            raise UserError(f"filter.head={self.head}: file not found; {REMEDY}")
         return path
 
 

@@ -1,4 +1,4 @@
-"""aveCLIP: how well images drawn from a caption agree with it (Wu and Smith 2023; ICC paper, section 3.2)."""
+"""aveCLIP: CLIP similarity of a caption and images generated from it (Wu and Smith 2023; ICC paper, section 3.2)."""
 
 from typing import Any, ClassVar
 
@@ -13,19 +13,19 @@ from filters.icc.vba import TextToImage
 
 
 class AveClip(Filter):
-    """Mean CLIP cosine between a caption and `images` images that a text-to-image model draws from it.
+    """Mean CLIP cosine between a caption and `images` images that a text-to-image model generates from it.
 
     Args:
         checkpoint: the text-to-image model, see `TextToImage`.
         model: an open_clip model, see `load_clip`.
-        pretrained: its weights.
-        images: drawn for each caption.
-        steps: of the sampler.
-        guidance: weight of the caption.
+        pretrained: open_clip's tag of the weights.
+        images: number of images per caption.
+        steps: sampling steps.
+        guidance: scale of classifier-free guidance.
     """
 
     needs = frozenset({"text"})
-    batch_size: ClassVar[int] = 8  # captions; each of them is several images
+    batch_size: ClassVar[int] = 8  # captions, each with several images
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class AveClip(Filter):
         assert self._clip is not None
         captions = [text for text in batch.texts for _ in range(self.images)]
         seeds = [caption_seed(text, number) for text in batch.texts for number in range(self.images)]
-        drawn = self._clip.embed_images(self.painter.generate(captions, seeds))
-        drawn = drawn.reshape(len(batch), self.images, -1)
+        images = self._clip.embed_images(self.painter.generate(captions, seeds))
+        images = images.reshape(len(batch), self.images, -1)
         texts = self._clip.embed_texts(batch.texts)
-        return np.asarray(np.einsum("nkd,nd->n", drawn, texts) / self.images, np.float32)
+        return np.asarray(np.einsum("nkd,nd->n", images, texts) / self.images, np.float32)

@@ -1,4 +1,4 @@
-"""What a filter is: a class that only scores. The harness owns loops, devices, caching, timing and thresholds."""
+"""The interface of filters: a filter only scores; the harness owns loops, devices, caching, timing and thresholds."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,10 +15,10 @@ Scores = npt.NDArray[np.float32]
 
 
 class Reader(Identified, ABC):
-    """Something that is given the pool's samples in batches.
+    """Base of filters and features: reads the pool's samples in batches.
 
-    `needs` names what it reads of a sample: ``"text"``, ``"image"``, or metadata columns. The outputs of `features`
-    are in the batch too; their inputs are not, unless `needs` names them.
+    `needs` names the fields of a sample that it reads: ``"text"``, ``"image"``, or metadata columns. Batches also
+    hold the outputs of `features`, but not the inputs of those, unless `needs` names them.
     """
 
     needs: frozenset[str]
@@ -27,32 +27,32 @@ class Reader(Identified, ABC):
 
     @property
     def sources(self) -> frozenset[str]:
-        """What is read of the pool in all, by this and by its features."""
+        """All fields of the pool that this reader and its features need."""
         return self.needs.union(*(part.sources for part in self.features))
 
     def setup(self, device: torch.device) -> None:
-        """Load models, once per worker; not those of its features."""
+        """Load models, once per worker; the models of `features` are loaded by themselves."""
 
 
 class Features(Reader):
-    """A model's outputs for every sample, kept in a cache that several filters share."""
+    """A model's outputs for every sample, cached and shared by all filters that use them."""
 
     @abstractmethod
     def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32] | Sequence[Any]]:
-        """Return by name arrays of shape (n, d), kept in half precision, or n nested lists of numbers or strings."""
+        """Return outputs by name: arrays of shape (n, d), cached in half precision, or n nested lists."""
 
 
 class Filter(Reader):
-    """Scores image-caption pairs; a higher score says keep."""
+    """Scores image-caption pairs; higher is better."""
 
-    light: ClassVar[bool] = False  # scores faster than a worker process starts
+    light: ClassVar[bool] = False  # scoring takes less time than starting a worker process
     upper_bound: ClassVar[bool] = False  # may read the pool's hidden columns
 
     def fit(self, batches: Iterable[Batch]) -> None:
-        """Gather corpus statistics, once, before any worker starts.
+        """Compute corpus statistics, once, before any worker starts.
 
         Args:
-            batches: what `score` is given, of the whole pool; it can be gone through again.
+            batches: the batches that `score` will get, of the whole pool; can be iterated several times.
         """
 
     @property
@@ -66,10 +66,10 @@ class Filter(Reader):
 
 
 class Composite(Filter):
-    """Combines the scores of other filters over the whole pool, so each of them is scored and cached once.
+    """Combines the scores of other filters over the whole pool; each of these is scored and cached once.
 
     Args:
-        filters: by names that the user chose, in their order.
+        filters: the filters by the names in the configuration, in order.
     """
 
     def __init__(self, filters: Mapping[str, Filter]) -> None:
@@ -82,7 +82,7 @@ class Composite(Filter):
 
     @abstractmethod
     def combine(self, scores: npt.NDArray[np.float32]) -> Scores:
-        """Turn scores of shape (filters, n) into one of shape (n,); NaN says: not kept."""
+        """Combine scores of shape (filters, n) into scores of shape (n,); NaN where a sample is never kept."""
 
     def setup(self, device: torch.device) -> None:
         """Set up every part."""

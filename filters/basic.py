@@ -11,12 +11,12 @@ MINIMUM_WORDS, MINIMUM_CHARACTERS, MAXIMUM_ASPECT_RATIO = 3, 6, 3.0
 
 
 class Basic(English):
-    """1 for an English caption of more than 2 words and more than 5 characters, of an image that is large enough.
+    """1 for an English caption of more than 2 words and more than 5 characters whose image is large enough, else NaN.
 
-    All others get NaN, also where a size is unknown. Words are what stands between white space.
+    A sample of unknown image size gets NaN. Words are separated by white space.
 
     Args:
-        minimum_side: of an image's smaller side, in pixels, before any resizing.
+        minimum_side: minimum of the image's smaller side, in pixels, before any resizing.
     """
 
     needs = frozenset({"text", "original_width", "original_height"})
@@ -29,10 +29,10 @@ class Basic(English):
         """Return scores of shape (n,), 1 or NaN."""
         sides = np.array([batch.columns["original_width"], batch.columns["original_height"]], np.float64)
         smaller, larger = sides.min(axis=0), sides.max(axis=0)
-        large = (smaller >= self.minimum_side) & (larger <= MAXIMUM_ASPECT_RATIO * smaller)
-        kept = [fits and self._keeps(text) for fits, text in zip(large, batch.texts, strict=True)]
+        large_enough = (smaller >= self.minimum_side) & (larger <= MAXIMUM_ASPECT_RATIO * smaller)
+        kept = [fits and self._keeps(text) for fits, text in zip(large_enough, batch.texts, strict=True)]
         return np.where(kept, np.float32(1), np.float32(np.nan))
 
     def _keeps(self, text: str) -> bool:
-        long = len(text.split()) >= MINIMUM_WORDS and len(text) >= MINIMUM_CHARACTERS
-        return long and super()._keeps(text)
+        long_enough = len(text.split()) >= MINIMUM_WORDS and len(text) >= MINIMUM_CHARACTERS
+        return long_enough and super()._keeps(text)

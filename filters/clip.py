@@ -1,4 +1,4 @@
-"""CLIPScore (Hessel et al. 2021): how similar a CLIP model finds image and caption."""
+"""CLIPScore (Hessel et al. 2021): cosine similarity of image and caption by a CLIP model."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +27,7 @@ class ClipFeatures(Features):
         return super().identity() | clip_revision(self.model)
 
     def setup(self, device: torch.device) -> None:
-        """Load the model; `UserError` if its weights cannot be had."""
+        """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
         self._clip = load_clip(self.model, self.pretrained, device)
 
     def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:

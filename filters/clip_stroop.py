@@ -15,27 +15,27 @@ SLOT = "[*]"
 
 
 class ClipStroop(Filter):
-    """How little a caption disturbs the embedding of the prompt that it is put into.
+    """Similarity of a prompt's embedding before and after a caption is inserted into it.
 
-    score = mean over prompts of cos(CLIP(prompt), CLIP(prompt with the caption in its slot)), where the first is the
-    text with the slot's own sign, as the authors' code embeds it. The sign of the score follows the probe's
-    definition; which way it goes with concreteness is for the correlation to say (Table 3 gives absolute values).
+    score = mean over prompts of cos(CLIP(prompt), CLIP(prompt with the caption in its slot)). The first embedding is
+    that of the text with the characters ``[*]``, as in the authors' code. The sign of the score follows the probe's
+    definition; its correlation with concreteness may be negative (Table 3 gives absolute values).
 
-    The ICC paper uses the prompts of Alper et al. less ``Alice giving the [*] to Bob`` and its reverse, and prints
-    neither list; those of the configuration stand in for them, and ``filter.prompts`` replaces them.
+    The ICC paper uses the prompts of Alper et al. except ``Alice giving the [*] to Bob`` and its reverse, and neither
+    paper prints the list; the configuration holds substitutes, and ``filter.prompts`` replaces them.
 
     Args:
         model: an open_clip model, see `load_clip`.
-        pretrained: its weights.
-        prompts: sentences with one slot ``[*]`` each.
+        pretrained: open_clip's tag of the weights.
+        prompts: sentences, each with one slot ``[*]``.
     """
 
     needs = frozenset({"text"})
 
     def __init__(self, model: str, pretrained: str | None, prompts: Sequence[str]) -> None:
-        wrong = [prompt for prompt in prompts if prompt.count(SLOT) != 1 or prompt.strip() == SLOT]
-        if wrong or not prompts:
-            raise UserError(f"filter.prompts must be sentences with one slot {SLOT} each, not {wrong}")
+        invalid = [prompt for prompt in prompts if prompt.count(SLOT) != 1 or prompt.strip() == SLOT]
+        if invalid or not prompts:
+            raise UserError(f"filter.prompts must be sentences, each with one slot {SLOT}, not {invalid}")
         self.model = model
         self.pretrained = pretrained
         self.prompts = list(prompts)
@@ -47,12 +47,12 @@ class ClipStroop(Filter):
         return super().identity() | clip_revision(self.model)
 
     def setup(self, device: torch.device) -> None:
-        """Load the model and embed the empty prompts; `UserError` if its weights cannot be had."""
+        """Load the model and embed the empty prompts. Raises `UserError` when the weights are missing."""
         self._clip = load_clip(self.model, self.pretrained, device)
         self._empty = self._clip.embed_texts(self.prompts)
 
     def score(self, batch: Batch) -> Scores:
-        """Return mean cosines of shape (n,); what exceeds the model's context is cut off."""
+        """Return mean cosines of shape (n,); text beyond the model's context length is truncated."""
         assert self._clip is not None
         filled = [prompt.replace(SLOT, text) for prompt in self.prompts for text in batch.texts]
         embedded = self._clip.embed_texts(filled).reshape(len(self.prompts), len(batch), -1)

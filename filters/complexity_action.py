@@ -1,4 +1,4 @@
-"""Complexity and Action: keep captions that relate objects and in which something happens."""
+"""Complexity and Action (Radenovic et al. 2023): captions that relate objects and describe an action."""
 
 from typing import ClassVar
 
@@ -12,15 +12,15 @@ from filters.text.scene_graph import SceneGraph, scene_graph
 
 
 class ComplexityAction(Filter):
-    """The rule of Radenovic et al. 2023 (section 3.1) first, then complexity.
+    """Captions that pass the rule of Radenovic et al. 2023 (section 3.1) first, then by complexity.
 
-    With c the caption's complexity (`SceneGraph.complexity`), the score is ``c / (c + 1)``, and 1 more where the rule
-    holds: c >= 1 ("C1") and an action, a verb with a subject or about a noun that is not stative. Scores of at least
-    1 are the paper's filter; among them, and below, more complex captions come first. A caption without words scores
-    0; of one longer than 1,000 characters the first 1,000 are read.
+    With c the caption's complexity (`SceneGraph.complexity`), the score is ``c / (c + 1)``, plus 1 where the rule
+    holds: c >= 1 ("C1") and at least one action, a non-stative verb that has a subject or modifies a noun. Scores of
+    at least 1 are the paper's filter; on either side of 1, more complex captions score higher. An empty caption
+    scores 0. Captions are truncated to 1,000 characters.
 
     Args:
-        parser: the name of an installed spaCy pipeline for English, or the folder of one.
+        parser: name of an installed spaCy pipeline for English, or the path of one.
     """
 
     needs = frozenset({"text"})
@@ -30,7 +30,7 @@ class ComplexityAction(Filter):
         self.parser = CaptionParser(parser, parse=True)
 
     def setup(self, device: torch.device) -> None:
-        """Load the pipeline, on the CPU. Raises `UserError` when it is missing or does not parse."""
+        """Load the pipeline, on the CPU. Raises `UserError` when it is missing or has no parser."""
         self.parser.setup()
 
     def score(self, batch: Batch) -> Scores:

@@ -19,17 +19,17 @@ def debiased(
     clusters: int,
     duplicate_similarity: float,
 ) -> Cascade:
-    """Return the recipe: no text, CLIP score, aesthetics, one of each group of near-duplicates in each cluster.
+    """Return the recipe: no text, CLIP score, aesthetics, one sample per group of near-duplicates in each cluster.
 
-    The paper trains on all that passes; of more than k, a random k is kept.
+    The paper trains on all samples that pass; of more than k, a random k is kept.
 
     Args:
         clip: `model` and `pretrained` of the CLIP score and of the clusters.
-        ocr: finds the text.
-        minimum_clip: cosine, 0.3 in the paper.
-        aesthetics: `model`, `pretrained` and `head`; without a head this step is left out.
-        minimum_aesthetics: 4.5 in the paper's release.
-        clusters: of images, 4,000 in the paper.
+        ocr: OCR engine.
+        minimum_clip: lowest cosine that passes, 0.3 in the paper.
+        aesthetics: `model`, `pretrained` and `head`; the step is skipped when `head` is None.
+        minimum_aesthetics: lowest rating that passes, 4.5 in the paper's release.
+        clusters: number of image clusters, 4,000 in the paper.
         duplicate_similarity: cosine from which two images of one cluster are near-duplicates; the paper names none.
     """
     steps: dict[str, Filter] = {

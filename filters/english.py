@@ -1,4 +1,4 @@
-"""English captions (DataComp, Gadre et al. 2023, section 5.1), alone."""
+"""English captions (DataComp, Gadre et al. 2023, section 5.1)."""
 
 import importlib.metadata
 from collections.abc import Callable
@@ -8,25 +8,27 @@ import numpy as np
 import torch
 
 from benchmark.core.batch import Batch
+from benchmark.core.extras import require
 from filters.base import Filter, Scores
 from filters.text.language import LIBRARY, english_detector
 
 
 class English(Filter):
-    """1 for a caption whose likeliest language is English; all others get NaN."""
+    """1 for a caption whose most probable language is English, else NaN."""
 
     needs = frozenset({"text"})
     batch_size = 4096
 
     def __init__(self) -> None:
+        require("language")
         self._is_english: Callable[[str], bool] | None = None
 
     def identity(self) -> dict[str, Any]:
-        """Name the version of the library that knows languages."""
+        """Add the version of the language detection library."""
         return super().identity() | {"language": f"{LIBRARY}-{importlib.metadata.version(LIBRARY)}"}
 
     def setup(self, device: torch.device) -> None:
-        """Load the model of languages, on the CPU."""
+        """Load the language detection model, on the CPU."""
         self._is_english = english_detector()
 
     def score(self, batch: Batch) -> Scores:

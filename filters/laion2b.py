@@ -8,13 +8,13 @@ from filters.random import Random
 
 
 def laion2b(clip: dict[str, str | None], column: str | None, minimum_clip: float, seed: int = 0) -> Cascade:
-    """Return the rule: English captions, CLIP score; of more than k that pass, a random k.
+    """Return the rule: English captions with a minimum CLIP score; of more than k that pass, a random k.
 
     Args:
-        clip: `model` and `pretrained` of the CLIP score; not loaded where a column is given.
-        column: of the pool's metadata, with the CLIP score.
-        minimum_clip: cosine, 0.28 in DataComp with ViT-B/32.
-        seed: of the random k.
+        clip: `model` and `pretrained` of the CLIP score; not loaded when `column` is given.
+        column: metadata column that holds the CLIP score.
+        minimum_clip: lowest cosine that passes, 0.28 in DataComp with ViT-B/32.
+        seed: random seed of the k that are kept.
     """
     score = Clip(**clip) if column is None else Column(column)  # type: ignore[arg-type]
     return Cascade({"english": English(), "clip": Threshold(score, minimum_clip), "random": Random(seed)})

@@ -1,4 +1,4 @@
-"""Lexicon: the mean concreteness that people gave to a caption's words, without looking at their order."""
+"""Lexicon: mean human concreteness rating of a caption's words, in any order."""
 
 import csv
 import hashlib
@@ -18,14 +18,14 @@ _WORD = re.compile(r"[a-z]+")
 
 
 class Lexicon(Filter):
-    """Mean rating (1 to 5) of a caption's rated words; NaN where none is rated.
+    """Mean rating (1 to 5) of a caption's rated words; NaN for a caption without rated words.
 
-    Captions are lower-cased and cut at everything but the letters a to z. Every occurrence counts. The ratings are of
-    lemmas: other forms of a word are looked up as they stand, and the file's two-word entries never match.
+    Captions are lower-cased and split at everything but the letters a to z. Every occurrence counts. The ratings are
+    of lemmas: inflected forms are looked up without lemmatisation, and the file's two-word entries never match.
 
     Args:
-        ratings: the file of Brysbaert et al. 2014 (40 thousand English lemmas): tab separated, with the columns
-            ``Word`` and ``Conc.M``.
+        ratings: path of the ratings of Brysbaert et al. 2014 (40 thousand English lemmas), tab separated,
+            with the columns ``Word`` and ``Conc.M``.
     """
 
     needs = frozenset({"text"})
@@ -41,7 +41,7 @@ class Lexicon(Filter):
         self._rating: dict[str, float] = {}
 
     def identity(self) -> dict[str, Any]:
-        """Name the ratings by their content: the same file in another place scores the same."""
+        """Identify the ratings by their content, wherever the file lies."""
         return super().identity() | {"ratings": hashlib.sha256(self._content()).hexdigest()}
 
     def setup(self, device: torch.device) -> None:
@@ -52,12 +52,14 @@ class Lexicon(Filter):
         missing = [name for name in (WORD, RATING) if name not in (reader.fieldnames or ())]
         if missing:
             raise UserError(
-                f"{self.ratings} has no column {missing[0]!r}; a tab separated header is expected"
+                f"filter.ratings={self.ratings} has no column {missing[0]!r}; it must be tab separated, with a header"
             )
         try:
             self._rating = {row[WORD].lower(): float(row[RATING]) for row in reader}
         except (TypeError, ValueError):
-            raise UserError(f"{self.ratings}, line {reader.line_num}: {RATING} is not a number") from None
+            raise UserError(
+                f"filter.ratings={self.ratings}: {RATING} of line {reader.line_num} must be a number"
+            ) from None
 
     def score(self, batch: Batch) -> Scores:
         """Return mean ratings of shape (n,)."""
@@ -72,5 +74,5 @@ class Lexicon(Filter):
             return Path(self.ratings).expanduser().read_bytes()
         except OSError:
             raise UserError(
-                f"filter.ratings={self.ratings} is not there; give the word ratings of Brysbaert et al. 2014"
+                f"filter.ratings={self.ratings} cannot be read; give the word ratings of Brysbaert et al. 2014"
             ) from None

@@ -1,4 +1,4 @@
-"""LLM rating: a chat model is asked how visual a caption is, from 1 to N (ICC paper, appendix A.5)."""
+"""LLM rating: a chat model rates how visual a caption is, from 1 to N (ICC paper, appendix A.5)."""
 
 import logging
 import re
@@ -17,29 +17,29 @@ SYSTEM = (
     "You are an expert visual reasoner, capable of understanding the visual concreteness of image {kind}s."
     " A visually concrete {kind} is a {kind} that is highly visual, and can be vividly imagined."
 )
-# As printed, the scale of the prompt is "1-5, when 1 is non-visual and 10 is highly visual": the 10 is left over from
-# another of the three ranges that the authors tried (N = 3, 5, 10). N is used for both here.
+# The paper prints "1-5, when 1 is non-visual and 10 is highly visual"; the 10 belongs to another of the three ranges
+# that the authors tried (N = 3, 5, 10). Here N replaces both.
 USER = (
     "Provide a numerical score on a scale of 1-{n}, when 1 is non-visual and {n} is highly visual {kind}"
     " for the following {kind} : {text}. Only provide the numerical score and nothing else."
 )
 RANGES = (3, 5, 10)
-LONGEST_CAPTION = 4000  # characters; a server refuses what does not fit into its model's context
+MAX_CHARACTERS = 4000  # per caption; servers refuse what does not fit into the model's context
 _NUMBER = r"(?<![-\d.])(\d+(?:\.\d+)?)"
 log = logging.getLogger(__name__)
 
 
 class LlmRating(Filter):
-    """The number that a chat model answers with; NaN, counted in the log, where it is none from 1 to N.
+    """Rating by a chat model; NaN, with a count in the log, where its answer has no number from 1 to N.
 
-    A text of one word is called a word in the prompt, as in the paper's word benchmark.
+    The prompt calls a text of one word a "word", as in the paper's word benchmark.
 
     Args:
-        model: the name that the endpoint knows, or without an endpoint a folder or hub name of a chat model.
+        model: the endpoint's name of the model; without an endpoint, folder or hub name of a chat model.
         endpoint: base URL of any OpenAI-compatible server; its key is read from ``OPENAI_API_KEY``.
-        n: the best rating; the paper reports 5.
-        concurrency: requests at a time.
-        timeout: seconds for one request.
+        n: highest rating; the paper reports 5.
+        concurrency: number of concurrent requests.
+        timeout: seconds per request.
     """
 
     needs = frozenset({"text"})
@@ -49,7 +49,7 @@ class LlmRating(Filter):
         self, model: str, endpoint: str | None = None, n: int = 5, concurrency: int = 8, timeout: float = 60.0
     ) -> None:
         if n not in RANGES:
-            raise UserError(f"filter.n={n} is no range of the paper's; give 3, 5 or 10")
+            raise UserError(f"filter.n={n} must be one of the paper's: 3, 5 or 10")
         self.model = model
         self.endpoint = endpoint
         self.n = n
@@ -58,12 +58,12 @@ class LlmRating(Filter):
         self._chat: ChatModel | None = None
 
     def identity(self) -> dict[str, Any]:
-        """Add the revision of a local model; a served one has only its name."""
+        """Add the revision of a local model; a served model is known by its name only."""
         local = {} if self.endpoint else {"revision": revision(locate_checkpoint(self.model))}
         return super().identity() | local
 
     def setup(self, device: torch.device) -> None:
-        """Connect or load. Raises `UserError` when the model cannot be had."""
+        """Connect or load. Raises `UserError` when the model is not available."""
         if self.endpoint:
             self._chat = EndpointChat(self.endpoint, self.model, self._concurrency, self._timeout)
         else:
@@ -72,7 +72,7 @@ class LlmRating(Filter):
     def score(self, batch: Batch) -> Scores:
         """Return ratings of shape (n,)."""
         ratings = np.full(len(batch), np.nan, np.float32)
-        # Asked together where they share the system prompt, so that no text's answer depends on its neighbours.
+        # One group per system prompt: a text's answer must not depend on the other texts of the batch.
         for kind in ("word", "caption"):
             rows = [row for row, text in enumerate(batch.texts) if _kind(text) == kind]
             if rows:
@@ -81,17 +81,17 @@ class LlmRating(Filter):
 
     def _rate(self, kind: str, texts: list[str]) -> list[float]:
         assert self._chat is not None
-        questions = [USER.format(n=self.n, kind=kind, text=text[:LONGEST_CAPTION]) for text in texts]
+        questions = [USER.format(n=self.n, kind=kind, text=text[:MAX_CHARACTERS]) for text in texts]
         answers = self._chat.answer(SYSTEM.format(kind=kind), questions)
         ratings = [parse_rating(answer, self.n) for answer in answers]
-        wrong = [answer for answer, rating in zip(answers, ratings, strict=True) if np.isnan(rating)]
-        if wrong:
+        unrated = [answer for answer, rating in zip(answers, ratings, strict=True) if np.isnan(rating)]
+        if unrated:
             log.warning(
-                "llm_rating: %d of %d answers are no rating from 1 to %d, such as %r",
-                len(wrong),
+                "llm_rating: %d of %d answers hold no rating from 1 to %d, such as %r",
+                len(unrated),
                 len(answers),
                 self.n,
-                wrong[0][:60],
+                unrated[0][:60],
             )
         return ratings
 
@@ -101,7 +101,7 @@ def _kind(text: str) -> str:
 
 
 def parse_rating(answer: str, n: int) -> float:
-    """Return the one number in an answer, also as ``4/5`` or ``4 out of 5``; NaN if it is none from 1 to `n`."""
-    found = re.fullmatch(rf"\D*?{_NUMBER}(?:\s*(?:/|out of)\s*{n}(?!\d))?\D*", answer)
-    rating = float(found[1]) if found else float("nan")
+    """Return the only number of an answer (``4``, ``4/5``, ``4 out of 5``); NaN unless it is from 1 to `n`."""
+    match = re.fullmatch(rf"\D*?{_NUMBER}(?:\s*(?:/|out of)\s*{n}(?!\d))?\D*", answer)
+    rating = float(match[1]) if match else float("nan")
     return rating if 1 <= rating <= n else float("nan")

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.extras import require
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures, cosines
 from filters.composite import Cascade, Threshold
@@ -14,42 +15,43 @@ from filters.embeddings.pool_embeddings import CHUNK, ByUid, gather
 from filters.random import Random
 
 BLOCK = 4096  # rows of a cluster that are compared at a time
-ALONE = 2.0  # the greatest cosine distance there is
+MAX_DISTANCE = 2.0  # of cosines
 
 
 class NearDuplicates(Filter):
-    """Cosine distance to the nearest image of the same cluster that is preferred to this one.
+    """Cosine distance to the nearest preferred image in the same cluster.
 
-    Preferred is the image with the higher CLIP score to its caption, then the lower uid: of every group of
-    near-duplicates one is far from all that are preferred to it. Cut at 1 - similarity with `Threshold`; as in
-    SemDeDup, what is removed still removes others. Embeddings of the whole pool are held in half precision.
+    An image is preferred to another when its CLIP score is higher, or equal with a lower uid: one image of every
+    group of near-duplicates is far from all images preferred to it. Apply `Threshold` at 1 - similarity; as in
+    SemDeDup, removed images still remove others. Holds the pool's embeddings in half precision.
 
     Args:
         model: an open_clip model, see `load_clip`.
-        pretrained: its weights.
-        clusters: of images; only images of one cluster are compared.
-        seed: of the clusters.
+        pretrained: open_clip's tag of the weights.
+        clusters: number of image clusters; only images of the same cluster are compared.
+        seed: random seed of k-means.
     """
 
     needs = frozenset()
 
     def __init__(self, model: str, pretrained: str | None, clusters: int, seed: int = 0) -> None:
+        require("clusters")
         self.clusters = clusters
         self.seed = seed
         self.features = (ClipFeatures(model, pretrained),)
         self._distances: ByUid | None = None
 
     def fit(self, batches: Iterable[Batch]) -> None:
-        """Cluster the pool's images and compare them within their clusters."""
+        """Cluster the pool's images and compare them within clusters."""
         uids, features = gather(batches, ("image", "text"))
-        distances = np.full(len(uids), ALONE, np.float32)
+        distances = np.full(len(uids), MAX_DISTANCE, np.float32)
         if len(uids):
             images = features["image"]
-            # Stable, and the rows are in the order of their uids.
+            # A stable sort: the rows are in the order of their uids.
             preferred = np.argsort(-clip_scores(images, features["text"]), kind="stable")
             clusters = ImageClusters(self.clusters, seed=self.seed, iterations=20, restarts=1).fit(images)
             labels = clusters.assign(images)[preferred]
-            # Rows by cluster, the preferred ones first within each.
+            # Rows grouped by cluster, most preferred first.
             rows = preferred[np.argsort(labels, kind="stable")]
             starts = np.flatnonzero(np.diff(np.sort(labels), prepend=-1))
             for members in np.split(rows, starts[1:]):
@@ -57,7 +59,7 @@ class NearDuplicates(Filter):
         self._distances = ByUid(uids, distances)
 
     def score(self, batch: Batch) -> Scores:
-        """Return distances of shape (n,), from 0 to 2; 2 where nothing is preferred."""
+        """Return distances of shape (n,), from 0 to 2; 2 for the most preferred image of a cluster."""
         assert self._distances is not None, "fit comes before score"
         return self._distances(batch.uids)
 
@@ -69,29 +71,30 @@ def clip_scores(images: npt.NDArray[np.float16], texts: npt.NDArray[np.float16])
 
 
 def nearest_before(embeddings: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Return the cosine distance of each unit vector of (n, d) to the nearest one before it; (n,), the first 2."""
-    likest = np.full(len(embeddings), 1 - ALONE, np.float32)
+    """Return the cosine distance of each unit vector of (n, d) to the nearest earlier one, (n,); 2 for the first."""
+    max_similarity = np.full(len(embeddings), 1 - MAX_DISTANCE, np.float32)
     for start in range(0, len(embeddings), BLOCK):
-        block = embeddings[start : start + BLOCK]
+        rows = slice(start, start + BLOCK)
+        block = embeddings[rows]
         for other in range(0, start + 1, BLOCK):
-            alike = block @ embeddings[other : other + BLOCK].T
+            similarity = block @ embeddings[other : other + BLOCK].T
             if other == start:
-                alike[np.triu_indices(len(block))] = 1 - ALONE
-            likest[start : start + BLOCK] = np.maximum(likest[start : start + BLOCK], alike.max(axis=1))
-    return np.maximum(1 - likest, 0)
+                similarity[np.triu_indices(len(block))] = 1 - MAX_DISTANCE
+            max_similarity[rows] = np.maximum(max_similarity[rows], similarity.max(axis=1))
+    return np.maximum(1 - max_similarity, 0)
 
 
 def distinct(
     model: str, pretrained: str | None, clusters: int, duplicate_similarity: float, seed: int = 0
 ) -> Cascade:
-    """Return SemDeDup as a filter: of each group of near-duplicates one; of more than k that pass, a random k.
+    """Return SemDeDup as a filter: one image per group of near-duplicates; of more than k that pass, a random k.
 
     Args:
         model: an open_clip model, see `load_clip`.
-        pretrained: its weights.
-        clusters: of images; only images of one cluster are compared.
+        pretrained: open_clip's tag of the weights.
+        clusters: number of image clusters; only images of the same cluster are compared.
         duplicate_similarity: cosine from which two images are near-duplicates.
-        seed: of the clusters and of the random k.
+        seed: random seed of k-means and of the random k.
     """
     distances = NearDuplicates(model, pretrained, clusters, seed)
     return Cascade({"distinct": Threshold(distances, 1 - duplicate_similarity), "random": Random(seed)})

@@ -1,4 +1,4 @@
-"""negCLIPLoss, later called s-CLIPLoss (Wang et al. 2024): CLIPScore less what other pairings of a batch get."""
+"""negCLIPLoss, later called s-CLIPLoss (Wang et al. 2024): CLIPScore minus a normalisation term over batches."""
 
 from collections.abc import Iterable
 
@@ -13,28 +13,28 @@ from filters.base import Filter, Scores
 from filters.clip import ClipFeatures, cosines
 from filters.embeddings.pool_embeddings import ByUid, gather
 
-# Rows and columns of similarities that are summed at a time: on a CPU they stay in its caches.
+# Side of the blocks of similarities that are summed at a time: on a CPU they fit into its caches.
 TILE = {"cpu": 512, "cuda": 8192}
-COLDEST = 0.002  # exp(1 / temperature) still is a number
+MIN_TEMPERATURE = 0.002  # below it exp(1 / temperature) overflows
 
 
 class NegClipLoss(Filter):
-    """Minus the loss that a CLIP model would have on a pair, among the pairs of random batches, times temperature.
+    """Minus the CLIP loss of a pair in random batches, times temperature.
 
     For image x, caption y and cosine s: s(x, y) - t/2 [log sum_j exp(s(x, y_j)/t) + log sum_j exp(s(x_j, y)/t)], the
-    sums over the batch, the pair itself included; the mean over `partitions` random partitions of the pool. The
-    formula and its constants are the released code's, which draws its batches from one shard and leaves a short one
-    at the end; here they are drawn from the whole pool and are of equal size, so that none has an easier loss.
-    Embeddings of the whole pool are held in half precision.
+    sums over the batch including the pair itself, averaged over `partitions` random partitions of the pool. Formula
+    and constants are those of the released code, which draws batches from one shard and ends with a smaller one; here
+    batches are drawn from the whole pool and have equal size, because the loss is lower in a smaller batch. Holds the
+    pool's embeddings in half precision.
 
     Args:
         model: an open_clip model, see `load_clip`.
-        pretrained: its weights.
-        loss_batch: pairs of a batch, at most.
-        partitions: of the pool into batches.
-        temperature: the teacher's own; 0.01 for OpenAI's models.
-        seed: of the partitions.
-        device: where the sums are computed, see `resolve_device`.
+        pretrained: open_clip's tag of the weights.
+        loss_batch: maximum number of pairs per batch.
+        partitions: number of random partitions of the pool into batches.
+        temperature: temperature of the CLIP model; 0.01 for OpenAI's models.
+        seed: random seed of the partitions.
+        device: device that computes the sums, see `resolve_device`.
     """
 
     needs = frozenset()
@@ -50,21 +50,21 @@ class NegClipLoss(Filter):
         device: str = "auto",
     ) -> None:
         if min(loss_batch, partitions) < 1:
-            raise UserError("filter.loss_batch and filter.partitions of negcliploss have to be at least 1")
-        if temperature < COLDEST:
+            raise UserError("filter.loss_batch and filter.partitions must be at least 1")
+        if temperature < MIN_TEMPERATURE:
             raise UserError(
-                f"filter.temperature={temperature} is too low; use {COLDEST} at least, CLIP's is 0.01"
+                f"filter.temperature={temperature} must be at least {MIN_TEMPERATURE}; CLIP's is 0.01"
             )
         self.loss_batch = loss_batch
         self.partitions = partitions
         self.temperature = temperature
         self.seed = seed
         self.features = (ClipFeatures(model, pretrained),)
-        self._device = device  # private: the scores are the same on all of them
+        self._device = device  # private, so not in the cache key: scores do not depend on it
         self._normalisers: ByUid | None = None
 
     def fit(self, batches: Iterable[Batch]) -> None:
-        """Compute the normalisation term of every pair of the pool."""
+        """Compute the normalisation term of every pair in the pool."""
         uids, features = gather(batches, ("image", "text"))
         images, texts = (torch.from_numpy(features[name]) for name in ("image", "text"))
         device = resolve_device(self._device)
@@ -86,9 +86,9 @@ def normalisers(images: torch.Tensor, texts: torch.Tensor, temperature: float) -
     """Return t/2 [log sum_j exp(x_i.y_j/t) + log sum_j exp(x_j.y_i/t)] for each pair of one batch, (n,).
 
     Args:
-        images: unit vectors x of shape (n, d).
-        texts: their captions' y, likewise.
-        temperature: t.
+        images: image embeddings x, unit vectors of shape (n, d).
+        texts: caption embeddings y, unit vectors of shape (n, d).
+        temperature: the temperature t.
     """
     tile = TILE[images.device.type]
     by_image, by_text = (
@@ -97,7 +97,7 @@ def normalisers(images: torch.Tensor, texts: torch.Tensor, temperature: float) -
     for i in range(0, len(images), tile):
         rows = images[i : i + tile].float()
         for j in range(0, len(texts), tile):
-            # In float32 most terms are denormal, and ten times slower; and unlike pairs beside like ones are lost.
+            # In float32 most terms are denormal, which is ten times slower, and small terms vanish beside large ones.
             terms = (rows @ texts[j : j + tile].float().T).double().mul_(1 / temperature).exp_()
             by_image[i : i + tile] += terms.sum(1)
             by_text[j : j + tile] += terms.sum(0)

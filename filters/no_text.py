@@ -9,9 +9,9 @@ from filters.ocr.spotter import TextSpotter
 
 
 class NoText(Filter):
-    """Minus the confidence of the surest line that was read in the image; 0 where nothing was.
+    """Minus the highest confidence of the lines read in the image; 0 where nothing was read.
 
-    Detection alone would not do: it finds text in a quarter of the demo's images that hold none (results/LOG.md).
+    Detection alone is not enough: it finds text in a quarter of the demo's images without text (results/LOG.md).
     """
 
     needs = frozenset()
@@ -22,8 +22,8 @@ class NoText(Filter):
     def score(self, batch: Batch) -> Scores:
         """Return scores of shape (n,), from -1 to 0."""
         lines = zip(batch.features["words"], batch.features["confidences"], strict=True)
-        surest = [
-            max((sure for text, sure in zip(texts, confidences, strict=True) if text.strip()), default=0.0)
-            for texts, confidences in lines
+        max_confidence = [
+            max((value for text, value in zip(texts, values, strict=True) if text.strip()), default=0.0)
+            for texts, values in lines
         ]
-        return 0.0 - np.array(surest, np.float32)
+        return 0.0 - np.array(max_confidence, np.float32)

@@ -22,24 +22,23 @@ from filters.embeddings.pool_embeddings import (
     read_target,
 )
 
-TARGETS = 65536  # that a batch is compared with at a time
+TARGET_CHUNK = 65536  # rows of the target that a batch is compared with at a time
 
 
 class NormSim(Targeted):
     """The p-norm of T x, for the image embedding x and a target's image embeddings T.
 
-    Of p = 2 the square is m times `Vas`. Of p = infinity it is the greatest cosine: the signs stay, so that the
-    opposite of a target's image is not similar to it, which makes no difference where cosines are positive. Without a
-    target (the paper's NormSim-2-D) the pool is its own, and what is least similar to what is left of it is removed,
-    step by step: the score is the share of the pool that is removed before. Then its image embeddings are held in
-    half precision.
+    For p = 2 its square is m times `Vas`. For p = infinity it is the largest cosine, not the largest absolute cosine:
+    the opposite of a target's image is not similar to it. Without a target (the paper's NormSim-2-D) the pool is its
+    own target: in each step the samples least similar to the remaining pool are removed, and a sample's score is the
+    share of the pool removed before it. This mode holds the pool's image embeddings in half precision.
 
     Args:
         model: an open_clip model, see `load_clip`.
-        pretrained: its weights.
+        pretrained: open_clip's tag of the weights.
         norm: p, 2 or infinity.
-        target: a ``.npy`` of image embeddings of that model, (m, d); null for the pool's own, where p is 2.
-        steps: in which a pool without a target is taken apart, equally many samples in each.
+        target: path of a ``.npy`` of image embeddings of that model, (m, d); None for the pool's own (norm 2 only).
+        steps: number of removal steps without a target; each removes the same number of samples.
     """
 
     needs = frozenset()
@@ -52,19 +51,17 @@ class NormSim(Targeted):
         self.steps = steps
         self.features = (ClipFeatures(model, pretrained),)
         if self.norm not in {2.0, math.inf}:
-            raise UserError(f"filter.norm={norm} is no norm of normsim; use 2 or inf")
+            raise UserError(f"filter.norm={norm} must be 2 or inf")
         if steps < 1:
-            raise UserError(f"filter.steps={steps} takes nothing apart; use 1 at least")
+            raise UserError(f"filter.steps={steps} must be at least 1")
         if self.norm == math.inf and target is None:
-            raise UserError(
-                "filter.norm=inf wants a target: every image is most similar to itself; give filter.target"
-            )
+            raise UserError("filter.norm=inf needs filter.target=FILE: every image is most similar to itself")
         self._target: torch.Tensor | None = None
         self._moment: npt.NDArray[np.float64] | None = None
         self._shares: ByUid | None = None
 
     def setup(self, device: torch.device) -> None:
-        """Read the target; `UserError` if it cannot be used."""
+        """Read the target. Raises `UserError` when it cannot be used."""
         if self.target is None:
             return
         target = read_target(self.target)
@@ -74,7 +71,7 @@ class NormSim(Targeted):
             self._moment = outer_sum(target)
 
     def fit(self, batches: Iterable[Batch]) -> None:
-        """Take the pool apart."""
+        """Compute for every sample the share of the pool that is removed before it."""
         uids, features = gather(batches, ("image",))
         self._shares = ByUid(uids, removed_before(features["image"], self.steps))
 
@@ -85,27 +82,27 @@ class NormSim(Targeted):
         images = batch.features["image"]
         if self._target is not None:
             check_width(self._target.shape[1], images)
-            return greatest_cosine(images, self._target)
+            return max_cosine(images, self._target)
         assert self._moment is not None
         check_width(len(self._moment), images)
         return np.sqrt(np.maximum(quadratic(images, self._moment), 0))  # |T x|^2 = x^T (T^T T) x
 
 
 @torch.no_grad()
-def greatest_cosine(images: npt.NDArray[np.float32], target: torch.Tensor) -> Scores:
-    """Return the greatest cosine of each unit vector of (n, d) with one of (m, d); (n,)."""
+def max_cosine(images: npt.NDArray[np.float32], target: torch.Tensor) -> Scores:
+    """Return the highest cosine of each unit vector of (n, d) with those of (m, d), shape (n,)."""
     rows = torch.from_numpy(images).to(target.device)
-    greatest = torch.full((len(rows),), -torch.inf, device=target.device)
-    for part in target.split(TARGETS):
-        greatest = torch.maximum(greatest, (rows @ part.T).amax(1))
-    return np.asarray(greatest.cpu().numpy())
+    highest = torch.full((len(rows),), -torch.inf, device=target.device)
+    for part in target.split(TARGET_CHUNK):
+        highest = torch.maximum(highest, (rows @ part.T).amax(1))
+    return np.asarray(highest.cpu().numpy())
 
 
 def removed_before(embeddings: Floats, steps: int) -> Scores:
-    """Return which share of the rows of (n, d) goes before each row, (n,), when the least similar go first.
+    """Return the share of the rows of (n, d) removed before each row, (n,), when the least similar are removed first.
 
-    Every step removes those with the least x^T S x, S the second moment of the rows that are left, and then knows
-    a new S. Of equal rows the last goes first.
+    Every step removes the rows with the lowest x^T S x, where S is the second moment of the remaining rows, and then
+    updates S. Of equal rows the last one is removed first.
     """
     count = len(embeddings)
     removed = np.empty(count, np.float32)

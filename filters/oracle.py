@@ -1,4 +1,4 @@
-"""Oracle: the upper bound of the demo pool, which knows what kind of noise each pair carries."""
+"""Oracle: the upper bound on the demo pool; it reads the planted kind of noise."""
 
 from collections.abc import Mapping
 
@@ -9,9 +9,9 @@ from filters.base import Filter, Scores
 
 
 class Oracle(Filter):
-    """Score by the planted kind of noise, then by the planted concreteness of the caption.
+    """Quality of the planted kind of noise plus the planted concreteness of the caption.
 
-    No other filter may read these columns: the pool hides them.
+    The pool hides these columns from all other filters.
     """
 
     needs = frozenset({"noise", "concreteness"})
@@ -23,6 +23,6 @@ class Oracle(Filter):
         self.quality = dict(quality)
 
     def score(self, batch: Batch) -> Scores:
-        """Return the kind's quality plus the concreteness in [0, 1]; an unlisted kind is never chosen."""
+        """Return the kind's quality plus the concreteness in [0, 1]; NaN for a kind that `quality` does not list."""
         quality = np.array([self.quality.get(kind, np.nan) for kind in batch.columns["noise"]])
         return np.asarray(quality + batch.columns["concreteness"], np.float32)

@@ -1,4 +1,4 @@
-"""PAC-S (Sarto et al. 2023): CLIPScore with a CLIP that was fine-tuned on generated positives too."""
+"""PAC-S (Sarto et al. 2023): CLIPScore with a CLIP fine-tuned on generated positives."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from filters.base import Features, Filter, Scores
 
 
 class PacFeatures(Features):
-    """L2-normalised embeddings of images, and of captions behind the prefix, by a PAC-S checkpoint."""
+    """L2-normalised embeddings of images and of prefixed captions by a PAC-S checkpoint."""
 
     needs = frozenset({"image", "text"})
 
@@ -29,7 +29,7 @@ class PacFeatures(Features):
         return super().identity() | {"prefix": PREFIX} | pac_revision(self.model, self.checkpoint)
 
     def setup(self, device: torch.device) -> None:
-        """Load the model; `UserError` if its weights cannot be had."""
+        """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
         self._clip = load_pac_clip(self.model, self.pretrained, self.checkpoint, device)
 
     def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
@@ -42,12 +42,12 @@ class PacFeatures(Features):
 
 
 class PacScore(Filter):
-    """PAC-S of image and caption: twice the cosine, at least 0. All negative cosines tie, by the paper's formula.
+    """PAC-S of image and caption: twice the cosine, clipped at 0 as in the paper, so all negative cosines tie.
 
     Args:
-        model: open_clip's name of the CLIP that was fine-tuned.
-        pretrained: its tag.
-        checkpoint: the fine-tuned weights; see `load_pac_clip` for both formats.
+        model: open_clip's name of the CLIP model that was fine-tuned.
+        pretrained: open_clip's tag of its weights.
+        checkpoint: path of the fine-tuned weights; see `load_pac_clip` for both formats.
     """
 
     needs = frozenset()

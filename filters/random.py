@@ -1,4 +1,4 @@
-"""Random: the baseline that every filter has to beat."""
+"""Random: the baseline."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 
 
 class Random(Filter):
-    """A uniform score that depends on the uid and the seed alone, so shard order and batches do not matter."""
+    """A uniform score in [0, 1) that depends only on the uid and the seed, not on shards or batches."""
 
     needs = frozenset({"text"})
     batch_size = 65536

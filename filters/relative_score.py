@@ -1,4 +1,4 @@
-"""RSA and RSC (Lin et al. 2023, section 5.1): what of a CLIP score goes when text is painted over."""
+"""RSA and RSC (Lin et al. 2023, section 5.1): the CLIP score lost when text is painted over."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +10,10 @@ from filters.text_removal import RandomAreaRemovedClip, TextRemovedClip
 
 
 class RelativeScore(Composite):
-    """The second filter's score less the first's: minus the paper's S(raw) - S(removed), as low is good there."""
+    """S(removed) - S(raw): the paper's relative score with its sign flipped, because there low is good."""
 
     def combine(self, scores: npt.NDArray[np.float32]) -> Scores:
-        """Scores of shape (2, n) to (n,)."""
+        """Return scores of shape (n,) from those of shape (2, n): raw, removed."""
         return np.asarray(scores[1] - scores[0], np.float32)
 
 
@@ -24,10 +24,10 @@ def relative_score(
 
     Args:
         model: an open_clip model, see `load_clip`.
-        pretrained: its weights.
-        ocr: finds the text, and for RSC reads it.
+        pretrained: open_clip's tag of the weights.
+        ocr: OCR engine.
         area: ``all`` text for RSA, ``co``-embedded text for RSC.
-        control: paint over areas of another image's text in its place.
+        control: whether to paint over the text areas of another image instead.
     """
     removal = RandomAreaRemovedClip if control else TextRemovedClip
     removed = removal(model, pretrained, ocr, area, fill="inpaint")

@@ -1,4 +1,4 @@
-"""Score file: scores that something else computed, read from a CSV or parquet file."""
+"""Score file: scores computed by another program, read from a CSV or parquet file."""
 
 import hashlib
 from pathlib import Path
@@ -22,13 +22,13 @@ TEXT_COLUMNS = ("caption", "text", "TEXT")
 
 
 class ScoreFile(Filter):
-    """Look a sample's score up by its uid where the file has uids, else by its caption; NaN where it is missing.
+    """Score looked up by uid, or by caption in a file without uids; NaN for missing samples.
 
-    Of several rows of one uid or caption the first counts.
+    Of several rows with the same uid or caption, the first counts.
 
     Args:
-        path: a ``.csv`` or ``.parquet`` file with a column ``uid`` or a caption column (``caption`` or ``text``).
-        column: the numeric column that holds the scores.
+        path: path of a ``.csv`` or ``.parquet`` file with a column ``uid``, ``caption`` or ``text``.
+        column: name of the numeric column with the scores.
     """
 
     needs = frozenset({"text"})
@@ -43,7 +43,7 @@ class ScoreFile(Filter):
         self._by_caption: dict[str, float] = {}
 
     def identity(self) -> dict[str, Any]:
-        """Name the file by its content: the same scores in another place are the same filter."""
+        """Identify the file by its content, wherever it lies."""
         with self._file().open("rb") as file:
             return super().identity() | {"path": hashlib.file_digest(file, "sha256").hexdigest()}
 
@@ -53,19 +53,23 @@ class ScoreFile(Filter):
         names = _columns(path)
         key = next((name for name in (UID, *TEXT_COLUMNS) if name in names), None)
         if key is None:
-            raise UserError(f"{path} has neither a column uid nor one of {', '.join(TEXT_COLUMNS)}")
+            raise UserError(
+                f"filter.path={self.path} must have a column uid or one of {', '.join(TEXT_COLUMNS)}"
+            )
         if self.column not in names:
-            raise UserError(f"{path} has no column {self.column!r}; {did_you_mean(self.column, names)}")
+            raise UserError(
+                f"filter.column={self.column} is not in {path}; {did_you_mean(self.column, names)}"
+            )
         table = _read(path, [key, self.column])
         scores = table[self.column]
         if not (pa.types.is_integer(scores.type) or pa.types.is_floating(scores.type)):
-            raise UserError(f"{path}: column {self.column!r} is not numeric but {scores.type}")
+            raise UserError(f"filter.column={self.column} of {path} must be numeric, not {scores.type}")
         values = pc.fill_null(pc.cast(scores, pa.float32()), float("nan")).to_numpy()
         if key == UID:
             self._by_uid(path, table[UID], values)
         else:
             captions = table[key].to_pylist()
-            # Backwards, so that of equal captions the first stays.
+            # Reversed, so that of equal captions the first one wins.
             self._by_caption = dict(zip(reversed(captions), values[::-1].tolist(), strict=True))
 
     def _by_uid(self, path: Path, column: pa.ChunkedArray, values: npt.NDArray[np.float32]) -> None:
@@ -73,26 +77,25 @@ class ScoreFile(Filter):
             uids = encode_uid_column(pc.cast(column, pa.string()))
         except ValueError as error:
             raise UserError(f"{path}: {error}; uids are 32 hex characters") from None
-        order = sort_uids(uids)  # stable: of equal uids the first stays first
+        order = sort_uids(uids)  # stable: of equal uids the first one wins
         self._uids, self._scores = uids[order], values[order]
 
     def score(self, batch: Batch) -> Scores:
         """Return the file's scores of shape (n,)."""
         if self._uids is None:
             return np.array([self._by_caption.get(text, np.nan) for text in batch.texts], np.float32)
-        wanted = batch.uids
-        places = np.searchsorted(self._uids, wanted)
-        found = np.zeros(len(wanted), bool)
-        inside = places < len(self._uids)
-        found[inside] = self._uids[places[inside]] == wanted[inside]
-        scores = np.full(len(wanted), np.nan, np.float32)
-        scores[found] = self._scores[places[found]]
+        positions = np.searchsorted(self._uids, batch.uids)
+        listed = np.zeros(len(batch), bool)
+        inside = positions < len(self._uids)
+        listed[inside] = self._uids[positions[inside]] == batch.uids[inside]
+        scores = np.full(len(batch), np.nan, np.float32)
+        scores[listed] = self._scores[positions[listed]]
         return scores
 
     def _file(self) -> Path:
         path = Path(self.path).expanduser()
         if not path.is_file():
-            raise UserError(f"filter.path={self.path} is not there; give a .csv or .parquet file of scores")
+            raise UserError(f"filter.path={self.path} not found; give a .csv or .parquet file of scores")
         return path
 
 
@@ -113,7 +116,7 @@ def _read(path: Path, columns: list[str]) -> pa.Table:
     try:
         if path.suffix == ".parquet":
             return pq.read_table(path, columns=columns)
-        # Keys stay text also where all of them look like numbers.
+        # Keys are text, even when all of them look like numbers.
         types = {name: pa.string() for name in columns[:1]}
         convert = pa.csv.ConvertOptions(include_columns=columns, column_types=types)
         return pa.csv.read_csv(path, parse_options=_MULTILINE, convert_options=convert)

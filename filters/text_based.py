@@ -1,4 +1,4 @@
-"""DataComp's text-based filter (Gadre et al. 2023, section 5.1): English captions that name an ImageNet-21k class."""
+"""DataComp's text-based filter (Gadre et al. 2023, section 5.1): English captions with an ImageNet-21k noun."""
 
 import hashlib
 import re
@@ -13,20 +13,20 @@ from benchmark.core.errors import UserError
 from filters.english import English
 from filters.text.wordnet import Nouns, find_wordnet, wordnet_digest
 
-LONGEST = 80  # characters of a word that is looked up; WordNet's longest noun has 71
-CACHED = 1 << 17  # words
+MAX_WORD_LENGTH = 80  # characters; WordNet's longest noun has 71
+CACHED_WORDS = 1 << 17
 
 
 class TextBased(English):
-    """1 for an English caption with a word whose first noun synset is listed; all others get NaN.
+    """1 for an English caption with a word whose first noun synset is in the list, else NaN.
 
-    As in the released baseline: words are what stands between white space, with their punctuation, in any case; a
-    plural counts as its singular; of a word's senses the first one decides. There the first sense of a word that is
-    no noun counts as well, where its offset happens to be that of a listed noun; not here.
+    As in the released baseline, words are split at white space, keep their punctuation and match in any case; plurals
+    match their singular; only the first sense of a word counts. Unlike there, other parts of speech never match: the
+    baseline accepts a verb whose offset happens to equal that of a listed noun.
 
     Args:
-        synsets: a file with a WordNet 3.0 noun id a line, such as n02084071.
-        wordnet: the folder of WordNet's files; by default it is looked for.
+        synsets: path of a text file with one WordNet 3.0 noun id per line, such as n02084071.
+        wordnet: folder of WordNet's files; None searches the folders of nltk and Debian.
     """
 
     def __init__(self, synsets: str, wordnet: str | None = None) -> None:
@@ -36,22 +36,22 @@ class TextBased(English):
         self._names_entity: Callable[[str], bool] | None = None
 
     def identity(self) -> dict[str, Any]:
-        """Name the list of synsets and WordNet by their contents."""
-        listed = hashlib.sha256(_read(self.synsets).encode()).hexdigest()
-        return super().identity() | {"synsets": listed, "wordnet": wordnet_digest(find_wordnet(self.wordnet))}
+        """Identify the synsets and WordNet by their content."""
+        digest = hashlib.sha256(_read(self.synsets).encode()).hexdigest()
+        return super().identity() | {"synsets": digest, "wordnet": wordnet_digest(find_wordnet(self.wordnet))}
 
     def setup(self, device: torch.device) -> None:
-        """Read the synsets and WordNet; `UserError` if they cannot be used."""
+        """Read the synsets and WordNet. Raises `UserError` when they cannot be used."""
         super().setup(device)
         entities, nouns = read_synsets(self.synsets), Nouns(find_wordnet(self.wordnet))
         known = len(entities & nouns.offsets)
         if 2 * known < len(entities):
             raise UserError(
-                f"WordNet knows {known} of the {len(entities)} ids in filter.synsets={self.synsets};"
-                " ImageNet's are of WordNet 3.0"
+                f"filter.synsets={self.synsets}: only {known} of its {len(entities)} ids are in this WordNet; both"
+                " must be of one version, 3.0 for ImageNet's ids"
             )
 
-        @lru_cache(CACHED)
+        @lru_cache(CACHED_WORDS)
         def names_entity(word: str) -> bool:
             return nouns.first_synset(word) in entities
 
@@ -59,21 +59,21 @@ class TextBased(English):
 
     def _keeps(self, text: str) -> bool:
         assert self._names_entity is not None, "setup comes before score"
-        named = any(self._names_entity(word) for word in text.split() if len(word) <= LONGEST)
+        named = any(self._names_entity(word) for word in text.split() if len(word) <= MAX_WORD_LENGTH)
         return named and super()._keeps(text)
 
 
 def read_synsets(path: str) -> set[int]:
-    """Return the offsets in a file of noun ids, one a line; `UserError` where a line holds something else."""
+    """Return the offsets in a file of noun ids, one per line. Raises `UserError` for any other content."""
     offsets = set()
     for number, line in enumerate(_read(path).splitlines(), 1):
         wnid = line.strip()
         if wnid and not re.fullmatch(r"n[0-9]{8}", wnid):
-            raise UserError(f"filter.synsets={path}: line {number} is no noun's id such as n02084071")
+            raise UserError(f"filter.synsets={path}: line {number} must be a noun's id such as n02084071")
         if wnid:
             offsets.add(int(wnid[1:]))
     if not offsets:
-        raise UserError(f"filter.synsets={path} lists no ids; give one such as n02084071 a line")
+        raise UserError(f"filter.synsets={path} must list at least one id such as n02084071, one per line")
     return offsets
 
 
@@ -82,5 +82,5 @@ def _read(path: str) -> str:
         return Path(path).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise UserError(
-            f"filter.synsets={path} cannot be read; give a text file with one WordNet id such as n02084071 a line"
+            f"filter.synsets={path} cannot be read; give a text file with one WordNet id such as n02084071 per line"
         ) from None

@@ -1,4 +1,4 @@
-"""CLIP scores of images whose text was painted over: T-MARS, and the two terms of RSA and RSC."""
+"""CLIP scores of images after their text is painted over: T-MARS, and a term of RSA and RSC."""
 
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
@@ -16,25 +16,25 @@ from filters.ocr.spotter import TextSpotter
 from filters.ocr.text_areas import FILLS, Polygon, remove_areas
 
 AREAS = ("detected", "all", "co")
-FOREIGN = 1000  # images whose areas the control draws from
-Areas = list[list[Polygon]]  # for each sample the polygons that are painted over
+CONTROL_IMAGES = 1000  # number of images that the control takes text areas from
+Areas = list[list[Polygon]]  # per sample, the polygons to paint over
 
 
 class TextRemovedClip(Filter):
-    """Cosine of caption and image after its text was painted over; samples without such text keep their cosine.
+    """Cosine of caption and image after text is painted over; samples without such text keep their cosine.
 
-    T-MARS (Maini et al. 2023) fills what detection finds with the colour around it and ranks by this score. Lin et
-    al. (2023, section 5.1) inpaint the text that was spotted, or only lines with a word of the caption.
+    T-MARS (Maini et al. 2023) fills detected text with the surrounding colour and ranks by this score. Lin et al.
+    (2023, section 5.1) inpaint the legible text, or only the lines that share a word with the caption.
 
     Args:
         model: an open_clip model, see `load_clip`.
-        pretrained: its weights.
-        ocr: finds the text.
-        area: whatever was ``detected``, ``all`` text that can be read, or text ``co``-embedded with the caption.
+        pretrained: open_clip's tag of the weights.
+        ocr: OCR engine.
+        area: ``detected`` text, ``all`` legible text, or text ``co``-embedded with the caption.
         fill: ``surround`` or ``inpaint``.
     """
 
-    batch_size: ClassVar[int] = 64  # of whole images
+    batch_size: ClassVar[int] = 64  # whole images are in memory
 
     def __init__(
         self,
@@ -59,28 +59,28 @@ class TextRemovedClip(Filter):
         self._clip: ClipModel | None = None
 
     def setup(self, device: torch.device) -> None:
-        """Load CLIP; `UserError` if its weights cannot be had."""
+        """Load CLIP. Raises `UserError` when its weights cannot be found or downloaded."""
         self._clip = load_clip(self._embeddings.model, self._embeddings.pretrained, device)
 
     def score(self, batch: Batch) -> Scores:
         """Return cosines of shape (n,)."""
         assert self._clip is not None
         images, texts = batch.features["image"].copy(), batch.features["text"]
-        areas = self._painted(batch)
+        areas = self._areas_to_paint(batch)
         changed = [row for row, polygons in enumerate(areas) if polygons]
         if changed:
             painted = [remove_areas(batch.images[row], areas[row], self.fill) for row in changed]
             images[changed] = self._clip.embed_images(painted)
         return cosines(images, texts)
 
-    def _painted(self, batch: Batch) -> Areas:
-        return self._own(batch)
+    def _areas_to_paint(self, batch: Batch) -> Areas:
+        return self._text_areas(batch)
 
-    def _own(self, batch: Batch) -> Areas:
-        """Return the areas of the images' own text."""
-        found: Areas = [list(polygons) for polygons in batch.features["polygons"]]
+    def _text_areas(self, batch: Batch) -> Areas:
+        """Return the text areas of each image, as `area` selects them."""
+        detected: Areas = [list(polygons) for polygons in batch.features["polygons"]]
         if self.area == "detected":
-            return found
+            return detected
         legible = legible_lines(batch, self.ocr)
         if self.area == "co":
             words = batch.features["words"]
@@ -88,41 +88,45 @@ class TextRemovedClip(Filter):
                 [number for number in numbers if co_embedded_words(text, [lines[number]])]
                 for text, lines, numbers in zip(batch.texts, words, legible, strict=True)
             ]
-        return [[polygons[n] for n in numbers] for polygons, numbers in zip(found, legible, strict=True)]
+        return [[polygons[n] for n in numbers] for polygons, numbers in zip(detected, legible, strict=True)]
 
 
 class RandomAreaRemovedClip(TextRemovedClip):
-    """The control of section 5.1: what is painted over are areas of another image's text.
+    """The control of section 5.1: paints over the text areas of another image.
 
-    What CLIP's score loses here it loses to painting, not to the text. The areas come from the first `FOREIGN`
-    images of the pool that have such text; which of them a sample gets, its uid says.
+    It measures how much CLIP's score drops through painting alone. The areas come from the first `CONTROL_IMAGES`
+    images of the pool with such text; a sample's uid chooses among them.
     """
 
-    _foreign: Sequence[tuple[int, list[Polygon]]] = ()
+    _donors: Sequence[tuple[int, list[Polygon]]] = ()
 
     def fit(self, batches: Iterable[Batch]) -> None:
-        """Gather areas, as shares of their image's width and height."""
-        found: list[tuple[int, list[Polygon]]] = []
+        """Collect text areas, relative to their image's width and height."""
+        donors: list[tuple[int, list[Polygon]]] = []
         for batch in batches:
-            for uid, image, polygons in zip(_numbers(batch), batch.images, self._own(batch), strict=True):
+            for uid, image, polygons in zip(
+                _numbers(batch), batch.images, self._text_areas(batch), strict=True
+            ):
                 if polygons:
-                    found.append((uid, [_scaled(p, 1 / image.width, 1 / image.height) for p in polygons]))
-            if len(found) >= FOREIGN:
+                    donors.append((uid, [_scaled(p, 1 / image.width, 1 / image.height) for p in polygons]))
+            if len(donors) >= CONTROL_IMAGES:
                 break
-        self._foreign = found[:FOREIGN]
+        self._donors = donors[:CONTROL_IMAGES]
 
-    def _painted(self, batch: Batch) -> Areas:
+    def _areas_to_paint(self, batch: Batch) -> Areas:
         return [
-            self._foreign_areas(uid, image.size) if polygons else []
-            for uid, image, polygons in zip(_numbers(batch), batch.images, self._own(batch), strict=True)
+            self._control_areas(uid, image.size) if polygons else []
+            for uid, image, polygons in zip(
+                _numbers(batch), batch.images, self._text_areas(batch), strict=True
+            )
         ]
 
-    def _foreign_areas(self, uid: int, size: tuple[int, int]) -> list[Polygon]:
-        """Return the areas of the image that `uid` draws, in pixels of an image of `size`; never its own."""
+    def _control_areas(self, uid: int, size: tuple[int, int]) -> list[Polygon]:
+        """Return the text areas of another image, chosen by `uid`, in pixels of an image of `size`."""
         width, height = size
-        count = len(self._foreign)
-        for step in range(min(2, count)):  # the next one where the first is the sample's own
-            owner, polygons = self._foreign[(uid + step) % count]
+        count = len(self._donors)
+        for offset in range(min(2, count)):  # the second where the first is the sample itself
+            owner, polygons = self._donors[(uid + offset) % count]
             if owner != uid:
                 return [_scaled(polygon, width, height) for polygon in polygons]
         return []
@@ -134,4 +138,4 @@ def _numbers(batch: Batch) -> list[int]:
 
 
 def _scaled(polygon: Polygon, x: float, y: float) -> Polygon:
-    return [value * (x if number % 2 == 0 else y) for number, value in enumerate(polygon)]
+    return [value * (x if index % 2 == 0 else y) for index, value in enumerate(polygon)]

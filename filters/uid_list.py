@@ -1,4 +1,4 @@
-"""Uid list: a selection that somebody else has published."""
+"""Uid list: a published selection."""
 
 import hashlib
 from pathlib import Path
@@ -21,11 +21,11 @@ SUFFIXES = (".npy", ".parquet", ".csv", ".txt")
 
 
 class UidList(Filter):
-    """1 for the samples whose uid the file has, however often; NaN for all others.
+    """1 for samples whose uid is in the file, else NaN.
 
     Args:
-        path: DataComp's subset file (``.npy``, sorted ``u8,u8``); or uids of 32 hex characters, in the column ``uid``
-            of a ``.parquet`` or ``.csv``, or in a ``.txt``, one a line.
+        path: path of DataComp's subset file (``.npy``, sorted ``u8,u8``), or of uids as 32 hex characters: in the
+            column ``uid`` of a ``.parquet`` or ``.csv``, or one per line in a ``.txt``.
     """
 
     needs = frozenset({"text"})
@@ -37,26 +37,26 @@ class UidList(Filter):
         self._uids: UidArray = np.empty(0, UID_DTYPE)
 
     def identity(self) -> dict[str, Any]:
-        """Name the file by its content: the same uids in another place are the same filter."""
+        """Identify the file by its content, wherever it lies."""
         with self._file().open("rb") as file:
             return super().identity() | {"path": hashlib.file_digest(file, "sha256").hexdigest()}
 
     def setup(self, device: torch.device) -> None:
-        """Read the file. Raises `UserError` when it is missing, unreadable, empty, or holds something else."""
+        """Read the file. Raises `UserError` when it is missing, unreadable, empty, or not a list of uids."""
         path = self._file()
         self._uids = read_subset(path) if path.suffix == ".npy" else _read_hex(path)
         if not len(self._uids):
-            raise UserError(f"{path} lists no uid; give a file with the uids to keep")
+            raise UserError(f"filter.path={self.path} is empty; give a file with the uids to keep")
 
     def score(self, batch: Batch) -> Scores:
         """Return scores of shape (n,), 1 or NaN."""
-        places = np.minimum(np.searchsorted(self._uids, batch.uids), len(self._uids) - 1)
-        return np.where(self._uids[places] == batch.uids, np.float32(1), np.float32(np.nan))
+        positions = np.minimum(np.searchsorted(self._uids, batch.uids), len(self._uids) - 1)
+        return np.where(self._uids[positions] == batch.uids, np.float32(1), np.float32(np.nan))
 
     def _file(self) -> Path:
         path = Path(self.path).expanduser()
         if not path.is_file() or path.suffix not in SUFFIXES:
-            raise UserError(f"filter.path={self.path} is no file of uids; give a {', '.join(SUFFIXES)}")
+            raise UserError(f"filter.path={self.path} must be a file of uids: a {', '.join(SUFFIXES)}")
         return path
 
 
@@ -66,12 +66,14 @@ def _read_hex(path: Path) -> UidArray:
         if path.suffix == ".parquet":
             column = pq.read_table(path, columns=[UID])[UID]
         else:
-            # A plain list has no header.
+            # A .txt file has no header.
             names = pa.csv.ReadOptions(column_names=[UID] if path.suffix == ".txt" else None)
             text = pa.csv.ConvertOptions(include_columns=[UID], column_types={UID: pa.string()})
             column = pa.csv.read_csv(path, read_options=names, convert_options=text)[UID]
         uids = encode_uid_column(pc.cast(column, pa.string()))
     except (ValueError, KeyError, NotImplementedError) as error:  # Arrow's are of these kinds
         reason = str(error).split("\n")[0][:200]
-        raise UserError(f"{path}: {reason}; give 32 hex characters a sample, in a column {UID}") from None
+        raise UserError(
+            f"filter.path={path}: {reason}; give one uid of 32 hex characters per sample, in a column {UID}"
+        ) from None
     return uids[sort_uids(uids)]

@@ -1,4 +1,4 @@
-"""Variance Alignment Score (Wang et al. 2024): how much an image varies along with the images of a target."""
+"""Variance Alignment Score (Wang et al. 2024): alignment of an image with a target's variance."""
 
 from collections.abc import Iterable
 
@@ -13,12 +13,12 @@ from filters.embeddings.pool_embeddings import Targeted, check_width, outer_sum,
 
 
 class Vas(Targeted):
-    """x^T S x of the image embedding x, where S is the second moment of a target's image embeddings.
+    """x^T S x for the image embedding x and the second moment S of a target's image embeddings.
 
     Args:
         model: an open_clip model, see `load_clip`.
-        pretrained: its weights.
-        target: a ``.npy`` of image embeddings of that model, (m, d); null for the pool's own.
+        pretrained: open_clip's tag of the weights.
+        target: path of a ``.npy`` of image embeddings of that model, (m, d); None for the pool's own.
     """
 
     needs = frozenset()
@@ -29,13 +29,13 @@ class Vas(Targeted):
         self._moment: npt.NDArray[np.float64] | None = None
 
     def setup(self, device: torch.device) -> None:
-        """Read the target; `UserError` if it cannot be used."""
+        """Read the target. Raises `UserError` when it cannot be used."""
         if self.target is not None:
             target = read_target(self.target)
             self._moment = outer_sum(target) / len(target)
 
     def fit(self, batches: Iterable[Batch]) -> None:
-        """Sum up the second moment of the pool's images, in one pass."""
+        """Compute the second moment of the pool's images, in one pass."""
         total: npt.NDArray[np.float64] | None = None
         count = 0
         for batch in batches:

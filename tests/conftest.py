@@ -1,13 +1,49 @@
-"""Every test has a cache folder of its own and no network."""
+"""Every test has a cache folder of its own, one thread and no network; workers share what is built once."""
 
+import gc
+import multiprocessing
 import os
+from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from filelock import FileLock
 
+from tests.command_line import Done, Run, run_main
+from tests.demos import SMALL_DEMO, draw, link
+from tests.skips import fail_if_not_installed
+
+# Before torch is imported, and for the processes that tests start. `make perf` sets its own number of threads.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENCV_FOR_THREADS_NUM", os.environ["OMP_NUM_THREADS"])
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["WANDB_MODE"] = "offline"
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+gc.disable()  # until all is imported: a tenth of the time that collection takes
+
+# The engine's processes come from one server; it imports torch once in place of each of them.
+multiprocessing.set_forkserver_preload(["torch"])
+BuildOnce = Callable[[str, Callable[[Path], object]], Path]
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # else libraries take what is left for leaks
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, Any, Any]:
+    return fail_if_not_installed((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, Any, Any]:
+    return fail_if_not_installed((yield))
 
 
 @pytest.fixture(autouse=True)
@@ -15,6 +51,42 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], cache: Path) -> Run:
+    """The command line in this process: a process of its own would spend seconds on importing torch."""
+
+    def call(*arguments: str) -> Done:
+        return Done(run_main(*arguments), *capfd.readouterr())
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def build_once(tmp_path_factory: pytest.TempPathFactory) -> BuildOnce:
+    """Returns a folder by its name; the first worker that asks for it builds it, and all others read it."""
+    base = tmp_path_factory.getbasetemp()
+    session = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def built(name: str, build: Callable[[Path], object]) -> Path:
+        folder, finished = session / "built" / name, session / "built" / f"{name}.finished"
+        folder.parent.mkdir(exist_ok=True)
+        with FileLock(f"{folder}.lock"):
+            if not finished.exists():
+                folder.mkdir()
+                build(folder)
+                finished.touch()
+        return folder
+
+    return built
+
+
+@pytest.fixture
+def small_demo(build_once: BuildOnce, cache: Path) -> list[str]:
+    """The settings of a small demo, which is in this test's cache already."""
+    link(build_once("demo", draw), cache)
+    return SMALL_DEMO
 
 
 @pytest.fixture(scope="session")

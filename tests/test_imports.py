@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -33,16 +34,22 @@ def read_sources() -> dict[str, str]:
 SOURCES = read_sources()
 
 
-def imports(sources: Mapping[str, str], name: str, *, at_import_time: bool = False) -> set[str]:
-    """The modules of ours that `name` imports: everywhere in the file, or only at its top level."""
-    tree = ast.parse(sources[name])
+@cache
+def imported_names(source: str, *, at_import_time: bool) -> frozenset[str]:
+    """All modules that a file imports, and what it takes from them."""
+    tree = ast.parse(source)
     imported = set()
     for node in tree.body if at_import_time else ast.walk(tree):
         if isinstance(node, ast.Import):
             imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             imported |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return (imported & set(sources)) - {name}
+    return frozenset(imported)
+
+
+def imports(sources: Mapping[str, str], name: str, *, at_import_time: bool = False) -> set[str]:
+    """The modules of ours that `name` imports: everywhere in the file, or only at its top level."""
+    return (imported_names(sources[name], at_import_time=at_import_time) & set(sources)) - {name}
 
 
 def room(name: str) -> str | None:

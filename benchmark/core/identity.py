@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 
@@ -29,4 +30,8 @@ class Identified:
 def _identity(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_identity(part) for part in value]
-    return value.identity() if isinstance(value, Identified) else value
+    if isinstance(value, Identified):
+        return value.identity()
+    if is_dataclass(value):
+        return {field.name: _identity(getattr(value, field.name)) for field in fields(value)}
+    return value

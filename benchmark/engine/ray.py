@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import torch
 
 from benchmark.core.errors import UserError
+from benchmark.core.extras import require
 from benchmark.engine.base import Work
 
 Piece = TypeVar("Piece")
@@ -23,19 +24,18 @@ class RayEngine:
     """
 
     def __init__(self, address: str | None = None, workers: int = 2, gpus: float = 0) -> None:
+        require("ray")
         self.address = address
         self.workers = workers
         self.gpus = gpus
 
     def run(self, work: Work[Piece, T], pieces: Sequence[Piece]) -> Iterator[T]:
         """Yield the return value of each piece as soon as it is done."""
-        try:
-            # Otherwise Ray writes a token file into the home folder.
-            os.environ.setdefault("RAY_AUTH_MODE", "disabled")
-            import ray
-            from ray.util import ActorPool
-        except ImportError:
-            raise UserError("engine=ray needs Ray; install it with `pip install 'pairsift[ray]'`") from None
+        # Otherwise Ray writes a token file into the home folder.
+        os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+        import ray
+        from ray.util import ActorPool
+
         if not ray.is_initialized():
             ray.init(address=self.address, include_dashboard=False, log_to_driver=False)
         actor = ray.remote(num_gpus=self.gpus)(_Actor)

@@ -1,13 +1,21 @@
-"""The leaderboard as a page: how the filters rank, what they keep, what they cost, then every table."""
+"""The leaderboard as a page: rankings, kinds of noise kept and costs as charts, then every table."""
 
 import statistics
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from benchmark.report.entries import Entry, by_pool, group
-from benchmark.report.figures import Headline, cost, diversity, headlines, kept, ranking
-from benchmark.report.leaderboard import LEGEND, Table, thousands
-from benchmark.report.page import page, table_html
+from benchmark.report.html_page import page, table_html
+from benchmark.report.leaderboard_entries import Entry, by_pool, group
+from benchmark.report.leaderboard_figures import (
+    Headline,
+    cost_figure,
+    diversity_figures,
+    headlines,
+    noise_figure,
+    ranking_figure,
+)
+from benchmark.report.leaderboard_tables import LEGEND, thousands
+from benchmark.report.table import Table
 from benchmark.results.result import Result
 
 _STYLE = """.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(22em,1fr));gap:1.5em 2em}
@@ -16,62 +24,64 @@ figure{margin:0}figcaption{font-weight:bold;margin-bottom:.3em}figcaption small{
 td{white-space:nowrap}td:first-child{position:sticky;left:0;background:Canvas}
 .key{margin:.2em 0;font-size:13px}.key span{margin-right:1.2em;white-space:nowrap}
 .key i{display:inline-block;width:.8em;height:.8em;margin-right:.35em}footer{font-size:13px;opacity:.8}"""
-_INTRODUCTION = """<p>The same models trained on what each filter kept, for the same number of samples. In the charts
-of quality the best filter comes first. The dashed line and the grey bar are random selection; bars in orange are no
-better than it. The bar with a dashed edge is the oracle, which knows the noise and is meant as an upper bound.
-Whiskers are one standard deviation over seeds. Point at a bar or a point for its value.</p>"""
+_INTRODUCTION = """<p>Every downstream model was trained on the pairs that a filter kept, with the same budget of
+samples seen. The charts of quality rank the filters, the best first. The dashed line and the grey bar are random
+selection; orange bars are not better than random. The bar with a dashed outline is the oracle, an upper bound that
+reads the planted noise labels. Whiskers are one standard deviation over seeds. Hover over a bar or a point to see its
+value.</p>"""
 
 
-def to_html(results: Sequence[Result], tables: Sequence[Table]) -> str:
-    """Return a whole page: charts for every pool and size, all tables, and what the results came from."""
+def leaderboard_page(results: Sequence[Result], tables: Sequence[Table]) -> str:
+    """Return a whole page: charts of every pool and size, all tables, and the provenance of the results."""
     body = [_INTRODUCTION] if results else []
-    for pool, found in by_pool(results):
-        entries = group(found)
+    for pool, runs in by_pool(results):
+        entries = group(runs)
         compared = headlines(entries)
         for size in sorted({entry.size for entry in entries}):
             body += _section(pool, [e for e in entries if e.size == size], entries, compared)
-    body += [f"<h2>Tables</h2><p>{LEGEND}</p>"]
+    body.append("<h2>Tables</h2>")
+    body += [f"<p>{LEGEND}</p>"] if results else []
     body += [table_html(table) for table in tables]
     return page("Leaderboard", [*body, _provenance(results)] if results else body, _STYLE, width="84em")
 
 
 def _section(
-    pool: str, entries: Sequence[Entry], of_all_sizes: Sequence[Entry], compared: Sequence[Headline]
+    pool: str, entries: Sequence[Entry], all_sizes: Sequence[Entry], compared: Sequence[Headline]
 ) -> list[str]:
     """Return the charts of one pool and size. Bars of a metric have the same scale at every size."""
     run = entries[0].runs[0]
     title = (
-        f"Pool {pool}, size {thousands(run.size)}: {run.k:,} pairs kept of {run.selection['scored']:,} scored"
+        f"Pool {pool}, size {thousands(run.size)}: {run.k:,} pairs kept of {run.selection.scored:,} scored"
     )
     ranked = sorted(entries, key=lambda entry: _rank(entry, compared))
-    rows = [[ranking(headline, entries, of_all_sizes) for headline in compared], [kept(ranked)]]
+    rows = [[ranking_figure(headline, entries, all_sizes) for headline in compared], [noise_figure(ranked)]]
     captioning = next((headline for headline in compared if headline.model == "captioner"), None)
     if captioning:
-        rows[1].append(cost(captioning, entries))
-        rows.append(diversity(captioning, ranked))
+        rows[1].append(cost_figure(captioning, entries))
+        rows.append(diversity_figures(captioning, ranked))
     grids = [f'<div class="charts">{"".join(row)}</div>' for row in rows if any(row)]
     return [f"<h2>{escape(title)}</h2>", *grids]
 
 
 def _rank(entry: Entry, compared: Sequence[Headline]) -> float:
-    """Return what sorts entries by the first headline, best first, those without it last."""
+    """Return the key that sorts entries by the first headline, best first, entries without it last."""
     values = compared[0].values(entry) if compared else []
     return -statistics.fmean(values) if values else 1.0
 
 
 def _provenance(results: Sequence[Result]) -> str:
-    """Return what the results came from; several values where they differ."""
+    """Return the commits, machines, seeds and versions of the results; several values where they differ."""
     libraries = sorted({name for result in results for name in result.versions})
     facts = {
-        "runs": [f"{len(results)}"],
-        "finished": [min(r.finished for r in results), max(r.finished for r in results)],  # first and last
+        "runs": [str(len(results))],
+        "finished": [min(r.finished for r in results), max(r.finished for r in results)],
         "commit": [result.git_commit or "unknown" for result in results],
         "machine": [result.machine for result in results],
         "seeds": [str(seed) for seed in sorted({result.seed for result in results})],
         "versions": [", ".join(f"{name} {_versions(results, name)}" for name in libraries)],
     }
     rows = [f"<b>{name}</b>: {escape(' · '.join(dict.fromkeys(values)))}" for name, values in facts.items()]
-    return f"<footer><h2>Where the results come from</h2><p>{'<br>'.join(rows)}</p></footer>"
+    return f"<footer><h2>Provenance</h2><p>{'<br>'.join(rows)}</p></footer>"
 
 
 def _versions(results: Iterable[Result], library: str) -> str:

@@ -1,1 +1,1 @@
-"""What a run leaves: a typed JSON, and what trackers are told."""
+"""The typed result of a run, and the trackers that it is logged to."""

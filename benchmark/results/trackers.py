@@ -1,15 +1,16 @@
 """Where training curves and results are logged: nowhere, or Weights & Biases."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from benchmark.core.metric_logger import MetricLogger
+from benchmark.results.result import Result
 
 
 class Tracker(MetricLogger, Protocol):
-    """Logs numbers of one run, and its result."""
+    """Logs the numbers of one run, and its result."""
 
-    def finish(self, result: Mapping[str, Any]) -> None:
+    def finish(self, result: Result) -> None:
         """Log the whole result and close."""
 
 
@@ -22,5 +23,5 @@ class NoTracker:
     def log(self, values: Mapping[str, float], step: int | None = None) -> None:
         """Do nothing."""
 
-    def finish(self, result: Mapping[str, Any]) -> None:
+    def finish(self, result: Result) -> None:
         """Do nothing."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlparse
 
+from benchmark.results.result import Result
+
 
 class WandbTracker:
     """Logs one run.
@@ -35,17 +37,17 @@ class WandbTracker:
         """Log numbers; the step is kept as ``samples_seen``, since two models train one after the other."""
         self._run.log(dict(values) | ({} if step is None else {"samples_seen": step}))
 
-    def finish(self, result: Mapping[str, Any]) -> None:
+    def finish(self, result: Result) -> None:
         """Put the metrics into the run's summary, the configuration into its config, and close it."""
-        self._run.config.update(dict(result["config"]))
-        for model, trained in result["downstream"].items():
-            for evaluation, metrics in trained["evaluations"].items():
+        self._run.config.update(dict(result.config))
+        for model, trained in result.downstream.items():
+            for evaluation, metrics in trained.evaluations.items():
                 for metric in metrics:
-                    if metric["value"] is not None:
-                        self._run.summary[f"{model}/{evaluation}/{metric['name']}"] = metric["value"]
-        for kind, count in result["kept"].items():
+                    if metric.value is not None:
+                        self._run.summary[f"{model}/{evaluation}/{metric.name}"] = metric.value
+        for kind, count in result.kept.items():
             self._run.summary[f"kept/{kind}"] = count
-        self._run.summary["threshold"] = result["selection"]["threshold"]
+        self._run.summary["threshold"] = result.selection.threshold
         self._run.finish()
 
 

@@ -11,7 +11,7 @@ from benchmark.core.paths import cache_dir
 from benchmark.pipeline import choose, open_subset
 from benchmark.studies.augmentation.base import Augmenter
 from benchmark.studies.augmentation.caption_writer import write_captions
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 
 log = logging.getLogger(__name__)
 
@@ -34,4 +34,4 @@ def augment(cfg: DictConfig) -> None:
         f"{len(selection.uids):,}",
         dropped or "none",
     )
-    say(str(folder))
+    print_result(str(folder))

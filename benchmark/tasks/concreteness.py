@@ -1,46 +1,41 @@
-"""``task=concreteness``: how a filter's scores follow people's ratings, or why one caption gets its score."""
+"""``task=concreteness``: correlation of a filter's scores with human ratings, or an explanation of one score."""
 
 import logging
 from pathlib import Path
 
 import hydra
 from omegaconf import DictConfig
-from rich.console import Console
 
-from benchmark.config import choice, make_engine, make_filter, make_pool, resolved
+from benchmark.config import choice, filter_settings, make_engine, make_filter, make_pool, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
+from benchmark.core.records import read_records, write_record
 from benchmark.demo.rated_captions import demo_captions
-from benchmark.results.result import library_versions
-from benchmark.studies.concreteness.coloured import to_line, to_table
-from benchmark.studies.concreteness.evaluation import (
-    check_needs,
-    evaluate,
-    fit,
-    read_evaluations,
-    write_evaluation,
-)
-from benchmark.studies.concreteness.explanation import Explanation, leave_one_out, write_explanation
+from benchmark.report.terminal import console, print_tables
+from benchmark.results.provenance import library_versions
+from benchmark.studies.concreteness.coloured_captions import coloured_line, contribution_table
+from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation, check_needs, evaluate, fit
+from benchmark.studies.concreteness.explanation import Explanation, leave_one_out
 from benchmark.studies.concreteness.rated_texts import (
     RatedTexts,
     read_annotations,
     read_word_ratings,
 )
 from benchmark.studies.concreteness.tables import concreteness_tables
-from benchmark.tasks.output import say
-from benchmark.tasks.report import show
+from benchmark.tasks.output import print_result
+from benchmark.tasks.settings import positive_integer_or_null
 from filters.base import Filter
 
 log = logging.getLogger(__name__)
 DEMO_CAPTIONS = 2000
-NOTHING_GIVEN = (
+NO_BENCHMARK = (
     "task=concreteness needs ratings: add task.annotations=FILE (data/caption_concreteness_annotations.csv of the"
     " repository moranyanuka/icc_code), task.ratings=FILE (the supplement of Brysbaert et al. 2014), or pool=demo"
 )
 
 
 def concreteness(cfg: DictConfig) -> None:
-    """Judge one filter on every benchmark that is given, or explain one caption; print the path of each JSON."""
+    """Evaluate one filter on every benchmark given, or explain one caption; print the path of each JSON."""
     if cfg.explain is not None:
         explain(cfg)
         return
@@ -49,56 +44,67 @@ def concreteness(cfg: DictConfig) -> None:
     paths = []
     for rated in benchmarks:
         log.info("concreteness: %s texts of %s", f"{len(rated.texts):,}", rated.source)
-        done = evaluate(
-            scorer, rated, name=choice(cfg, "filter"), config=resolved(cfg.filter), seed=int(cfg.seed)
+        evaluation = evaluate(
+            scorer,
+            rated,
+            name=choice(cfg, "filter"),
+            config=resolved(filter_settings(cfg)),
+            seed=int(cfg.seed),
         )
-        if done.unscored:
+        if evaluation.unscored:
             log.warning(
-                "concreteness: %d of %d texts got no score and are left out", done.unscored, done.count
+                "concreteness: %d of %d texts got no score and are left out",
+                evaluation.unscored,
+                evaluation.count,
             )
-        paths.append(write_evaluation(folder, done))
-    show(concreteness_tables(read_evaluations(folder)))
+        paths.append(write_record(folder, evaluation))
+    print_tables(concreteness_tables(read_records(folder, ConcretenessEvaluation)))
     for path in paths:
-        say(str(path))
+        print_result(str(path))
 
 
 def load_benchmarks(cfg: DictConfig) -> list[RatedTexts]:
-    """Read the files that are given, and draw the demo's captions if they are asked for or nothing else is."""
+    """Read the files given, and draw captions of the demo's world if requested, or if no file is given and pool=demo.
+
+    Raises `UserError` when that leaves nothing.
+    """
     task, seed = cfg.task, int(cfg.seed)
-    found = []
+    sample = positive_integer_or_null("task.sample", task.sample, "all texts")
+    benchmarks = []
     if task.ratings is not None:
-        found.append(read_word_ratings(Path(task.ratings)))
+        benchmarks.append(read_word_ratings(Path(task.ratings)))
     if task.annotations is not None:
-        found.append(read_annotations(Path(task.annotations)))
-    count = task.demo or (DEMO_CAPTIONS if not found and "demo" in cfg.pool else 0)
-    if count:
+        benchmarks.append(read_annotations(Path(task.annotations)))
+    default = DEMO_CAPTIONS if not benchmarks and "demo" in cfg.pool else None
+    count = positive_integer_or_null("task.demo", task.demo, "no captions of the demo") or default
+    if count is not None:
         if "demo" not in cfg.pool:
-            raise UserError("task.demo draws captions of the demo's world; add pool=demo")
+            raise UserError(f"task.demo={count} draws captions of the demo's world; add pool=demo")
         demo = hydra.utils.instantiate(cfg.pool.demo, _convert_="all")
-        found.append(demo_captions(int(count), demo.seed, demo.shares))
-    if not found:
-        raise UserError(NOTHING_GIVEN)
-    return [rated.sample(task.sample, seed) for rated in found]
+        benchmarks.append(demo_captions(count, demo.seed, demo.shares))
+    if not benchmarks:
+        raise UserError(NO_BENCHMARK)
+    return [rated.sample(sample, seed) for rated in benchmarks]
 
 
 def explain(cfg: DictConfig) -> None:
-    """Show what each word of a caption adds to its score; print the path of the JSON."""
+    """Show the contribution of each word to a caption's score; print the path of the JSON."""
     scorer = _scorer(cfg)
     caption = str(cfg.explain)
     score, words = leave_one_out(scorer, caption)
-    explained = Explanation(
+    explanation = Explanation(
         caption,
         choice(cfg, "filter"),
-        resolved(cfg.filter),
+        resolved(filter_settings(cfg)),
         scorer.key(),
         score,
         words,
         library_versions(),
     )
-    console = _console()
-    console.print(to_line(explained))
-    console.print(to_table(explained))
-    say(str(write_explanation(Path(cfg.results_dir), explained)))
+    terminal = console()
+    terminal.print(coloured_line(explanation))
+    terminal.print(contribution_table(explanation))
+    print_result(str(write_record(Path(cfg.results_dir), explanation)))
 
 
 def _scorer(cfg: DictConfig) -> Filter:
@@ -107,8 +113,3 @@ def _scorer(cfg: DictConfig) -> Filter:
     fit(scorer, lambda: make_pool(cfg), make_engine(cfg))
     scorer.setup(resolve_device(cfg.device))
     return scorer
-
-
-def _console() -> Console:
-    target = Console()
-    return target if target.is_terminal else Console(width=160)

@@ -1,6 +1,5 @@
 """``task=doctor``: what this machine can run, and how to get what is missing."""
 
-import importlib.util
 import os
 import shutil
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benchmark.core.errors import UserError
+from benchmark.core.extras import EXTRAS, install_command, require
 from benchmark.core.paths import cache_dir
 from benchmark.models.checkpoints import locate_checkpoint
 from benchmark.models.clip_models import local_clip_folder
@@ -23,7 +23,7 @@ from filters.text.wordnet import find_wordnet
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a run may need: whether it is there, what was found, and how to get it."""
+    """Something that a run may need: whether it is there, and where it lies or how to get it."""
 
     name: str
     present: bool
@@ -31,8 +31,8 @@ class Finding:
 
 
 def doctor(cfg: DictConfig) -> None:
-    """Print a table of findings. Nothing is downloaded."""
-    os.environ["HF_HUB_OFFLINE"] = "1"  # only what is on this machine counts
+    """Print a table of findings, without downloading anything."""
+    os.environ["HF_HUB_OFFLINE"] = "1"  # otherwise looking for a checkpoint would fetch it
     table = Table(title="What this machine can run", title_justify="left")
     for column in ("", "what", "found, or how to get it"):
         table.add_column(column)
@@ -43,29 +43,23 @@ def doctor(cfg: DictConfig) -> None:
 
 
 def findings(cfg: DictConfig) -> list[Finding]:
-    """Look at GPU, memory and disk, Java, WordNet, optional packages, W&B, and the checkpoints of ``models``."""
+    """Return what was found: GPU, memory, disk, Java, WordNet, W&B, extras, and the checkpoints of ``models``."""
     checks: list[Callable[[], Finding]] = [_gpu, _cores, _disk, _java, _wordnet, _wandb]
-    found = [check() for check in checks]
-    found += [_package(*extra) for extra in EXTRAS]
-    return found + _checkpoints(cfg)
+    machine = [check() for check in checks]
+    return machine + [_extra(name) for name in EXTRAS] + _checkpoints(cfg)
 
 
-EXTRAS = (
-    ("ray", "engine=ray", "ray"),
-    ("hydra_plugins.hydra_joblib_launcher", "hydra/launcher=joblib", "joblib"),
-    ("hydra_plugins.hydra_submitit_launcher", "hydra/launcher=submitit_slurm", "slurm"),
-    ("s3fs", "pools on S3", "cloud"),
-)
-
-# The settings in conf/models that name a checkpoint.
-ROLES = frozenset({"encoder", "decoder", "image", "text", "checkpoint", "model", "llm", "base"})
+# The keys in conf/models whose value is a checkpoint.
+CHECKPOINT_KEYS = frozenset({"encoder", "decoder", "image", "text", "checkpoint", "model", "llm", "base"})
 
 
 def _gpu() -> Finding:
     import torch
 
     names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-    return Finding("GPU", bool(names), ", ".join(names) or "none; everything runs on CPU, real pools slowly")
+    return Finding(
+        "GPU", bool(names), ", ".join(names) or "none; everything runs on the CPU, slowly for real pools"
+    )
 
 
 def _cores() -> Finding:
@@ -103,38 +97,43 @@ def _wandb() -> Finding:
     )
 
 
-def _package(module: str, use: str, extra: str) -> Finding:
+def _extra(name: str) -> Finding:
+    needed_by = EXTRAS[name].needed_by
     try:
-        present = importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        present = False
-    return Finding(use, present, "installed" if present else f"pip install 'pairsift[{extra}]'")
+        require(name)
+    except UserError:
+        return Finding(f"extra {name}", False, f"{install_command(name)} for {needed_by}")
+    return Finding(f"extra {name}", True, needed_by)
 
 
 def _checkpoints(cfg: DictConfig) -> list[Finding]:
-    found = []
+    checkpoints = []
     for role, node in cfg.models.items():
         if role == "parser":
-            found.append(_located("models.parser", lambda name: str(pipeline_revision(name)), node))
+            checkpoints.append(_located("models.parser", lambda name: str(pipeline_revision(name)), node))
             continue
         if isinstance(node, str):
-            found.append(_checkpoint(f"models.{role}", node, None))
+            checkpoints.append(_checkpoint(f"models.{role}", node, None))
             continue
-        for key in sorted(ROLES & set(node)):
+        for key in sorted(CHECKPOINT_KEYS & set(node)):
             name = f"models.{role}.{key}"
             if role == "pacscore" and key == "checkpoint":
-                found.append(_located(name, lambda file: str(locate_pac_checkpoint(file)), node[key]))
+                checkpoints.append(_located(name, lambda file: str(locate_pac_checkpoint(file)), node[key]))
             elif OmegaConf.is_missing(node, key) or node[key] is None:
-                found.append(Finding(name, False, f"not given; add {name}=FOLDER"))
+                checkpoints.append(Finding(name, False, f"not set; add {name}=FOLDER"))
             else:
-                found.append(_checkpoint(name, node[key], node.get("pretrained")))
-    return found
+                checkpoints.append(_checkpoint(name, node[key], node.get("pretrained")))
+    return checkpoints
 
 
 def _checkpoint(name: str, value: str, pretrained: str | None) -> Finding:
     if pretrained:
         return Finding(name, True, f"{value} / {pretrained}: open_clip fetches it on first use")
-    return _located(name, lambda place: str(local_clip_folder(place) or locate_checkpoint(place)), value)
+    return _located(
+        name,
+        lambda name_or_path: str(local_clip_folder(name_or_path) or locate_checkpoint(name_or_path)),
+        value,
+    )
 
 
 def _located(name: str, locate: Callable[[Any], str], value: str | None) -> Finding:

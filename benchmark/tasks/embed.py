@@ -1,4 +1,4 @@
-"""``task=embed task.evalset=coco task.output=coco.npy``: image embeddings of an evaluation set, a filter's target."""
+"""``task=embed task.evalset=coco task.output=coco.npy``: image embeddings of an evaluation set, for filters."""
 
 import time
 from collections.abc import Sequence
@@ -14,21 +14,21 @@ from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import atomic_write
 from benchmark.core.progress import progress
 from benchmark.models.clip_models import load_clip
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 
-BATCH = 256  # decoded images that are held at a time
+BATCH = 256  # images decoded at a time
 
 
 def embed(cfg: DictConfig) -> None:
-    """Write unit vectors of shape (m, d) in half precision, a row an image, by `models.clip`; print the path."""
+    """Write unit vectors of `models.clip`, one row per image, float16 (m, d); print the path."""
     name, path = str(cfg.task.evalset), Path(cfg.task.output).expanduser()
     if name not in cfg.evalset:
         raise UserError(f"task.evalset={name} is unknown; {did_you_mean(name, map(str, cfg.evalset))}")
     if path.suffix != ".npy":
-        raise UserError(f"task.output={path} has to end in .npy")
-    make_pool(cfg)  # the demo's evaluation sets are drawn with its pool
+        raise UserError(f"task.output={path} must end in .npy")
+    make_pool(cfg)  # making the demo's pool also makes its evaluation sets
     images = target_images(hydra.utils.instantiate(cfg.evalset[name], _convert_="all"))
     clip = load_clip(cfg.models.clip.model, cfg.models.clip.pretrained, resolve_device(cfg.device))
     parts = []
@@ -41,12 +41,12 @@ def embed(cfg: DictConfig) -> None:
     embeddings = np.concatenate(parts)
     with atomic_write(path) as temporary:
         np.save(temporary, embeddings)
-    say(f"embedded {len(embeddings):,} images as {embeddings.shape[1]} numbers each")
-    say(str(path))
+    print_result(f"embedded {len(embeddings):,} images as {embeddings.shape[1]} numbers each")
+    print_result(str(path))
 
 
 def target_images(evaluation_set: EvaluationSet | ClassificationSet) -> Sequence[Item | LabelledImage]:
-    """Return the images to select by: those to train on where a classification set has some, not its test's."""
+    """Return the images that filters compare with: a classification set's training images, if it has any."""
     if isinstance(evaluation_set, EvaluationSet):
         return evaluation_set.items
     return evaluation_set.train() if evaluation_set.train else evaluation_set.test

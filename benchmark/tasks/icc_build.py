@@ -8,9 +8,10 @@ from omegaconf import DictConfig
 
 from benchmark.config import make_engine, resolved
 from benchmark.core.devices import resolve_device
+from benchmark.core.extras import require
 from benchmark.models.checkpoints import locate_checkpoint
 from benchmark.studies.icc_build.build import Build, Plan
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 from filters.icc.modes import choose_measure, measures
 from filters.icc.sba import FrozenParts, SemanticBottleneck
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
@@ -21,7 +22,7 @@ def icc_build(cfg: DictConfig) -> None:
     plan = make_plan(cfg)
     check_checkpoints(plan)
     build = Build(plan, Path(cfg.icc.output), make_engine(cfg), resolve_device(cfg.device))
-    say(str(build.run()))
+    print_result(str(build.run()))
 
 
 def check_checkpoints(plan: Plan) -> None:
@@ -37,6 +38,7 @@ def check_checkpoints(plan: Plan) -> None:
 
 def make_plan(cfg: DictConfig) -> Plan:
     """Return the plan that the configuration describes, without loading models or captions."""
+    require("studies")
     icc, models = cfg.icc, resolved(cfg.models)
     frozen = FrozenParts(models["icc"]["clip"], models["icc"]["llm"])
     chosen = resolved(icc.similarity)

@@ -1,90 +1,62 @@
-"""``task=report``: the leaderboard of all results, on the terminal, as Markdown and as a page with charts."""
+"""``task=report``: all records of a results folder, on the terminal, as Markdown and as a page with charts."""
 
-import logging
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 from omegaconf import DictConfig
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table as RichTable
-from rich.text import Text
 
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
-from benchmark.report.leaderboard import Table, leaderboard, to_markdown
-from benchmark.report.leaderboard_page import to_html
-from benchmark.results.result import Result, read_results
-from benchmark.studies.concreteness.coloured import to_html as explained_page
-from benchmark.studies.concreteness.evaluation import read_evaluations
-from benchmark.studies.concreteness.explanation import read_explanations
+from benchmark.core.records import read_records
+from benchmark.report.leaderboard_page import leaderboard_page
+from benchmark.report.leaderboard_tables import LEGEND, leaderboard
+from benchmark.report.summary import publish, summary_entries, summary_picture, summary_table
+from benchmark.report.table import to_markdown
+from benchmark.report.terminal import print_tables
+from benchmark.results.result import Result
+from benchmark.studies.concreteness.coloured_captions import explanations_page
+from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation
+from benchmark.studies.concreteness.explanation import Explanation
 from benchmark.studies.concreteness.tables import concreteness_tables
-from benchmark.studies.profile.profiling import read_profiles
+from benchmark.studies.profile.profiling import Profile
 from benchmark.studies.profile.tables import overall_tables
-from benchmark.studies.text_spotting import evaluation as text_spotting
+from benchmark.studies.text_spotting.evaluation import TextSpottingEvaluation
 from benchmark.studies.text_spotting.tables import text_spotting_tables
-from benchmark.tasks.output import say
-
-log = logging.getLogger(__name__)
-WIDTH = 160  # columns of a table that is written to a file
+from benchmark.tasks.output import print_result
 
 
 def report(cfg: DictConfig) -> None:
-    """Write ``results/leaderboard.html`` and ``.md``, show the tables, print the paths; explained captions apart."""
+    """Write ``report.html`` and ``.md``, and ``explained.html`` if captions were explained; print the paths."""
     folder = Path(cfg.results_dir)
-    results = read_results(folder)
-    tables = leaderboard(results) + concreteness_tables(read_evaluations(folder))
-    tables += text_spotting_tables(text_spotting.read_evaluations(folder))
-    tables += [overall_tables(profile)[0] for profile in read_profiles(folder)]
-    explained = read_explanations(folder)
-    if not tables and not explained:
-        raise UserError(f"no results in {folder}; run `python -m benchmark filter=random,clip` first")
-    if explained:
-        _write_page(folder / "explained.html", explained_page(explained))
-    _write_page(folder / "leaderboard.html", to_html(results, tables))
-    path = folder / "leaderboard.md"
-    write_text(path, to_markdown(tables))
-    show(tables)
-    say(str(path))
-
-
-def _write_page(path: Path, text: str) -> None:
-    write_text(path, text)
-    say(str(path))
-
-
-def summary(result: Result) -> None:
-    """Show one run's metrics on stderr."""
-    show(leaderboard([result]), stderr=True)
-
-
-def show(tables: list[Table], *, stderr: bool = False) -> None:
-    """Draw tables, as wide as the terminal, or wide enough where there is none; a note is told once."""
-    target = Console(stderr=stderr)
-    if not target.is_terminal:
-        target = Console(stderr=stderr, width=WIDTH)
-    told: set[str] = set()
-    for table in tables:
-        drawn = RichTable(
-            title=Text(table.title),
-            title_justify="left",
-            box=SIMPLE_HEAD,
-            padding=(0, 1),
+    results = read_records(folder, Result)
+    tables = leaderboard(results) + concreteness_tables(read_records(folder, ConcretenessEvaluation))
+    tables += text_spotting_tables(read_records(folder, TextSpottingEvaluation))
+    tables += [overall_tables(profile)[0] for profile in read_records(folder, Profile)]
+    explanations = read_records(folder, Explanation)
+    if not tables and not explanations:
+        raise UserError(
+            f"results_dir={folder} holds no results; run `python -m benchmark filter=random,clip` first"
         )
-        for number, name in enumerate(table.header):
-            cells = [row[number] for row in table.rows]
-            # Headers and names may be folded between words, numbers may not.
-            words = [*name.split(), *(" ".join(cells).split() if number == 0 else cells)]
-            justify: Literal["left", "right"] = "left" if number == 0 else "right"
-            drawn.add_column(Text(name), justify=justify, min_width=max(map(len, words)), overflow="fold")
-        for row in table.rows:
-            drawn.add_row(*(_styled(cell) for cell in row))
-        target.print(drawn)
-        for note in table.notes:
-            if note not in told:
-                target.print(Text(note))
-        told.update(table.notes)
+    if explanations:
+        _write(folder / "explained.html", explanations_page(explanations))
+    _write(folder / "report.html", leaderboard_page(results, tables))
+    print_tables(tables)
+    if cfg.task.publish or cfg.task.picture is not None:
+        _publish([Path(name) for name in cfg.task.publish], cfg.task.picture, results)
+    _write(folder / "report.md", to_markdown("Leaderboard", LEGEND, tables))
 
 
-def _styled(cell: str) -> Text:
-    return Text(cell.strip("*"), style="bold") if cell.startswith("**") else Text(cell)
+def _publish(files: Sequence[Path], image: str | None, results: Sequence[Result]) -> None:
+    """Put the summary table into Markdown files, and write the picture."""
+    entries = summary_entries(results)
+    for file in files:
+        if not file.is_file():
+            raise UserError(f"task.publish: {file} does not exist; give Markdown files with the two markers")
+        _write(file, publish(file.read_text(encoding="utf-8"), summary_table(entries), str(file)))
+    if image is not None:
+        _write(Path(image), summary_picture(entries))
+
+
+def _write(path: Path, text: str) -> None:
+    write_text(path, text)
+    print_result(str(path))

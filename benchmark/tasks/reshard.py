@@ -8,7 +8,7 @@ from benchmark.config import make_pool
 from benchmark.pipeline import choose
 from benchmark.subset.reshard import reshard as write_tars
 from benchmark.subset.subset import selected_samples, use_metadata_captions
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 
 
 def reshard(cfg: DictConfig) -> None:
@@ -20,5 +20,5 @@ def reshard(cfg: DictConfig) -> None:
     for number, uids in enumerate(epochs):
         parts = use_metadata_captions(selected_samples(pool, uids), pool)
         count = write_tars(pool, parts, folder / f"epoch{number:03d}" if len(epochs) > 1 else folder)
-        say(f"wrote {count:,} of {chosen.manifest.k:,} samples")
-    say(str(folder))
+        print_result(f"wrote {count:,} of {chosen.manifest.k:,} samples")
+    print_result(str(folder))

@@ -3,31 +3,52 @@
 import hashlib
 import json
 import logging
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig
 
-from benchmark.config import CONF, choice, load_evaluation_sets, make_pool, make_tracker, recorded, resolved
+from benchmark.config import (
+    CONF,
+    choice,
+    filter_family,
+    filter_settings,
+    load_evaluation_sets,
+    make_pool,
+    make_tracker,
+    recorded,
+    resolved,
+)
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import is_main_process, main_process_first
 from benchmark.core.paths import cache_dir
-from benchmark.pipeline import choose, downstream_result, evaluate_all, kept_by_noise, open_subset, train
-from benchmark.results import result as results
+from benchmark.core.records import write_record
+from benchmark.pipeline import (
+    Chosen,
+    choose,
+    downstream_result,
+    evaluate_all,
+    kept_by_noise,
+    open_subset,
+    train,
+)
+from benchmark.report.leaderboard_tables import leaderboard
+from benchmark.report.terminal import print_tables
+from benchmark.results.provenance import provenance
+from benchmark.results.result import DownstreamResult, Result, Scoring
+from benchmark.results.stopwatch import Stopwatch, peak_rss_bytes
 from benchmark.subset.other_captions import CaptionSources
-from benchmark.tasks.output import say
-from benchmark.tasks.report import summary
+from benchmark.tasks.output import print_result
 
 log = logging.getLogger(__name__)
-# What a run is compared by; the rest (where it ran, where it logged) does not change its metrics.
+# The settings that make a run what it is; the rest (where it ran, where it logged) does not change its metrics.
 IDENTITY = ("pool", "filter", "selector", "size", "downstream", "evalset", "metrics", "models", "seed")
 
 
 def run(cfg: DictConfig) -> None:
     """Score, select, train, evaluate; print the path of the result, the last line on stdout."""
     device = resolve_device(cfg.device)
-    watch = results.Stopwatch(device.type)
+    watch = Stopwatch(device.type)
     with main_process_first(device):
         with watch.stage("pool"):
             pool = make_pool(cfg)
@@ -40,43 +61,62 @@ def run(cfg: DictConfig) -> None:
             kept = kept_by_noise(pool, chosen.selection)
     run_id = make_run_id(cfg, subset.captions.sha256)
     tracker = make_tracker(cfg, run_id)
-    downstream: dict[str, results.DownstreamResult] = {}
+    downstream: dict[str, DownstreamResult] = {}
     for name in cfg.downstream:
         with watch.stage(f"train/{name}"):
             trained = train(cfg, name, subset, chosen.selection.sha256, tracker)
         if is_main_process():
             with watch.stage(f"evaluate/{name}"):
                 downstream[name] = downstream_result(trained, evaluate_all(cfg, trained, sets))
-    if not is_main_process():
-        return
-    result = results.Result(
+    if is_main_process():
+        result = make_result(cfg, run_id, chosen, downstream, kept, watch)
+        path = write_record(Path(cfg.results_dir), result)
+        tracker.finish(result)
+        print_tables(leaderboard([result]), stderr=True)
+        print_result(str(path))
+
+
+def make_result(
+    cfg: DictConfig,
+    run_id: str,
+    chosen: Chosen,
+    downstream: dict[str, DownstreamResult],
+    kept: dict[str, int],
+    watch: Stopwatch,
+) -> Result:
+    """Return the result of a run; its fields are those of `Result`."""
+    return Result(
         run_id=run_id,
         filter=choice(cfg, "filter"),
+        family=filter_family(cfg),
         size=int(cfg.size.samples),
         k=chosen.manifest.k,
-        pool=pool.name,
+        pool=chosen.manifest.pool,
         seed=int(cfg.seed),
-        selection=asdict(chosen.manifest) | {"path": str(chosen.paths[0])},
+        selection=chosen.manifest,
+        subset=str(chosen.paths[0]),
+        scoring=Scoring(round(chosen.selection.seconds, 3), chosen.table.reused),
         downstream=downstream,
         stages=watch.stages,
         config=recorded(cfg),
         kept=kept,
-        scoring={"seconds": round(chosen.selection.seconds, 3), "reused": chosen.table.reused},
-        peak_rss_bytes=results.peak_rss_bytes(),
-        **results.provenance(),
+        peak_rss_bytes=peak_rss_bytes(),
+        **provenance(),
     )
-    path = results.write_result(Path(cfg.results_dir), result)
-    tracker.finish(asdict(result))
-    summary(result)
-    say(str(path))
 
 
 def make_run_id(cfg: DictConfig, captions: str | None) -> str:
-    """Return a readable name and a hash of what the metrics depend on; `captions` is a hash of the other captions."""
+    """Return a readable name and a hash of all that the metrics depend on.
+
+    Args:
+        cfg: the configuration.
+        captions: hash of the other captions, None if there are none.
+    """
     identity: dict[str, Any] = {name: resolved(cfg[name]) for name in IDENTITY}
+    identity["filter"] = resolved(filter_settings(cfg))
     if captions is not None:
         identity["captions"] = captions
-    # Where checkout and cache lie does not matter: the demo's models and evaluation sets are named by places in them.
+    # Where checkout and cache lie does not matter: the demo's models and evaluation sets are paths in them.
     text = json.dumps(identity, sort_keys=True).replace(str(CONF.parent), "").replace(str(cache_dir()), "")
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     size = f"{int(cfg.size.samples) // 1000}k" if cfg.size.samples % 1000 == 0 else str(cfg.size.samples)

@@ -5,7 +5,7 @@ from omegaconf import DictConfig
 from benchmark.config import make_engine, make_filter, make_pool
 from benchmark.scoring.score_folder import score_folder
 from benchmark.scoring.score_pool import score_pool
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 
 
 def score(cfg: DictConfig) -> None:
@@ -13,5 +13,7 @@ def score(cfg: DictConfig) -> None:
     pool, scorer = make_pool(cfg), make_filter(cfg)
     table = score_pool(pool, scorer, make_engine(cfg))
     dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(table.drops.items())) or "none"
-    say(f"scored {len(table.uids):,} pairs in {table.seconds:,.1f} worker seconds; dropped: {dropped}")
-    say(str(score_folder(pool, scorer)))
+    print_result(
+        f"scored {len(table.uids):,} pairs in {table.seconds:,.1f} worker seconds; dropped: {dropped}"
+    )
+    print_result(str(score_folder(pool, scorer)))

@@ -4,10 +4,10 @@ from omegaconf import DictConfig
 
 from benchmark.config import make_pool
 from benchmark.pipeline import choose
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 
 
 def select(cfg: DictConfig) -> None:
     """Select; print the path of the subset file, or of each epoch's (their manifest lies beside them)."""
     for path in choose(cfg, make_pool(cfg)).paths:
-        say(str(path))
+        print_result(str(path))

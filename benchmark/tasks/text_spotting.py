@@ -1,4 +1,4 @@
-"""``task=text_spotting``: how similar a CLIP, or a trained dual encoder, finds a rendered text and the text."""
+"""``task=text_spotting``: cosines of a CLIP, or a trained dual encoder, between texts and images that show them."""
 
 import logging
 from collections import Counter
@@ -10,40 +10,44 @@ from omegaconf import DictConfig
 from benchmark.config import make_engine, make_pool
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
+from benchmark.core.records import read_records, write_record
 from benchmark.models.checkpoints import revision
 from benchmark.models.clip_models import LOCAL, clip_revision, load_clip
-from benchmark.results.result import library_versions
-from benchmark.studies.text_spotting.evaluation import Model, evaluate, read_evaluations, write_evaluation
+from benchmark.report.terminal import print_tables
+from benchmark.results.provenance import library_versions
+from benchmark.studies.text_spotting.evaluation import Model, TextSpottingEvaluation, evaluate
 from benchmark.studies.text_spotting.tables import text_spotting_tables
-from benchmark.studies.text_spotting.texts import captions, read_texts, written
+from benchmark.studies.text_spotting.text_sources import captions, image_texts, read_texts
 from benchmark.studies.text_spotting.vocabulary import Vocabulary, count_ngrams
-from benchmark.tasks.output import say
-from benchmark.tasks.report import show
+from benchmark.tasks.output import print_result
+from benchmark.tasks.settings import positive_integer, positive_integer_or_null
 
 log = logging.getLogger(__name__)
 CAPTIONS, OCR = "captions", "ocr"
 
 
 def text_spotting(cfg: DictConfig) -> None:
-    """Judge one model on one vocabulary; show the tables of all that were judged; print the path of the JSON."""
-    for name in ("ngram", "top", "sample"):
-        value = cfg.task[name]
-        if value is not None and (not isinstance(value, int) or value < 1):
-            raise UserError(f"task.{name}={value} is no whole number from 1 on")
+    """Evaluate one model on one vocabulary; show the tables of all evaluations; print the path of the JSON."""
+    for name in ("ngram", "top"):
+        positive_integer(f"task.{name}", cfg.task[name])
+    sample = positive_integer_or_null("task.sample", cfg.task.sample, "the whole vocabulary")
     model = load_model(cfg)
     vocabulary = load_vocabulary(cfg)
-    done = evaluate(model, vocabulary, sample=cfg.task.sample, seed=int(cfg.seed))
-    if done.left_out:
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in done.left_out.items())
-        log.warning("text spotting: of %s n-grams left out: %s", f"{done.drawn:,}", reasons)
+    evaluation = evaluate(model, vocabulary, sample=sample, seed=int(cfg.seed))
+    if evaluation.left_out:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in evaluation.left_out.items())
+        log.warning("text spotting: of %s n-grams left out: %s", f"{evaluation.drawn:,}", reasons)
     folder = Path(cfg.results_dir)
-    path = write_evaluation(folder, done)
-    show(text_spotting_tables(read_evaluations(folder)))
-    say(str(path))
+    path = write_record(folder, evaluation)
+    print_tables(text_spotting_tables(read_records(folder, TextSpottingEvaluation)))
+    print_result(str(path))
 
 
 def load_vocabulary(cfg: DictConfig) -> Vocabulary:
-    """Count the n-grams of the pool's captions, of its images' text, or of a file. Raises `UserError` if none."""
+    """Count the n-grams of the pool's captions, of the text in its images, or of a file.
+
+    Raises `UserError` when there are none.
+    """
     task = cfg.task
     if str(task.vocabulary) == CAPTIONS:
         drops: Counter[str] = Counter()
@@ -53,14 +57,14 @@ def load_vocabulary(cfg: DictConfig) -> Vocabulary:
             log.warning("text spotting: captions left out: %s", dict(drops))
     elif str(task.vocabulary) == OCR:
         pool, spotter = make_pool(cfg), hydra.utils.instantiate(cfg.ocr, _convert_="all")
-        texts = written(pool, spotter, make_engine(cfg))
+        texts = image_texts(pool, spotter, make_engine(cfg))
         vocabulary = count_ngrams(texts, f"text in images of {pool.name}", task.ngram, task.top)
     else:
         path = Path(str(task.vocabulary))
         vocabulary = count_ngrams(read_texts(path), path.name, task.ngram, task.top)
     if not vocabulary.ngrams:
         raise UserError(
-            f"task.vocabulary={task.vocabulary} holds no {task.ngram}-gram; give texts with words"
+            f"task.vocabulary={task.vocabulary} has no {task.ngram}-gram; give longer texts, or a smaller task.ngram"
         )
     log.info(
         "text spotting: %s of %s %d-grams of %s",
@@ -81,12 +85,14 @@ def load_model(cfg: DictConfig) -> Model:
     if folder.is_dir():
         name = f"{LOCAL}{folder}"
     elif folder.is_absolute() or name.startswith("."):
-        raise UserError(f"task.model={name} is not there: no such folder")
+        raise UserError(
+            f"task.model={name} does not exist; give the folder of a model, or an open_clip model"
+        )
     carries_weights = name.startswith((LOCAL, "hf-hub:"))
     pretrained = None if carries_weights else cfg.task.pretrained
     config = {"model": name, "pretrained": pretrained}
     encoder = load_clip(name, pretrained, device)
-    # Weights that are known by a name alone: the library that fetches them is part of which they are.
+    # Weights given by a name alone depend on the library that fetches them.
     key = clip_revision(name).get("revision") or library_versions()["open-clip-torch"]
     return Model(encoder, config, key)
 
@@ -96,7 +102,8 @@ def _dual_encoder(cfg: DictConfig, folder: Path) -> Model:
 
     if "dual_encoder" not in cfg.downstream:
         raise UserError(
-            f"task.model={folder} needs downstream=dual_encoder, whose token limit it is read with"
+            f"task.model={folder} is not an open_clip model; to load it as a trained dual encoder, add"
+            " downstream=dual_encoder"
         )
     encoder = hydra.utils.instantiate(cfg.downstream.dual_encoder, _convert_="all")
     encoder.load(folder, resolve_device(cfg.device))

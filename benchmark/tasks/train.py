@@ -8,12 +8,12 @@ from benchmark.core.launch import main_process_first
 from benchmark.pipeline import choose, open_subset
 from benchmark.pipeline import train as train_one
 from benchmark.subset.other_captions import CaptionSources
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 from benchmark.tasks.run import make_run_id
 
 
 def train(cfg: DictConfig) -> None:
-    """Train every downstream model on the subset; print the folder of each checkpoint."""
+    """Train every downstream model on the subset; print the folder of each."""
     with main_process_first(resolve_device(cfg.device)):
         pool = make_pool(cfg)
         sources = CaptionSources(pool, **resolved(cfg.captions))
@@ -21,4 +21,4 @@ def train(cfg: DictConfig) -> None:
         subset = open_subset(pool, chosen.selection, sources)
     tracker = make_tracker(cfg, make_run_id(cfg, subset.captions.sha256))
     for name in cfg.downstream:
-        say(str(train_one(cfg, name, subset, chosen.selection.sha256, tracker).folder))
+        print_result(str(train_one(cfg, name, subset, chosen.selection.sha256, tracker).folder))

@@ -1,23 +1,21 @@
-"""``task=weak_backbone``: a vision backbone that learns the topics of captions (Ghosal et al. 2019, section 4.4)."""
+"""``task=weak_backbone``: train a vision backbone on the topics of captions (Ghosal et al. 2019, section 4.4)."""
 
-import hashlib
-import json
 import logging
 from dataclasses import replace
 
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.config import make_engine, make_pool, make_tracker, resolved
+from benchmark.config import make_engine, make_pool, make_tracker
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import main_process_first, one_launch
 from benchmark.core.paths import cache_dir
 from benchmark.core.uids import find_uids
-from benchmark.pipeline import choose, open_subset
+from benchmark.pipeline import choose, open_subset, training_fingerprint
 from benchmark.selection.selection import Selection
 from benchmark.studies.weak_labels.labels import label_pool, read_labels
-from benchmark.tasks.output import say
+from benchmark.tasks.output import print_result
 from benchmark.tasks.run import make_run_id
 from benchmark.tasks.weak_labels import label_config
 from downstream.models.weak_backbone import TopicLabels, check_architecture
@@ -26,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 def weak_backbone(cfg: DictConfig) -> None:
-    """Label the pool, select, train on the images with a label; print the folder for ``models.captioner.encoder``."""
+    """Label the pool, select, train on the labelled images; print the folder for ``models.captioner.encoder``."""
     check_architecture(str(cfg.weak_backbone.architecture))
     config, device = label_config(cfg), resolve_device(cfg.device)
     with main_process_first(device):
@@ -36,28 +34,26 @@ def weak_backbone(cfg: DictConfig) -> None:
         labels = read_labels(folder, chosen.uids)
         selection = labelled(chosen, labels)
         subset = open_subset(pool, selection)
-    recipe = resolved(cfg.weak_backbone)
-    text = json.dumps([selection.sha256, folder.name, recipe, device.type], sort_keys=True)
-    fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]
-    run_dir = cache_dir() / "trained" / f"weak_backbone-{fingerprint}"
     model = hydra.utils.instantiate(cfg.weak_backbone, _convert_="all", _partial_=True)(labels=labels)
+    fingerprint = training_fingerprint(model, selection.sha256, device.type)
+    run_dir = cache_dir() / "trained" / f"weak_backbone-{fingerprint}"
     tracker = make_tracker(cfg, f"weak_backbone-{make_run_id(cfg, None)}")
     with one_launch(run_dir, device):
         report = model.train(subset, run_dir, device, tracker, fingerprint)
-    least, constant = labels.references()
+    lowest, constant = labels.references()
     log.info(
-        "weak backbone: loss %.3f of the last batch after %s samples, %.0f/s (a constant has %.3f, the labels %.3f)",
+        "weak backbone: loss %.3f of the last batch after %s samples, %.0f/s (best constant %.3f, optimum %.3f)",
         report.final_loss,
         f"{report.samples_seen:,}",
         report.samples_per_second,
         constant,
-        least,
+        lowest,
     )
-    say(str(run_dir / "model"))
+    print_result(str(run_dir / "model"))
 
 
 def labelled(selection: Selection, labels: TopicLabels) -> Selection:
-    """Return the selected samples that have a label. Raises `UserError` when there is none."""
+    """Return the selected samples that have a label. Raises `UserError` if none has."""
     kept = replace(
         selection, epochs=tuple(uids[find_uids(labels.uids, uids) >= 0] for uids in selection.epochs)
     )

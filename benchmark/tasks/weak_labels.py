@@ -7,20 +7,23 @@ from typing import Any
 from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_pool, resolved
-from benchmark.report.leaderboard import Table
+from benchmark.core.extras import require
+from benchmark.report.table import Table, plain
+from benchmark.report.terminal import print_tables
 from benchmark.studies.weak_labels.labels import LabelConfig, label_pool
-from benchmark.tasks.output import say
-from benchmark.tasks.report import show
+from benchmark.tasks.output import print_result
 
 SHOWN_TOPICS = 20  # topics in the table; topics.json has all of them
 
 
 def weak_labels(cfg: DictConfig) -> None:
     """Label the pool and show its main topics; the last line on stdout is the folder of the labels."""
+    for extra in ("parsing", "studies"):
+        require(extra)
     config = label_config(cfg)
     folder = label_pool(make_pool(cfg), config, make_engine(cfg))
-    show([topic_table(folder)])
-    say(str(folder))
+    print_tables([topic_table(folder)])
+    print_result(str(folder))
 
 
 def label_config(cfg: DictConfig) -> LabelConfig:
@@ -40,7 +43,7 @@ def topic_table(folder: Path) -> Table:
     topics: list[dict[str, Any]] = json.loads((folder / "topics.json").read_text(encoding="utf-8"))
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     ranked = sorted(topics, key=lambda topic: (-topic["captions"], topic["topic"]))[:SHOWN_TOPICS]
-    rows = [[", ".join(t["ngrams"]), f"{t['captions']:,}", str(t["topic"])] for t in ranked]
+    rows = [plain(", ".join(t["ngrams"]), f"{t['captions']:,}", str(t["topic"])) for t in ranked]
     drops = "".join(f", {count:,} {reason}" for reason, count in manifest["drops"].items())
     notes = [
         f"{manifest['labelled']:,} captions have a label{drops}",

@@ -1,1 +1,1 @@
-"""Evaluation sets, and how a trained model is judged on them."""
+"""Evaluation sets, and how a trained model is evaluated on them."""

@@ -1,4 +1,4 @@
-"""Evaluation sets for classification: a folder of images for each class, or the hub's CLIP benchmark."""
+"""Evaluation sets for classification: one folder of images per class, or the hub's CLIP benchmark."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ Score = Literal["accuracy", "mean_per_class"]
 
 @dataclass(frozen=True)
 class LabelledImage:
-    """One image and the number of its class."""
+    """One image and the index of its class."""
 
     image_id: str
     image: ImageFile
@@ -40,17 +40,16 @@ class LabelledImage:
 
 @dataclass(frozen=True)
 class ClassificationSet:
-    """Images with classes, to be told apart by the classes' names or by a linear probe.
+    """Labelled images, to be classified zero-shot by the names of the classes, or by a linear probe.
 
     Args:
-        name: what results call it.
-        classes: name of each class, as it is put into prompts.
-        templates: prompts with ``{label}`` where the name goes; None takes CLIP's 80 (DS-CLIP, Figure 2).
-        score: what the field reports of this set: accuracy, or the mean of the classes' accuracies.
-        test: what is evaluated.
-        train: gives the images that a linear probe learns from, asked for only when one is trained; None if there
-            are none.
-        probe_epochs: how often the probe sees them.
+        name: name of the set in results.
+        classes: name of each class, as it appears in prompts.
+        templates: prompts with ``{label}`` in place of the name; None uses CLIP's 80 (DS-CLIP, Figure 2).
+        score: the metric that papers report for this set: accuracy, or the mean of the classes' accuracies.
+        test: the images that are evaluated.
+        train: function that returns the images a linear probe is trained on, called only then; None without any.
+        probe_epochs: epochs of the probe over its training images.
     """
 
     name: str
@@ -64,12 +63,14 @@ class ClassificationSet:
     def __post_init__(self) -> None:
         require_images(self.name, (item.image for item in self.test))
         if len(self.classes) < 2:
-            raise UserError(f"evaluation set {self.name} has {len(self.classes)} classes; two are the fewest")
+            raise UserError(
+                f"evaluation set {self.name} has {len(self.classes)} classes; it must have two or more"
+            )
         if self.templates is not None and not self.templates:
-            raise UserError(f"evaluation set {self.name}: templates is empty; null takes CLIP's 80")
-        bare = [template for template in self.templates or () if LABEL not in template]
-        if bare:
-            raise UserError(f"evaluation set {self.name}: template {bare[0]!r} has no {LABEL}")
+            raise UserError(f"evaluation set {self.name}: templates is empty; null uses CLIP's 80")
+        unlabelled = [template for template in self.templates or () if LABEL not in template]
+        if unlabelled:
+            raise UserError(f"evaluation set {self.name}: template {unlabelled[0]!r} must contain {LABEL}")
         if self.score not in ("accuracy", "mean_per_class"):
             raise UserError(
                 f"evaluation set {self.name}: score={self.score}; choose accuracy or mean_per_class"
@@ -86,7 +87,7 @@ class ClassificationSet:
 
 
 def clip_templates() -> list[str]:
-    """Return the 80 prompts of CLIP for ImageNet, which are those of DS-CLIP (supplement, Figure 2)."""
+    """Return CLIP's 80 prompts for ImageNet, which DS-CLIP uses too (supplement, Figure 2)."""
     from open_clip import OPENAI_IMAGENET_TEMPLATES
 
     return [template(LABEL) for template in OPENAI_IMAGENET_TEMPLATES]
@@ -95,13 +96,13 @@ def clip_templates() -> list[str]:
 def image_folder(
     name: str, root: str, score: Score, templates: Sequence[str] | None = None, probe_epochs: int = 90
 ) -> ClassificationSet:
-    """Load ``root/test/<class name>/*.jpg`` and, if it is there, ``root/train`` likewise.
+    """Load ``root/test/<class name>/*.jpg`` and, if present, ``root/train`` in the same layout.
 
-    Raises `UserError` for a folder that is missing or has no images, and for training images of other classes.
+    Raises `UserError` for a missing folder, one without images, and training images of other classes.
     """
     base = Path(root).expanduser()
     if not (base / "test").is_dir():
-        raise UserError(f"evaluation set {name}: {base / 'test'} is not there; {HOW}")
+        raise UserError(f"evaluation set {name}: folder {base / 'test'} is missing; {HOW}")
     classes = sorted(path.name for path in (base / "test").iterdir() if path.is_dir())
     train = partial(_folder_items, name, base / "train", classes) if (base / "train").is_dir() else None
     test = _folder_items(name, base / "test", classes)
@@ -111,7 +112,9 @@ def image_folder(
 def _folder_items(name: str, folder: Path, classes: Sequence[str]) -> list[LabelledImage]:
     others = {path.name for path in folder.iterdir() if path.is_dir()} - set(classes)
     if others:
-        raise UserError(f"evaluation set {name}: {folder / min(others)} is no class of the test images")
+        raise UserError(
+            f"evaluation set {name}: {folder / min(others)} must be a class of the test images too"
+        )
     return [
         LabelledImage(f"{path.parent.name}/{path.name}", ImageFile(path), label)
         for label, of_class in enumerate(classes)
@@ -131,18 +134,18 @@ def classification_webdataset(
     """Load a classification set of the hub's CLIP benchmark (``clip-benchmark/wds_vtab-cifar10``).
 
     Args:
-        name: what results call it.
-        url: folder or fsspec URL with ``classnames.txt`` (a name a line) and ``test/nshards.txt``, ``test/0.tar``
-            and on: of each key an image and a ``.cls`` with the number of its class. Remote files are kept in the
-            cache folder.
+        name: name of the set in results.
+        url: folder or fsspec URL with ``classnames.txt`` (one name per line), ``test/nshards.txt`` and
+            ``test/0.tar``, ``test/1.tar``, ...: per key an image and a ``.cls`` file with the index of its class.
+            Remote files are cached.
         score: see `ClassificationSet`.
-        templates: prompts with ``{label}``; "own" takes those of the set's ``zeroshot_classification_templates.txt``;
-            None takes CLIP's 80.
-        train: folder of the tars that a linear probe learns from, fetched only by a probe; None if there is none.
+        templates: prompts with ``{label}``; "own" uses the set's ``zeroshot_classification_templates.txt``; None uses
+            CLIP's 80.
+        train: folder of the tars that a linear probe is trained on, fetched only then; None without any.
         probe_epochs: see `ClassificationSet`.
 
     Raises:
-        UserError: when it cannot be reached or has another layout.
+        UserError: the set cannot be reached or has another layout.
     """
     base = url.rstrip("/")
     classes = _lines(name, f"{base}/classnames.txt")
@@ -150,10 +153,10 @@ def classification_webdataset(
         own = _lines(name, f"{base}/zeroshot_classification_templates.txt")
         templates = [template.replace("{c}", LABEL) for template in own]
     elif isinstance(templates, str):
-        raise UserError(f"evaluation set {name}: templates={templates}; give a list, {OWN}, or null")
+        raise UserError(f"evaluation set {name}: templates={templates} must be a list, {OWN}, or null")
     test = _tar_items(name, f"{base}/test", len(classes))
-    of_train = None if train is None else partial(_tar_items, name, f"{base}/{train}", len(classes))
-    return ClassificationSet(name, classes, templates, score, test, of_train, probe_epochs)
+    load_train = None if train is None else partial(_tar_items, name, f"{base}/{train}", len(classes))
+    return ClassificationSet(name, classes, templates, score, test, load_train, probe_epochs)
 
 
 def _lines(name: str, url: str) -> list[str]:
@@ -169,7 +172,7 @@ def _tar_items(name: str, base: str, classes: int) -> list[LabelledImage]:
             label = text.strip()
             if not (label.isascii() and label.isdigit() and len(label) < 10 and int(label) < classes):
                 raise UserError(
-                    f"evaluation set {name}: in {path} sample {key} has class {label[:20]!r}, not 0 to {classes - 1}"
+                    f"evaluation set {name}: class {label[:20]!r} of {key} in {path} must be 0 to {classes - 1}"
                 )
             items.append(LabelledImage(key, image, int(label)))
     return items

@@ -1,4 +1,4 @@
-"""Evaluation sets, from the files the field shares: Karpathy's splits, COCO and NoCaps annotations, webdatasets."""
+"""Evaluation sets with captions: Karpathy splits, COCO and NoCaps annotations, webdatasets."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.images import decode_image
 from benchmark.core.paths import atomic_write, cache_dir
 
-HOW = "the files in conf/evalset say where to get it"
+HOW = "the headers of conf/evalset say where to get it"
 IMAGE_ENDINGS = ("webp", "png", "jpg", "jpeg")
 MAX_SHARDS = 10_000
 MAX_TEXT_BYTES = 1 << 20
@@ -26,14 +26,14 @@ MAX_TEXT_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class ImageFile:
-    """Where the bytes of an image lie: a file, or `size` bytes at `offset` of a tar."""
+    """The location of an image's bytes: a file, or `size` bytes at `offset` in a tar."""
 
     path: Path
     offset: int = 0
     size: int = -1
 
     def load(self, image_id: int | str) -> Image.Image:
-        """Return the image in RGB. Raises `UserError`: a metric over fewer images would not be the metric."""
+        """Return the image in RGB. Raises `UserError` if it cannot be read: fewer images would be another metric."""
         try:
             with self.path.open("rb") as file:
                 file.seek(self.offset)
@@ -58,7 +58,7 @@ class Item:
 
 @dataclass(frozen=True)
 class EvaluationSet:
-    """Images with references, and what they are for: captioning, retrieval, or both."""
+    """Images with reference captions, and their use: captioning, retrieval, or both."""
 
     name: str
     items: list[Item]
@@ -66,9 +66,11 @@ class EvaluationSet:
     retrieval: bool
 
     def __post_init__(self) -> None:
-        bare = [item for item in self.items if not item.references]
-        if bare:
-            raise UserError(f"evaluation set {self.name}: image {bare[0].image_id} has no captions")
+        without_captions = [item for item in self.items if not item.references]
+        if without_captions:
+            raise UserError(
+                f"evaluation set {self.name}: image {without_captions[0].image_id} has no captions; {HOW}"
+            )
         require_images(self.name, (item.image for item in self.items))
 
     def __len__(self) -> int:
@@ -76,14 +78,14 @@ class EvaluationSet:
 
 
 def require_images(name: str, images: Iterable[ImageFile]) -> None:
-    """Raise `UserError` unless the evaluation set `name` has images, and all their files are there."""
+    """Raise `UserError` unless the evaluation set `name` has images, and all their files exist."""
     paths = {image.path for image in images}
     if not paths:
         raise UserError(f"evaluation set {name} has no images; {HOW}")
     absent = [path for path in paths if not path.is_file()]
     if absent:
-        count = f"{len(absent)} of its image files are" if len(absent) > 1 else "an image file is"
-        raise UserError(f"evaluation set {name}: {count} not there ({min(absent)}); {HOW}")
+        files = f"{len(absent)} image files are" if len(absent) > 1 else "an image file is"
+        raise UserError(f"evaluation set {name}: {files} missing ({min(absent)}); {HOW}")
 
 
 def karpathy(
@@ -91,7 +93,7 @@ def karpathy(
 ) -> EvaluationSet:
     """Load one split of a Karpathy file (``dataset_coco.json``, ``dataset_flickr30k.json``).
 
-    An image lies at ``images/<filepath>/<filename>``. Raises `UserError` for files that are missing or others.
+    An image is at ``images/<filepath>/<filename>``. Raises `UserError` for missing files and other formats.
     """
     root = Path(images).expanduser()
     with _reading(name, annotations, "a Karpathy split file") as content:
@@ -110,9 +112,9 @@ def karpathy(
 def coco_captions(
     name: str, annotations: str, images: str, captioning: bool, retrieval: bool
 ) -> EvaluationSet:
-    """Load a COCO ``captions_*.json``, or NoCaps's, which also names a domain (Agrawal et al. 2019).
+    """Load a COCO ``captions_*.json``, or that of NoCaps, which also names domains (Agrawal et al. 2019).
 
-    An image lies at ``images/<file_name>``. Raises `UserError` for files that are missing or others.
+    An image is at ``images/<file_name>``. Raises `UserError` for missing files and other formats.
     """
     root = Path(images).expanduser()
     with _reading(name, annotations, "a COCO captions file") as content:
@@ -133,32 +135,34 @@ def coco_captions(
 
 @contextmanager
 def _reading(name: str, path: str, kind: str) -> Iterator[Any]:
-    """Yield the JSON in `path`; a missing file, or one that lacks what the block looks for, is a `UserError`."""
+    """Yield the JSON in `path`; a missing file, or a key that the block does not find, is a `UserError`."""
     try:
         content = json.loads(Path(path).expanduser().read_text(encoding="utf-8"))
     except OSError:
-        raise UserError(f"evaluation set {name}: {path} is not there; {HOW}") from None
+        raise UserError(f"evaluation set {name}: {path} is missing; {HOW}") from None
     except ValueError as error:
-        raise UserError(f"evaluation set {name}: {path} is no JSON ({error}); fetch it again") from None
+        raise UserError(f"evaluation set {name}: {path} must be JSON ({error}); fetch it again") from None
     try:
         yield content
     except (KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"evaluation set {name}: {path} is not {kind} ({error} is missing)") from None
+        raise UserError(
+            f"evaluation set {name}: {path} must be {kind} ({error} is missing); fetch it again"
+        ) from None
 
 
 def webdataset(name: str, url: str, captioning: bool, retrieval: bool, split: str = "test") -> EvaluationSet:
     """Load a retrieval set of the hub's CLIP benchmark (``clip-benchmark/wds_mscoco_captions``).
 
     Args:
-        name: what results call it.
-        url: folder or fsspec URL with ``<split>/nshards.txt`` and ``<split>/0.tar`` and on: of each key an image
-            and a ``.txt`` with a caption a line. Remote files are kept in the cache folder.
-        captioning: use it for captioning.
-        retrieval: use it for retrieval.
+        name: name of the set in results.
+        url: folder or fsspec URL with ``<split>/nshards.txt`` and ``<split>/0.tar``, ``<split>/1.tar``, ...: for each
+            key an image and a ``.txt`` file with one caption per line. Remote files are cached.
+        captioning: whether captioners are evaluated on it.
+        retrieval: whether retrieval is evaluated on it.
         split: folder of the tars.
 
     Raises:
-        UserError: when it cannot be reached or has another layout.
+        UserError: the set cannot be reached or has another layout.
     """
     items = []
     for path in tar_shards(name, f"{url.rstrip('/')}/{split}"):
@@ -169,16 +173,18 @@ def webdataset(name: str, url: str, captioning: bool, retrieval: bool, split: st
 
 
 def tar_shards(name: str, base: str) -> Iterator[Path]:
-    """Yield the tars that ``base/nshards.txt`` counts, ``base/0.tar`` and on, as files of this machine."""
+    """Yield the tars ``base/0.tar``, ``base/1.tar``, ... counted by ``base/nshards.txt``, as local files."""
     count = local_file(name, f"{base}/nshards.txt").read_text(encoding="utf-8").strip()
     if not (count.isascii() and count.isdigit() and int(count) <= MAX_SHARDS):
-        raise UserError(f"evaluation set {name}: {base}/nshards.txt holds no number of shards")
+        raise UserError(
+            f"evaluation set {name}: {base}/nshards.txt must hold the number of shards; fetch it again"
+        )
     for shard in range(int(count)):
         yield local_file(name, f"{base}/{shard}.tar")
 
 
 def local_file(name: str, url: str) -> Path:
-    """Return `url` as a file of this machine, fetched into the cache if it is remote."""
+    """Return the local path of `url`, after fetching it into the cache if it is remote."""
     import fsspec
     from fsspec.implementations.local import LocalFileSystem
 
@@ -189,22 +195,22 @@ def local_file(name: str, url: str) -> Path:
                 raise FileNotFoundError("no such file")
             return Path(path)
         folder, _, filename = url.rpartition("/")
-        kept = cache_dir() / "evalsets" / hashlib.sha256(folder.encode()).hexdigest()[:16] / filename
-        if not kept.exists():
+        cached = cache_dir() / "evalsets" / hashlib.sha256(folder.encode()).hexdigest()[:16] / filename
+        if not cached.exists():
             with (
-                atomic_write(kept) as temporary,
+                atomic_write(cached) as temporary,
                 system.open(path, "rb") as remote,
                 temporary.open("wb") as file,
             ):
                 shutil.copyfileobj(remote, file, 1 << 20)
     except (OSError, ValueError, ImportError) as error:
         reason = str(error).strip().split("\n")[0][:200]
-        raise UserError(f"evaluation set {name}: {url} cannot be had ({reason}); {HOW}") from None
-    return kept
+        raise UserError(f"evaluation set {name}: {url} cannot be fetched ({reason}); {HOW}") from None
+    return cached
 
 
 class TarSample(NamedTuple):
-    """A key of a tar, its image, which stays in the tar, and its text."""
+    """A key of a tar with the location of its image in the tar, and its text."""
 
     key: str
     image: ImageFile
@@ -212,25 +218,25 @@ class TarSample(NamedTuple):
 
 
 def tar_samples(name: str, path: Path, ending: str) -> list[TarSample]:
-    """Return the samples of one tar, in its order: each has an image and a text file ``key.ending``."""
+    """Return the samples of a tar in its order; each must have an image and a text file ``key.ending``."""
     images: dict[str, ImageFile] = {}
     texts: dict[str, str] = {}
     try:
         with tarfile.open(path) as tar:
             for member in tar:
-                key, _, found = member.name.rpartition(".")
-                file = tar.extractfile(member) if found == ending else None
+                key, _, suffix = member.name.rpartition(".")
+                file = tar.extractfile(member) if suffix == ending else None
                 if file is not None:
                     texts[key] = file.read(MAX_TEXT_BYTES).decode("utf-8", errors="replace")
-                elif found in IMAGE_ENDINGS and member.isfile():
+                elif suffix in IMAGE_ENDINGS and member.isfile():
                     images[key] = ImageFile(path, member.offset_data, member.size)
     except (tarfile.TarError, OSError) as error:
         raise UserError(
-            f"evaluation set {name}: {path} is no readable tar ({error}); fetch it again"
+            f"evaluation set {name}: {path} cannot be read as a tar ({error}); fetch it again"
         ) from None
     if images.keys() != texts.keys():
-        odd = min(images.keys() ^ texts.keys())
+        incomplete = min(images.keys() ^ texts.keys())
         raise UserError(
-            f"evaluation set {name}: in {path} sample {odd} lacks its image or its .{ending} file"
+            f"evaluation set {name}: sample {incomplete} in {path} must have an image and a .{ending} file"
         )
     return [TarSample(key, image, texts[key]) for key, image in images.items()]

@@ -1,7 +1,7 @@
 """The linear probe: a linear classifier on a frozen image tower (DS-CLIP, supplement, section B)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,9 @@ from torch.utils.data import Dataset
 
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
+from downstream.batching import chunks, to_pixels
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.metrics.classification import class_ranks
-from downstream.models.base import chunks, to_pixels
-from downstream.models.dual_encoder import DualEncoder
 from downstream.training.training_data import SampleOrder, loader
 
 LOCKED = "the image tower is locked: its probe is the same for every filter"
@@ -29,14 +28,37 @@ ATTEMPTS = 10
 
 
 @dataclass(frozen=True)
+class FrozenTower:
+    """An image tower that a probe is trained on.
+
+    Args:
+        features: from pixels (n, 3, h, w) to the tower's features (n, width), before any head.
+        width: of the features.
+        processor: the checkpoint's image processor.
+        batch_size: test images embedded at once.
+        device: where the tower is.
+        seed: random seed of the order and the views of the training images.
+        workers: processes that decode the training images.
+    """
+
+    features: Callable[[torch.Tensor], torch.Tensor]
+    width: int
+    processor: Any
+    batch_size: int
+    device: torch.device
+    seed: int
+    workers: int
+
+
+@dataclass(frozen=True)
 class View:
-    """Cuts images to the square that the image tower takes, `size` pixels wide, with Pillow's filter `resample`."""
+    """Crops images to the square that the image tower takes, `size` pixels wide, with Pillow's filter `resample`."""
 
     size: int
     resample: int
 
     def random(self, image: Image.Image, rng: np.random.Generator) -> Image.Image:
-        """Return a random crop of `image`, flipped every other time."""
+        """Return a random crop of `image`, flipped with probability 0.5."""
         view = self._resized(image, _random_box(image.width, image.height, rng))
         return view.transpose(Image.Transpose.FLIP_LEFT_RIGHT) if rng.random() < 0.5 else view
 
@@ -58,7 +80,7 @@ def _random_box(width: int, height: int, rng: np.random.Generator) -> tuple[floa
         if w <= width and h <= height:
             left, top = rng.uniform(0, width - w), rng.uniform(0, height - h)
             return left, top, left + w, top + h
-    side = min(width, height)  # a narrow strip has no crop of such a shape: its middle
+    side = min(width, height)  # no such crop fits into a narrow strip: take its middle
     left, top = (width - side) / 2, (height - side) / 2
     return left, top, left + side, top + side
 
@@ -67,7 +89,7 @@ def _random_box(width: int, height: int, rng: np.random.Generator) -> tuple[floa
 class ProbeBatches(Dataset[tuple[torch.Tensor, torch.Tensor]]):
     """Item s is the batch of step s: pixels of random views (n, 3, h, w) and labels (n,).
 
-    Every view follows from (seed, position), so the number of workers changes nothing.
+    Every view depends on (seed, position) alone, so the number of workers changes nothing.
     """
 
     items: Sequence[LabelledImage]
@@ -89,43 +111,40 @@ class ProbeBatches(Dataset[tuple[torch.Tensor, torch.Tensor]]):
         return to_pixels(self.processor, views), torch.tensor([item.label for item in drawn])
 
 
-def probe_ranks(model: DualEncoder, evaluation_set: ClassificationSet) -> npt.NDArray[np.int64]:
+def probe_ranks(tower: FrozenTower, evaluation_set: ClassificationSet) -> npt.NDArray[np.int64]:
     """Train a probe on the set's training images and return the rank of each test image's class, (n,).
 
-    The features are the image tower's, before any head. SGD with momentum 0.9 (the paper names no number), learning
-    rate 0.1 with a cosine to 0, batches of 128, no weight decay; seeded by the model's training. The paper's random
-    crop is taken to be the usual random resized crop, since images smaller than the tower's input have no other.
+    SGD with momentum 0.9 (the paper names no number), learning rate 0.1 with a cosine to 0, batches of 128, no weight
+    decay. The paper's random crop is taken to be the usual random resized crop, the only one that also exists for
+    images smaller than the tower's input. Raises `UserError` for a set without training images.
     """
     items = evaluation_set.train() if evaluation_set.train is not None else []
     if not items:
         raise UserError(f"evaluation set {evaluation_set.name} has no training images for a linear probe")
-    processor = model.collate.processor
-    # What the checkpoint's processor makes of any image is as large as what the tower takes.
-    size = int(to_pixels(processor, [items[0].load()]).shape[-1])
-    view = View(size, int(processor.resample))
-    order = SampleOrder.over(len(items), model.training.seed)
-    batches = ProbeBatches(items, order, evaluation_set.probe_epochs * len(items), view, processor)
-    model.model.eval()
-    head = _train(model, batches, len(evaluation_set.classes), evaluation_set.name)
-    scores = _test_scores(model, head, evaluation_set.test, view)
+    # The processor's output, for any image, has the size of the tower's input.
+    size = int(to_pixels(tower.processor, [items[0].load()]).shape[-1])
+    view = View(size, int(tower.processor.resample))
+    order = SampleOrder.over(len(items), tower.seed)
+    batches = ProbeBatches(items, order, evaluation_set.probe_epochs * len(items), view, tower.processor)
+    head = _train(tower, batches, len(evaluation_set.classes), evaluation_set.name)
+    scores = _test_scores(tower, head, evaluation_set.test, view)
     labels = np.array([item.label for item in evaluation_set.test])
     return class_ranks(lambda part: scores[part], labels, len(evaluation_set.classes))
 
 
-def _train(model: DualEncoder, batches: ProbeBatches, classes: int, name: str) -> nn.Linear:
-    """Return the trained classifier. It starts from zeros: the loss is convex, so nothing has to be drawn."""
-    width: int = model.model.image_tower.config.hidden_size
-    head: nn.Linear = nn.utils.skip_init(nn.Linear, width, classes, device=model.device)
+def _train(tower: FrozenTower, batches: ProbeBatches, classes: int, name: str) -> nn.Linear:
+    """Return the trained classifier. It starts from zeros: the loss is convex, so no random weights are needed."""
+    head: nn.Linear = nn.utils.skip_init(nn.Linear, tower.width, classes, device=tower.device)
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)
     optimizer = torch.optim.SGD(head.parameters(), lr=LR, momentum=MOMENTUM)
-    steps = loader(batches, range(len(batches)), model.training.workers, model.device)
+    steps = loader(batches, range(len(batches)), tower.workers, tower.device)
     with progress(f"linear probe of {name}", batches.budget, "images") as advance:
         for step, (pixels, labels) in enumerate(steps):
             optimizer.param_groups[0]["lr"] = LR * 0.5 * (1 + math.cos(math.pi * step / len(batches)))
-            # A clone: what was made in inference mode may not take part in a gradient.
-            features = model.image_features(pixels).clone()
-            loss = F.cross_entropy(head(features), labels.to(model.device))
+            # Cloned: a tensor made in inference mode cannot take part in a gradient.
+            features = tower.features(pixels).clone()
+            loss = F.cross_entropy(head(features), labels.to(tower.device))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -135,12 +154,12 @@ def _train(model: DualEncoder, batches: ProbeBatches, classes: int, name: str) -
 
 @torch.inference_mode()
 def _test_scores(
-    model: DualEncoder, head: nn.Linear, items: Sequence[LabelledImage], view: View
+    tower: FrozenTower, head: nn.Linear, items: Sequence[LabelledImage], view: View
 ) -> npt.NDArray[np.float32]:
     """Return the classifier's scores of `items`, (n, classes)."""
     scores = []
-    for chunk in chunks(items, model.eval_batch_size):
-        pixels = to_pixels(model.collate.processor, [view.centre(item.load()) for item in chunk])
-        scores.append(head(model.image_features(pixels)).float().cpu())
+    for chunk in chunks(items, tower.batch_size):
+        pixels = to_pixels(tower.processor, [view.centre(item.load()) for item in chunk])
+        scores.append(head(tower.features(pixels)).float().cpu())
     stacked: npt.NDArray[np.float32] = torch.cat(scores).numpy()
     return stacked

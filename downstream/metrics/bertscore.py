@@ -9,22 +9,42 @@ import torch
 from benchmark.core.errors import UserError
 from benchmark.models.bert_match import load_bert_matcher
 from benchmark.models.checkpoints import locate_checkpoint
-from downstream.metrics.metric import Corpus, ImageId, UnavailableError
+from downstream.metrics.base import CaptionMetric, Outcome, Request, Table, revision_or_none
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
 # Embeddings are kept for so many images at a time: all 30,000 captions of COCO would take 2 GB.
 IMAGES_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
-class BertScoreConfig:
-    """Encoder (hub name or folder), the layer to compare, and bert-score's baseline file to rescale with.
+class BertScore(CaptionMetric):
+    """BERTScore F1, at most 1. bert-score's default for English is roberta-large, layer 17.
 
-    bert-score's default for English is roberta-large, layer 17.
+    Args:
+        model: encoder, a hub name or folder.
+        num_layers: the layer whose embeddings are compared.
+        baseline_path: bert-score's baseline file to rescale with; None leaves F1 as it is.
     """
 
+    names = ("BERTScore",)
     model: str
     num_layers: int
     baseline_path: str | None = None
+
+    def compute(self, request: Request) -> Table:
+        """Return the mean of each domain's images."""
+        means = request.means("BERTScore", self.scores(request.corpus, request.device))
+        # bert-score batches in the order of a set, which differs between processes, and so do the last bits.
+        return {
+            domain: {name: _rounded(value) for name, value in row.items()} for domain, row in means.items()
+        }
+
+    def version(self) -> str:
+        """Return the library, the layer, whether scores are rescaled, and the encoder's revision."""
+        rescaled = " rescaled" if self.baseline_path else ""
+        return (
+            f"{library('bert-score')}, layer {self.num_layers}{rescaled} of {revision_or_none(self.locate)}"
+        )
 
     def locate(self) -> Path:
         """Return the encoder's folder. Raises `UnavailableError` if it cannot be had."""
@@ -33,39 +53,41 @@ class BertScoreConfig:
         except UserError as error:
             raise UnavailableError(str(error)) from None
 
+    def scores(self, corpus: Corpus, device: torch.device) -> dict[ImageId, float]:
+        """Return each image's best F1 over its references.
 
-def bert_score(corpus: Corpus, config: BertScoreConfig, device: torch.device) -> dict[ImageId, float]:
-    """Return each image's best F1 over its references, at most 1; the metric is their mean.
+        An empty candidate, or one without a non-empty reference, has F1 0 before rescaling, as in bert-score.
+        Raises `UnavailableError` without the encoder, `UserError` for a layer or baseline it does not have.
+        """
+        matcher = load_bert_matcher(str(self.locate()), self.num_layers, device)
+        baseline = self._baseline()
+        images = list(corpus.candidates)
+        best: dict[ImageId, float] = {}
+        for start in range(0, len(images), IMAGES_AT_ONCE):
+            pairs = [
+                (image, corpus.candidates[image], reference)
+                for image in images[start : start + IMAGES_AT_ONCE]
+                for reference in corpus.references[image]
+            ]
+            f1 = matcher.f1([pair[1] for pair in pairs], [pair[2] for pair in pairs])
+            for (image, _, _), score in zip(pairs, f1.tolist(), strict=True):
+                best[image] = max(best.get(image, 0.0), score)
+        return {image: (score - baseline) / (1 - baseline) for image, score in best.items()}
 
-    An empty candidate, or one without a non-empty reference, has F1 0 before rescaling, as in bert-score.
-    Raises `UnavailableError` without the encoder, `UserError` for a layer or baseline it does not have.
-    """
-    matcher = load_bert_matcher(str(config.locate()), config.num_layers, device)
-    baseline = _baseline(config)
-    images = list(corpus.candidates)
-    best: dict[ImageId, float] = {}
-    for start in range(0, len(images), IMAGES_AT_ONCE):
-        pairs = [
-            (image, corpus.candidates[image], reference)
-            for image in images[start : start + IMAGES_AT_ONCE]
-            for reference in corpus.references[image]
-        ]
-        found = matcher.f1([pair[1] for pair in pairs], [pair[2] for pair in pairs])
-        for (image, _, _), score in zip(pairs, found.tolist(), strict=True):
-            best[image] = max(best.get(image, 0.0), score)
-    return {image: (score - baseline) / (1 - baseline) for image, score in best.items()}
+    def _baseline(self) -> float:
+        """Return the F1 of unrelated sentences at the layer, from bert-score's file; 0 without one."""
+        if self.baseline_path is None:
+            return 0.0
+        try:
+            with Path(self.baseline_path).open(newline="") as file:
+                rows = {int(row["LAYER"]): float(row["F"]) for row in csv.DictReader(file)}
+            return rows[self.num_layers]
+        except (OSError, KeyError, ValueError) as error:
+            raise UserError(
+                f"metrics.bertscore.baseline_path={self.baseline_path} must be a baseline file of bert-score with a"
+                f" row for layer {self.num_layers} ({type(error).__name__}: {error})"
+            ) from None
 
 
-def _baseline(config: BertScoreConfig) -> float:
-    """Return the F1 of unrelated sentences at the layer, from a file of bert-score; 0 without one."""
-    if config.baseline_path is None:
-        return 0.0
-    try:
-        with Path(config.baseline_path).open(newline="") as file:
-            rows = {int(row["LAYER"]): float(row["F"]) for row in csv.DictReader(file)}
-        return rows[config.num_layers]
-    except (OSError, KeyError, ValueError) as error:
-        raise UserError(
-            f"bertscore.baseline_path={config.baseline_path} is no baseline of bert-score with a row for"
-            f" layer {config.num_layers} ({type(error).__name__}: {error})"
-        ) from None
+def _rounded(outcome: Outcome) -> Outcome:
+    return round(outcome, 6) if isinstance(outcome, float) else outcome

@@ -1,7 +1,6 @@
 """CLIPScore (Hessel et al. 2021) and PAC-S (Sarto et al. 2023), with and without references.
 
-The two share the formula; PAC-S is another CLIP and another weight. Features may be of any length: they are
-normalised here.
+Both use the same formula; PAC-S has another CLIP and another weight. Features need not be normalised.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,11 +14,12 @@ from PIL import Image
 
 from benchmark.core.errors import UserError
 
-# The prefix stands before every candidate and every reference, in both papers.
+# In both papers, the prefix stands before every candidate and every reference.
 from benchmark.models.pac_clip import PACSCORE_WEIGHT as PACSCORE_WEIGHT
 from benchmark.models.pac_clip import PREFIX as PREFIX
 from benchmark.models.pac_clip import load_pac_clip, locate_pac_checkpoint, pac_revision
-from downstream.metrics.metric import Corpus, ImageId, UnavailableError
+from downstream.metrics.base import CaptionMetric, Request, Table
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
 CLIPSCORE_WEIGHT = 2.5
 IMAGES_AT_ONCE = 32
@@ -29,7 +29,7 @@ Scores = npt.NDArray[np.float64]
 
 
 def clip_score(images: Features, candidates: Features, weight: float = CLIPSCORE_WEIGHT) -> Scores:
-    """Return ``weight * max(cos(image, candidate), 0)`` of each pair; both (n, d), result (n,)."""
+    """Return ``weight * max(cos(image, candidate), 0)`` of each pair of rows, (n, d) and (n, d), as (n,)."""
     return weight * _clipped_cosine(images, candidates)
 
 
@@ -42,12 +42,12 @@ def ref_clip_score(
         scores: `clip_score` of the n candidates, shape (n,).
         candidates: text features (n, d).
         references: text features of all references (m, d).
-        reference_owner: the index of the candidate each reference belongs to, (m,).
+        reference_owner: index of each reference's candidate, (m,).
     """
     best = np.full(len(candidates), -np.inf)
     np.maximum.at(best, reference_owner, _clipped_cosine(candidates[reference_owner], references))
     if np.isneginf(best).any():
-        raise ValueError("every candidate needs a reference")
+        raise ValueError("every candidate must have a reference")
     total = scores + best
     result: Scores = np.divide(2 * scores * best, total, out=np.zeros_like(total), where=total > 0)
     return result
@@ -61,7 +61,7 @@ def _clipped_cosine(left: Features, right: Features) -> Scores:
 
 
 class Embedder(Protocol):
-    """A CLIP: features of images and of captions, (n, d)."""
+    """A CLIP, which embeds images and captions into features (n, d)."""
 
     def embed_images(self, images: Sequence[Image.Image]) -> npt.NDArray[np.float32]:
         """Return the features of images."""
@@ -72,7 +72,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True)
 class ClipScorer:
-    """CLIPScore with a given CLIP; PAC-S with PAC-S' CLIP and ``weight=PACSCORE_WEIGHT``."""
+    """CLIPScore with any CLIP; PAC-S with its own CLIP and ``weight=PACSCORE_WEIGHT``."""
 
     clip: Embedder
     weight: float = CLIPSCORE_WEIGHT
@@ -80,7 +80,7 @@ class ClipScorer:
     def score(
         self, images: Sequence[Image.Image], candidates: Sequence[str], references: Sequence[Sequence[str]]
     ) -> tuple[Scores, Scores]:
-        """Return the scores of one batch without and with references, both (n,)."""
+        """Return the scores of a batch without and with references, both (n,)."""
         texts = self._embed(candidates)
         scores = clip_score(self.clip.embed_images(images), texts, self.weight)
         owner = np.repeat(np.arange(len(candidates)), [len(group) for group in references])
@@ -92,25 +92,45 @@ class ClipScorer:
 
 
 @dataclass(frozen=True)
-class PacScoreConfig:
-    """The CLIP that was fine-tuned, as open_clip's ``(model, pretrained)``, and the checkpoint (None: not here)."""
+class PacScore(CaptionMetric):
+    """PAC-S and RefPAC-S.
 
+    Args:
+        model: name of the CLIP that was fine-tuned, open_clip's.
+        pretrained: open_clip's tag of the weights it started from, or a file.
+        checkpoint: the fine-tuned weights; None if they are not on this machine.
+    """
+
+    names = ("PAC-S", "RefPAC-S")
     model: str
-    pretrained: str | None = None
-    checkpoint: str | None = None
+    pretrained: str | None
+    checkpoint: str | None
 
-    def revision(self) -> str:
-        """Return what identifies the weights. Raises `UnavailableError` if they cannot be had."""
+    def compute(self, request: Request) -> Table:
+        """Return the means of each domain's images."""
+        if request.images is None:
+            raise UnavailableError("PAC-S needs the images, and none were given")
+        plain, referenced = self.scores(request.corpus, request.images, request.device)
+        with_references = request.means("RefPAC-S", referenced)
+        return {
+            domain: row | with_references[domain] for domain, row in request.means("PAC-S", plain).items()
+        }
+
+    def version(self) -> str:
+        """Return the library and the revision of the weights."""
         try:
-            return "-".join(pac_revision(self.model, self.checkpoint).values())
-        except UserError as error:
-            raise UnavailableError(str(error)) from None
+            weights = "-".join(pac_revision(self.model, self.checkpoint).values())
+        except UserError:
+            weights = "none"
+        return f"{library('open-clip-torch')}, weights {weights}"
 
-    def load(self, device: torch.device) -> ClipScorer:
-        """Load the scorer.
+    def scores(
+        self, corpus: Corpus, images: Mapping[ImageId, Image.Image], device: torch.device
+    ) -> tuple[dict[ImageId, float], dict[ImageId, float]]:
+        """Return each image's PAC-S and RefPAC-S. `images` may decode on access; 32 are held at a time.
 
         Raises:
-            UnavailableError: the checkpoint is not here.
+            UnavailableError: the checkpoint is not on this machine.
             UserError: it does not fit the model.
         """
         try:
@@ -118,27 +138,17 @@ class PacScoreConfig:
         except UserError as error:
             raise UnavailableError(str(error)) from None
         clip = load_pac_clip(self.model, self.pretrained, self.checkpoint, device)
-        return ClipScorer(clip, PACSCORE_WEIGHT)
-
-
-def pac_score(
-    corpus: Corpus, images: Mapping[ImageId, Image.Image], config: PacScoreConfig, device: torch.device
-) -> tuple[dict[ImageId, float], dict[ImageId, float]]:
-    """Return each image's PAC-S and RefPAC-S; the metrics are their means.
-
-    `images` may decode on access; few are held at a time. Raises as `PacScoreConfig.load` does.
-    """
-    scorer = config.load(device)
-    ids = list(corpus.candidates)
-    plain: dict[ImageId, float] = {}
-    referenced: dict[ImageId, float] = {}
-    for start in range(0, len(ids), IMAGES_AT_ONCE):
-        part = corpus.subset(ids[start : start + IMAGES_AT_ONCE])
-        scores = scorer.score(
-            [images[image] for image in part.candidates],
-            list(part.candidates.values()),
-            list(part.references.values()),
-        )
-        for table, values in zip((plain, referenced), scores, strict=True):
-            table |= zip(part.candidates, values.tolist(), strict=True)
-    return plain, referenced
+        scorer = ClipScorer(clip, PACSCORE_WEIGHT)
+        ids = list(corpus.candidates)
+        plain: dict[ImageId, float] = {}
+        referenced: dict[ImageId, float] = {}
+        for start in range(0, len(ids), IMAGES_AT_ONCE):
+            part = corpus.subset(ids[start : start + IMAGES_AT_ONCE])
+            scores = scorer.score(
+                [images[image] for image in part.candidates],
+                list(part.candidates.values()),
+                list(part.references.values()),
+            )
+            for table, values in zip((plain, referenced), scores, strict=True):
+                table |= zip(part.candidates, values.tolist(), strict=True)
+        return plain, referenced

@@ -8,10 +8,10 @@ from downstream.metrics.metric import ImageId
 
 
 def read_coco_results(path: Path) -> dict[ImageId, str]:
-    """Return the caption of each image id; of several rows for one image the first counts.
+    """Return the caption of each image id; if an image has several rows, the first counts.
 
-    Published result files do repeat images, and their published scores are those of the first rows.
-    Raises `UserError` if `path` is not such a file.
+    Published result files repeat images, and their published scores are those of the first rows. Raises `UserError`
+    for any other file.
     """
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""How much the candidate captions of an evaluation set differ from each other, in two ways (AVA-Captions, 6.3.2)."""
+"""Diversity of the candidate captions of an evaluation set, in two ways (AVA-Captions, section 6.3.2)."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,25 +6,53 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from downstream.metrics.metric import UnavailableError
+from downstream.metrics.base import CaptionMetric, Curve, Outcome, Request, Table
+from downstream.metrics.metric import ImageId, UnavailableError, library
 
-THRESHOLD_PERCENT = 3  # of words in common, from which on two captions count as the same
+THRESHOLD_PERCENT = 3  # two captions differ if fewer of their words are in common
 MAX_CAPTIONS = 10_000  # 50 million pairs
 BLOCK_ROWS = 512
 GRAM_LENGTHS = (1, 2, 4)
 POSITIONS = 25
 
 
+class Diversity(CaptionMetric):
+    """The share of caption pairs that differ, and the different n-grams per position, mean over positions 1 to 25."""
+
+    names = ("Diversity", *(f"Unique-{length}" for length in GRAM_LENGTHS))
+
+    def compute(self, request: Request) -> Table:
+        """Return both kinds of each domain's candidates; a domain of one image has no share."""
+        return {domain: _diversity(request, ids) for domain, ids in request.domains.items()}
+
+    def version(self) -> str:
+        """Return this project's version."""
+        return library("pairsift")
+
+
+def _diversity(request: Request, images: Sequence[ImageId]) -> dict[str, Outcome]:
+    captions = [request.tokens.candidates[image] for image in images]
+    share: Outcome
+    try:
+        share = share_of_differing_pairs(captions)
+    except UnavailableError as error:  # one image
+        share = str(error)
+    curves = unique_ngrams(captions).items()
+    return {"Diversity": share} | {
+        f"Unique-{length}": Curve(tuple(map(float, counts))) for length, counts in curves
+    }
+
+
 def share_of_differing_pairs(captions: Sequence[str]) -> float:
     """Return the share of pairs of captions that differ (Chang et al. 2017, "Aesthetic Critiques Generation").
 
-    Two captions differ if the ratio of the words that they have in common is below 3%. The ratio here is that of
-    distinct words: those in both over those in either. It is 1 for the same words only, while over the shorter
-    caption's words "a dog" would be the same as any long caption with both. Captions with 34 words or fewer between
-    them differ, by either ratio, when they have no word in common: "a" in both makes them the same.
+    Two captions differ if fewer than 3% of their words are in common: here, distinct words in both over distinct
+    words in either. The ratio is 1 for equal sets of words only; over the words of the shorter caption, "a dog" would
+    equal any long caption with both words. Captions with fewer than 34 distinct words between them differ only if
+    they share no word: "a" in both makes them the same.
 
     Args:
-        captions: tokenised, one of each image. Of more than 10,000 a seeded sample is taken, else all pairs count.
+        captions: tokenised, one per image. All pairs count, or those of a seeded sample of 10,000 captions.
 
     Raises:
         UnavailableError: for fewer than two captions.
@@ -34,11 +62,11 @@ def share_of_differing_pairs(captions: Sequence[str]) -> float:
     if len(captions) > MAX_CAPTIONS:
         drawn = np.random.default_rng(0).choice(len(captions), MAX_CAPTIONS, replace=False)
         captions = [captions[index] for index in drawn]
-    # Captions of the same words (empty ones too) do not differ, so each set of words is compared once.
-    counted = Counter(frozenset(caption.split()) for caption in captions)
-    counts = np.array(list(counted.values()), np.int64)
-    words = _word_matrix(list(counted))
-    sizes = np.array([len(found) for found in counted], np.int32)
+    # Captions with equal sets of words (also empty ones) do not differ, so each set is compared once.
+    word_sets = Counter(frozenset(caption.split()) for caption in captions)
+    counts = np.array(list(word_sets.values()), np.int64)
+    words = _word_matrix(list(word_sets))
+    sizes = np.array([len(word_set) for word_set in word_sets], np.int32)
     differing = 0
     for start in range(0, len(counts), BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
@@ -46,11 +74,11 @@ def share_of_differing_pairs(captions: Sequence[str]) -> float:
         union = sizes[rows, None] + sizes - common
         differ = 100 * common < THRESHOLD_PERCENT * union
         differing += int(counts[rows] @ (differ @ counts))
-    return differing / (len(captions) * (len(captions) - 1))  # each pair was met from both sides
+    return differing / (len(captions) * (len(captions) - 1))  # each pair was counted from both sides
 
 
 def _word_matrix(bags: Sequence[frozenset[str]]) -> sparse.csr_array:
-    """Return which caption has which word, 0 or 1, shape (captions, words)."""
+    """Return 1 where a caption has a word, else 0, shape (captions, words)."""
     columns: dict[str, int] = {}
     indices = [columns.setdefault(word, len(columns)) for bag in bags for word in sorted(bag)]
     starts = np.cumsum([0] + [len(bag) for bag in bags])
@@ -59,16 +87,16 @@ def _word_matrix(bags: Sequence[frozenset[str]]) -> sparse.csr_array:
 
 
 def unique_ngrams(captions: Sequence[str]) -> dict[int, list[int]]:
-    """Return how many different n-grams begin at each position (Aneja et al. 2018, "Convolutional Image Captioning").
+    """Return how many different n-grams start at each position (Aneja et al. 2018, "Convolutional Image Captioning").
 
-    It grows with the number of captions: compare models on the same images.
+    The counts grow with the number of captions: compare models on the same images.
 
     Args:
         captions: tokenised.
 
     Returns:
-        For n of 1, 2 and 4 the counts at positions 1 to 25 of all captions. An n-gram lies whole in its caption;
-        where every caption has ended the count is 0.
+        For n = 1, 2 and 4 the counts at positions 1 to 25. An n-gram must end within its caption; past the end of the
+        longest caption the count is 0.
     """
     texts = [caption.split() for caption in captions]
     return {

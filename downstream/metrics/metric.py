@@ -1,11 +1,11 @@
-"""What every metric returns: a value, or the reason why there is none."""
+"""The result of a metric: a value, or the reason why there is none."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
-ImageId = Hashable  # whatever tells images apart: COCO's number, a file name, (evaluation set, number)
+ImageId = Hashable  # COCO's number, a file name, (evaluation set, number)
 
 
 class UnavailableError(Exception):
@@ -16,9 +16,13 @@ class UnavailableError(Exception):
 class Metric:
     """One number of an evaluation.
 
-    `value` is in the library's own unit, None when the metric could not be computed; then, and only then,
-    `reason` says why. `count` is the number of images (or queries) behind it, `version` names the library.
-    `curve` holds the numbers whose mean is `value`, by position in the caption, for metrics that have them.
+    Args:
+        name: as it appears in results.
+        value: in the library's own unit; None if the metric could not be computed.
+        reason: why it could not be computed; None if it has a value.
+        count: number of images or queries behind it.
+        version: library and version, revision of the weights.
+        curve: numbers by position in the caption whose mean is `value`; empty for metrics without them.
     """
 
     name: str
@@ -31,23 +35,23 @@ class Metric:
     def __post_init__(self) -> None:
         if (self.value is None) == (self.reason is None):
             raise ValueError(
-                f"{self.name}: either a value or a reason, got {self.value!r} and {self.reason!r}"
+                f"{self.name} must have either a value or a reason, got {self.value!r} and {self.reason!r}"
             )
         if self.value is not None and not math.isfinite(self.value):
-            raise ValueError(f"{self.name}: {self.value} is no value; give the reason instead")
+            raise ValueError(f"{self.name}={self.value} must be finite; give a reason instead")
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Candidate and reference captions by image id; every image with a candidate has references."""
+    """Candidate and reference captions by image id; every image with a candidate must have references."""
 
     candidates: Mapping[ImageId, str]
     references: Mapping[ImageId, Sequence[str]]
 
     def __post_init__(self) -> None:
-        bare = [image for image in self.candidates if not self.references.get(image)]
-        if bare:
-            raise ValueError(f"{len(bare)} images have a candidate but no references, e.g. {bare[0]!r}")
+        lacking = [image for image in self.candidates if not self.references.get(image)]
+        if lacking:
+            raise ValueError(f"{len(lacking)} images have a candidate but no references, e.g. {lacking[0]!r}")
 
     def subset(self, images: Sequence[ImageId]) -> "Corpus":
         """Return the corpus of these images only, in this order."""

@@ -1,8 +1,7 @@
 """Polos (Wada et al., CVPR 2024): a regressor of human judgement on SimCSE-RoBERTa and CLIP features.
 
-An estimator of our own that reads the authors' weights: the folder of their ``reprod.zip``, with a Lightning
-checkpoint (the RoBERTa, the CLIP and the regressor) and its ``hparams.yaml``. Their package needs Python 3.10.0
-and transformers 4.
+A reimplementation that loads the authors' weights: the folder of their ``reprod.zip``, with a Lightning checkpoint
+(RoBERTa, CLIP and regressor) and its ``hparams.yaml``. Their package needs Python 3.10.0 and transformers 4.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,12 +16,13 @@ from torch import Tensor, nn
 
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import locate_checkpoint
+from downstream.metrics.base import CaptionMetric, Request, Table, revision_or_none
 from downstream.metrics.clipscore import PREFIX
-from downstream.metrics.metric import Corpus, ImageId, UnavailableError
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
 URL = "https://polos-polaris.s3.ap-northeast-1.amazonaws.com/reprod.zip"
 IMAGES_AT_ONCE = CAPTIONS_AT_ONCE = 32
-# What the authors' training config says of the released model; another value needs another estimator.
+# Settings of the released model in the authors' training config; other values would need another estimator.
 PUBLISHED = {
     "encoder_model": "BERT",
     "layer": "mix",
@@ -33,14 +33,30 @@ PUBLISHED = {
 
 
 @dataclass(frozen=True)
-class PolosConfig:
-    """The folder of the authors' weights (None: not here), and the RoBERTa whose tokenizer they use."""
+class Polos(CaptionMetric):
+    """Polos, 0 to 1.
 
-    checkpoint: str | None = None
+    Args:
+        checkpoint: folder of the authors' weights; None if they are not on this machine.
+        encoder: the RoBERTa whose tokenizer they use, a hub name or folder.
+    """
+
+    names = ("Polos",)
+    checkpoint: str | None
     encoder: str = "princeton-nlp/sup-simcse-roberta-base"
 
+    def compute(self, request: Request) -> Table:
+        """Return the mean of each domain's images."""
+        if request.images is None:
+            raise UnavailableError("Polos needs the images, and none were given")
+        return request.means("Polos", self.scores(request.corpus, request.images, request.device))
+
+    def version(self) -> str:
+        """Return this project's version and the revision of the weights."""
+        return f"{library('pairsift')}, weights {revision_or_none(lambda: self.locate()[0])}"
+
     def locate(self) -> tuple[Path, Path]:
-        """Return both folders. Raises `UnavailableError` if one cannot be had."""
+        """Return the folders of weights and tokenizer. Raises `UnavailableError` if one cannot be had."""
         if self.checkpoint is None:
             raise UnavailableError(
                 f"Polos needs its authors' weights: unzip {URL} and set models.polos.checkpoint to its folder"
@@ -50,30 +66,29 @@ class PolosConfig:
         except UserError as error:
             raise UnavailableError(str(error)) from None
 
+    def scores(
+        self, corpus: Corpus, images: Mapping[ImageId, Image.Image], device: torch.device
+    ) -> dict[ImageId, float]:
+        """Return each image's score, the best over its references.
 
-def polos(
-    corpus: Corpus, images: Mapping[ImageId, Image.Image], config: PolosConfig, device: torch.device
-) -> dict[ImageId, float]:
-    """Return each image's Polos, 0 to 1, the best over its references; the metric is their mean.
-
-    `images` may decode on access; few are held at a time. Raises `UnavailableError` without the weights.
-    """
-    estimator = PolosEstimator.load(*config.locate()).to(device)
-    ids = list(corpus.candidates)
-    scores: dict[ImageId, float] = {}
-    for start in range(0, len(ids), IMAGES_AT_ONCE):
-        part = corpus.subset(ids[start : start + IMAGES_AT_ONCE])
-        batch = estimator.score(
-            [images[image] for image in part.candidates],
-            list(part.candidates.values()),
-            list(part.references.values()),
-        )
-        scores |= zip(part.candidates, batch.tolist(), strict=True)
-    return scores
+        `images` may decode on access; 32 are held at a time. Raises `UnavailableError` without the weights.
+        """
+        estimator = PolosEstimator.load(*self.locate()).to(device)
+        ids = list(corpus.candidates)
+        scores: dict[ImageId, float] = {}
+        for start in range(0, len(ids), IMAGES_AT_ONCE):
+            part = corpus.subset(ids[start : start + IMAGES_AT_ONCE])
+            batch = estimator.score(
+                [images[image] for image in part.candidates],
+                list(part.candidates.values()),
+                list(part.references.values()),
+            )
+            scores |= zip(part.candidates, batch.tolist(), strict=True)
+        return scores
 
 
 class PolosEstimator(nn.Module):
-    """4 x hidden text features and 6 x CLIP features, a feed-forward network with tanh, a sigmoid."""
+    """A feed-forward network with tanh and a final sigmoid, on 4 x hidden text features and 6 x CLIP features."""
 
     mix: Tensor  # weight of each hidden layer, embeddings first
 
@@ -146,10 +161,10 @@ class PolosEstimator(nn.Module):
         return torch.cat([self._embed_part(part) for part in parts])
 
     def _embed_part(self, captions: Sequence[str]) -> Tensor:
-        """Normalise each layer over all tokens and dimensions of a caption, and sum up its first token.
+        """Normalise each layer over all tokens and dimensions of a caption; return the mix of its first token.
 
-        The authors' code takes these moments over a whole batch, so that a score depends on its neighbours;
-        this is theirs at batch size 1.
+        The authors' code takes mean and variance over a whole batch, so that a score depends on the rest of the
+        batch; this equals theirs at batch size 1.
         """
         longest = self.encoder.config.max_position_embeddings - self.encoder.config.pad_token_id - 1
         tokens = self.tokenizer(
@@ -167,7 +182,7 @@ class PolosEstimator(nn.Module):
 
 
 def combine(sentence: tuple[Tensor, Tensor], clip: tuple[Tensor, Tensor, Tensor]) -> Tensor:
-    """Return the regressor's input, (n, 4 hidden + 6 clip): Polos' parallel feature extraction.
+    """Return the regressor's input, (n, 4 hidden + 6 clip), Polos' parallel feature extraction.
 
     Args:
         sentence: RoBERTa features of candidates and references, each (n, hidden).
@@ -181,30 +196,30 @@ def combine(sentence: tuple[Tensor, Tensor], clip: tuple[Tensor, Tensor, Tensor]
 
 
 class _Inert:
-    """Stands for any class that a checkpoint names and we do not need (a Lightning callback)."""
+    """Stand-in for any class that a checkpoint names and that is not needed (a Lightning callback)."""
 
     def __init__(self, *_: object) -> None: ...
 
 
 def _read_state(folder: Path) -> dict[str, Tensor]:
-    """Return the weights in `folder`, after a look at the hyper-parameters beside them."""
+    """Return the weights in `folder`, after checking the hyperparameters beside them."""
     files, settings = sorted(folder.glob("*.ckpt")), folder / "hparams.yaml"
     if len(files) != 1 or not settings.is_file():
         raise UserError(
-            f"{folder} is not Polos' folder: it must hold one .ckpt and hparams.yaml, as {URL} does"
+            f"models.polos.checkpoint={folder} must hold one .ckpt and hparams.yaml, as {URL} does"
         )
     given = yaml.safe_load(settings.read_text())
     other = {key: given.get(key) for key, value in PUBLISHED.items() if given.get(key) != value}
     if other:
-        raise UserError(f"{settings} is not of the published Polos: {other} instead of {PUBLISHED}")
+        raise UserError(f"{settings} must be that of the published Polos: {other} instead of {PUBLISHED}")
     try:
-        # Old Lightning pickles its callbacks' classes. They are unpickled as inert objects, never as code.
+        # Old versions of Lightning pickle their callbacks' classes; they become inert objects, never code.
         names = torch.serialization.get_unsafe_globals_in_checkpoint(files[0])
         with torch.serialization.safe_globals([(_Inert, name) for name in names]):
             state: dict[str, Tensor] = torch.load(files[0], map_location="cpu", weights_only=True)[
                 "state_dict"
             ]
-    except Exception as error:  # torch raises whatever the bytes lead it to
+    except Exception as error:  # torch raises any type of exception on invalid bytes
         raise UserError(f"{files[0]} cannot be read as weights: {_first_line(error)}") from None
     return state
 
@@ -219,7 +234,9 @@ def _regressor(state: Mapping[str, Tensor], width: int) -> nn.Sequential:
     for number in range(1, len(state) // 2 + 1):
         weight, bias = state[f"linear_{number}.weight"], state[f"linear_{number}.bias"]
         if weight.shape[1] != width:
-            raise UserError(f"Polos' layer {number} takes {weight.shape[1]} features, but gets {width}")
+            raise UserError(
+                f"layer {number} of Polos takes {weight.shape[1]} features, but gets {width}; set models.polos"
+            )
         layer = nn.Linear(width, weight.shape[0])
         layer.load_state_dict({"weight": weight, "bias": bias})
         network.extend([layer, nn.Tanh()])

@@ -1,6 +1,6 @@
-"""SPICE (Anderson et al. 2016) through pycocoevalcap's jar, when Stanford CoreNLP 3.6.0 is on this machine.
+"""SPICE (Anderson et al. 2016) through pycocoevalcap's jar, if Stanford CoreNLP 3.6.0 is on this machine.
 
-Nothing is downloaded here: CoreNLP and its models are 400 MB under the GPL, which a user fetches once.
+Nothing is downloaded: CoreNLP and its models are 400 MB under the GPL, to be fetched once by the user.
 """
 
 import json
@@ -16,35 +16,61 @@ from typing import Any
 import numpy as np
 
 from benchmark.core.paths import cache_dir
-from downstream.metrics.java import Java, complaint
-from downstream.metrics.metric import Corpus, ImageId, UnavailableError
+from downstream.metrics.base import CaptionMetric, Request, Table
+from downstream.metrics.java import Java, failure_reason
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
 CORENLP = "stanford-corenlp-full-2015-12-09"
 JARS = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")
-START_SECONDS, SECONDS_AN_IMAGE = 600.0, 2.0
-# Its serialiser reads private fields of the JDK, which Java 17 forbids; Java 8 does not know the option.
-OPENED = ("lang", "math", "util", "util.concurrent", "net", "text", "io")
+START_SECONDS, SECONDS_PER_IMAGE = 600.0, 2.0
+# Its serialiser reads private fields of these JDK packages, which Java 17 forbids; Java 8 lacks the option.
+OPENED_PACKAGES = ("lang", "math", "util", "util.concurrent", "net", "text", "io")
 
 
 def corenlp_folder() -> Path:
-    """Return the folder with both CoreNLP jars: this project's cache, or pycocoevalcap's own ``spice/lib``.
+    """Return the folder with both CoreNLP jars: this project's cache, or pycocoevalcap's ``spice/lib``.
 
     Raises `UnavailableError` with the command that fetches them.
     """
-    ours = cache_dir() / "corenlp"
-    for folder in (ours, _package() / "lib"):
+    cached = cache_dir() / "corenlp"
+    for folder in (cached, _package() / "lib"):
         if all((folder / jar).is_file() for jar in JARS):
             return folder
-    wanted = " ".join(f"{CORENLP}/{jar}" for jar in JARS)
+    jars = " ".join(f"{CORENLP}/{jar}" for jar in JARS)
     raise UnavailableError(
         f"SPICE needs Stanford CoreNLP: curl -LO https://nlp.stanford.edu/software/{CORENLP}.zip"
-        f" && unzip -j {CORENLP}.zip {wanted} -d {ours}"
+        f" && unzip -j {CORENLP}.zip {jars} -d {cached}"
     )
+
+
+class Spice(CaptionMetric):
+    """SPICE, a fraction, and SPICE-1 from the same run of the jar.
+
+    Args:
+        best_reference: also compute SPICE-1, S-1 of AVA-Captions: SPICE against the best-matching reference.
+    """
+
+    def __init__(self, best_reference: bool) -> None:
+        self.best_reference = best_reference
+        self.names = ("SPICE", "SPICE-1") if best_reference else ("SPICE",)
+
+    def compute(self, request: Request) -> Table:
+        """Return the means of each domain's images."""
+        scores = spice(request.tokens, request.java, self.best_reference)
+        table = request.means("SPICE", scores.all_references)
+        if not self.best_reference:
+            return table
+        best = request.means("SPICE-1", scores.best_reference)
+        return {domain: row | best[domain] for domain, row in table.items()}
+
+    def version(self) -> str:
+        """Return the library that brings the jar."""
+        return library("pycocoevalcap")
 
 
 @dataclass(frozen=True)
 class SpiceScores:
-    """Each image's SPICE F score, a fraction, against all its references and against the one that fits best."""
+    """Each image's SPICE F score, a fraction, against all its references and against the best-matching one."""
 
     all_references: Mapping[ImageId, float]
     best_reference: Mapping[ImageId, float]
@@ -53,9 +79,9 @@ class SpiceScores:
 def spice(corpus: Corpus, java: Java, each_reference: bool = False) -> SpiceScores:
     """Return each image's SPICE of a tokenised corpus; the metric is their mean.
 
-    With `each_reference` a candidate is scored against each of its references alone too, and the best one counts:
+    With `each_reference` a candidate is also scored against each of its references alone, and the best score counts:
     S-1 of AVA-Captions, section 6.3.1 (Chang et al. 2017). Without it `best_reference` is empty.
-    Raises `UnavailableError` if CoreNLP is not there or the jar fails.
+    Raises `UnavailableError` if CoreNLP is missing or the jar fails.
     """
     images = list(corpus.candidates)
     pairs = [(image, list(corpus.references[image])) for image in images]
@@ -68,39 +94,42 @@ def spice(corpus: Corpus, java: Java, each_reference: bool = False) -> SpiceScor
     scores = _score(entries, java)
     best: dict[ImageId, float] = {}
     for (image, _), score in zip(pairs[len(images) :], scores[len(images) :], strict=True):
-        best[image] = float(np.fmax(score, best.get(image, math.nan)))  # the number, where one of two is NaN
+        best[image] = float(np.fmax(score, best.get(image, math.nan)))  # fmax ignores NaN
     return SpiceScores(dict(zip(images, scores[: len(images)], strict=True)), best)
 
 
 def _score(entries: Sequence[dict[str, Any]], java: Java) -> list[float]:
-    """Run the jar on `entries`, numbered from 0, and return the F score of each, NaN where the jar gives none."""
+    """Run the jar on `entries`, numbered from 0, and return the F score of each; NaN where the jar returns none."""
     classpath = os.pathsep.join(
         [str(_package() / "spice-1.0.jar"), str(_package() / "lib" / "*"), str(corenlp_folder() / "*")]
     )
-    opened = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in OPENED] if java.version > 8 else []
+    opened = (
+        [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in OPENED_PACKAGES]
+        if java.version > 8
+        else []
+    )
     with tempfile.TemporaryDirectory(prefix="spice-") as folder:
         source, target = Path(folder, "captions.json"), Path(folder, "scores.json")
         source.write_text(json.dumps(entries))
         command = java.command(*opened, "-Xmx8G", "-cp", classpath, "edu.anu.spice.SpiceScorer")
         _run([*command, str(source), "-out", str(target), "-silent"], folder, len(entries))
         rows: list[dict[str, Any]] = json.loads(target.read_text())
-    found = {row["image_id"]: row["scores"]["All"]["f"] for row in rows}
-    return [math.nan if found[index] is None else float(found[index]) for index in range(len(entries))]
+    f_scores = {row["image_id"]: row["scores"]["All"]["f"] for row in rows}
+    return [math.nan if f_scores[index] is None else float(f_scores[index]) for index in range(len(entries))]
 
 
 def _run(command: list[str], folder: str, images: int) -> None:
-    seconds = START_SECONDS + SECONDS_AN_IMAGE * images
+    seconds = START_SECONDS + SECONDS_PER_IMAGE * images
     try:
         subprocess.run(command, cwd=folder, capture_output=True, timeout=seconds, check=True)
     except subprocess.TimeoutExpired:
         raise UnavailableError(f"SPICE did not end in {seconds:.0f} s") from None
     except subprocess.CalledProcessError as error:
-        raise UnavailableError(f"SPICE failed: {complaint(error.stderr)}") from None
+        raise UnavailableError(f"SPICE failed: {failure_reason(error.stderr)}") from None
 
 
 def _package() -> Path:
-    # Importing pycocoevalcap.spice would do no harm, but it is the class in it that downloads: only the
-    # folder is needed.
+    # Only the folder is needed: the class in pycocoevalcap.spice would download CoreNLP.
     from pycocoevalcap.bleu import bleu
 
     return Path(bleu.__file__).parents[1] / "spice"

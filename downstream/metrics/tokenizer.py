@@ -1,7 +1,7 @@
-"""PTB tokenisation as COCO's caption evaluation does it, with pycocoevalcap's jar.
+"""PTB tokenisation as in COCO's caption evaluation, with pycocoevalcap's jar.
 
-pycocoevalcap's own wrapper writes its input into site-packages and trusts line numbers; here the text goes
-through a pipe, every caption is made one line first, and the lines that come back are counted.
+pycocoevalcap's own wrapper writes its input into site-packages and relies on line numbers. Here the text goes through
+a pipe, every caption is made one line first, and the returned lines are counted.
 """
 
 import re
@@ -9,18 +9,18 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from downstream.metrics.java import Java, complaint
+from downstream.metrics.java import Java, failure_reason
 from downstream.metrics.metric import Corpus, UnavailableError
 
 JAR_NAME = "stanford-corenlp-3.4.1.jar"
-START_SECONDS, SECONDS_A_CAPTION = 60.0, 0.02
+START_SECONDS, SECONDS_PER_CAPTION = 60.0, 0.02
 # Control characters (the jar ends a line at U+0085 too), line and paragraph separators, lone surrogates.
-_NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_NON_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def one_line(caption: str) -> str:
-    """Return `caption` as one line of valid text: what is no text, and any run of spaces, is one space."""
-    return " ".join(_NO_TEXT.sub(" ", caption).split())
+    """Return `caption` as one line of valid text, with runs of spaces and non-text characters as single spaces."""
+    return " ".join(_NON_TEXT.sub(" ", caption).split())
 
 
 def tokenize(captions: Sequence[str], java: Java) -> list[str]:
@@ -65,15 +65,15 @@ def _run_jar(lines: Sequence[str], java: Java) -> list[str]:
             [*command, "-preserveLines", "-lowerCase"],
             input="\n".join(lines).encode(),
             capture_output=True,
-            timeout=START_SECONDS + SECONDS_A_CAPTION * len(lines),
+            timeout=START_SECONDS + SECONDS_PER_CAPTION * len(lines),
             check=True,
         )
     except subprocess.TimeoutExpired as error:
         raise UnavailableError(f"the PTB tokenizer did not end in {error.timeout:.0f} s") from None
     except subprocess.CalledProcessError as error:
-        raise UnavailableError(f"the PTB tokenizer failed: {complaint(error.stderr)}") from None
-    answer = run.stdout.decode("utf-8", "replace").split("\n")
-    if len(answer) != len(lines):
-        raise UnavailableError(f"the PTB tokenizer gave {len(answer)} lines for {len(lines)} captions")
+        raise UnavailableError(f"the PTB tokenizer failed: {failure_reason(error.stderr)}") from None
+    tokenized = run.stdout.decode("utf-8", "replace").split("\n")
+    if len(tokenized) != len(lines):
+        raise UnavailableError(f"the PTB tokenizer gave {len(tokenized)} lines for {len(lines)} captions")
     punctuation = frozenset(ptbtokenizer.PUNCTUATIONS)
-    return [" ".join(w for w in line.rstrip().split(" ") if w not in punctuation) for line in answer]
+    return [" ".join(w for w in line.rstrip().split(" ") if w not in punctuation) for line in tokenized]

@@ -1,37 +1,63 @@
-"""What both downstream models share: train once, save and load, work through images in batches."""
+"""What trained models share: identity, train once, save and load, and how checkpoints are loaded."""
 
+import inspect
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import torch
-from PIL import Image
 from safetensors import SafetensorError
 
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
+from benchmark.core.identity import Identified
 from benchmark.core.launch import make_accelerator
 from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.paths import atomic_folder
-from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers
+from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers, revision
+from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.metrics.base import CaptionMetric
+from downstream.metrics.metric import Metric
 from downstream.training.checkpointing import TrainReport, finished, mark_finished
 from downstream.training.trainer import TrainConfig
 from downstream.training.training_data import EpochSamples
 
-T = TypeVar("T")
 CPU = torch.device("cpu")
 
 
-class Downstream(ABC):
-    """A model that is trained on a subset for the budget, then evaluated."""
+@dataclass(frozen=True)
+class Checkpoint(Identified):
+    """A setting that names pretrained weights, hub name or folder. Its identity is their revision, not the name."""
+
+    name: str
+
+    def identity(self) -> dict[str, Any]:
+        """Return the revision of the weights. Raises `UserError` if they cannot be had."""
+        return {"revision": revision(locate_checkpoint(self.name))}
+
+
+class Trainable(Identified, ABC):
+    """A model that is trained on a subset for the budget.
+
+    The arguments of its constructor are its settings, kept in attributes of the same names. They are its identity:
+    a training is reused where the identity (and the subset) is the same. A setting that names pretrained weights is
+    kept as a `Checkpoint`, so that other weights, not another folder, make another training.
+    """
 
     name: ClassVar[str]
     training: TrainConfig
     device: torch.device
+
+    def identity(self) -> dict[str, Any]:
+        """Return the class and its settings, checkpoints by revision; nothing that `build` makes."""
+        attributes = super().identity()
+        settings = inspect.signature(type(self)).parameters
+        return {name: attributes[name] for name in ("class", *settings)}
 
     def train(
         self,
@@ -43,8 +69,8 @@ class Downstream(ABC):
     ) -> TrainReport:
         """Train on `subset`, and leave the model in ``run_dir/model``.
 
-        A training of the same `fingerprint` that was finished there is loaded instead of repeated; one that was
-        killed goes on where it was. Raises `UserError` for a checkpoint, subset or budget that cannot be used.
+        A finished training of the same `fingerprint` is loaded instead of repeated; a killed one is resumed. Raises
+        `UserError` for a checkpoint, subset or budget that cannot be used.
         """
         report = finished(run_dir, fingerprint)
         if report is not None:
@@ -65,35 +91,59 @@ class Downstream(ABC):
 
     @abstractmethod
     def build(self, device: torch.device) -> None:
-        """Make the untrained model of its parts."""
+        """Make the untrained model: load its checkpoints, draw new weights from the seed."""
 
     @abstractmethod
     def fit(
         self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
-        """Train the built model."""
+        """Train the built model on `subset` for the budget; `folder` is for checkpoints and other working files."""
 
     @abstractmethod
     def save(self, path: Path) -> None:
-        """Write the model to the folder `path` in the hub's format."""
+        """Write the model to the folder `path`, in the hub's format where it has one."""
 
     @abstractmethod
     def load(self, path: Path, device: torch.device = CPU) -> None:
-        """Load what `save` wrote to `path`, or what `train` left in it."""
+        """Load the model that `save` wrote to `path`, or that `train` left in ``path/model``."""
 
     def working_folders(self, folder: Path) -> list[Path]:
-        """Return what a finished training no longer needs."""
+        """Return the folders in `folder` that a finished training no longer needs."""
         return [folder / "checkpoints"]
 
 
+class Downstream(Trainable):
+    """A trainable model that the benchmark evaluates: its metrics say how good the subset was."""
+
+    @abstractmethod
+    def evaluate(
+        self,
+        sets: Sequence[EvaluationSet | ClassificationSet],
+        metrics: Sequence[CaptionMetric],
+        folder: Path,
+        device: torch.device,
+    ) -> dict[str, list[Metric]]:
+        """Evaluate the trained model on every set that fits it.
+
+        Args:
+            sets: all evaluation sets of the run.
+            metrics: the metrics of captions, for a model that writes some.
+            folder: where outputs that people may want to see are left.
+            device: where the models of metrics run.
+
+        Returns:
+            Metrics by set (``coco``) or domain of a set (``nocaps/out-domain``).
+        """
+
+
 def model_folder(path: Path) -> Path:
-    """Return the folder of the model: `path`, or ``path/model`` where `path` is the folder of a training."""
+    """Return the folder of the model: ``path/model`` if `path` is the folder of a training, else `path`."""
     inner = path / "model"
     return inner if inner.is_dir() else path
 
 
 def load_pretrained(auto_class: Any, name: str, **options: Any) -> Any:
-    """Load `name` (path or hub name) through a transformers Auto class; `UserError` if its files do not fit."""
+    """Load `name`, a folder or hub name, with a transformers Auto class; `UserError` if its files do not fit."""
     folder = locate_checkpoint(name)
     try:
         with quiet_transformers():
@@ -104,9 +154,10 @@ def load_pretrained(auto_class: Any, name: str, **options: Any) -> Any:
 
 
 def load_model(auto_class: Any, name: str, new: tuple[str, ...] = (), **options: Any) -> Any:
-    """Load the weights of `name` in fp32; only those whose name holds one of `new` may be missing.
+    """Load a model with its weights in fp32; only weights whose names contain one of `new` may be missing.
 
-    transformers draws missing weights at random and says so in a log: a whole tower would start from noise.
+    transformers initialises missing weights at random and only logs it: a whole tower would start from noise.
+    Raises `UserError` if others are missing.
     """
     model, info = load_pretrained(auto_class, name, dtype=torch.float32, output_loading_info=True, **options)
     missing = sorted(key for key in info["missing_keys"] if not any(part in key for part in new))
@@ -119,25 +170,12 @@ def load_model(auto_class: Any, name: str, new: tuple[str, ...] = (), **options:
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Draw new weights from `seed`, and leave the global generator as it was."""
+    """Draw new weights from `seed`; the global generator is restored afterwards."""
     with torch.random.fork_rng([]):
         torch.default_generator.manual_seed(seed)
         yield
 
 
-def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Cut `items` into lists of `size`."""
-    iterator = iter(items)
-    while chunk := list(islice(iterator, size)):
-        yield chunk
-
-
-def to_pixels(processor: Any, images: list[Image.Image]) -> torch.Tensor:
-    """Return what the checkpoint's own image processor makes of `images`, shape (n, 3, height, width)."""
-    pixels: torch.Tensor = processor(images=images, return_tensors="pt")["pixel_values"]
-    return pixels
-
-
 def half_precision(device: torch.device) -> torch.autocast:
-    """Return bf16 autocast on a GPU, nothing elsewhere."""
+    """Return bf16 autocast on a GPU; on a CPU it has no effect."""
     return torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda")

@@ -1,6 +1,6 @@
 """The captioner: a vision encoder and a language model joined by new cross-attention (ICC paper, section 4)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,21 @@ from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.metric_logger import MetricLogger
 from benchmark.models.checkpoints import quiet_transformers
+from downstream.batching import chunks, to_pixels
+from downstream.evaluation.captioning import evaluate_captions
+from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.metrics.base import CaptionMetric
+from downstream.metrics.metric import Metric
 from downstream.models.base import (
     CPU,
+    Checkpoint,
     Downstream,
-    chunks,
     half_precision,
     load_model,
     load_pretrained,
     model_folder,
     seeded,
-    to_pixels,
 )
 from downstream.models.timm_encoder import as_positions, is_timm, load_encoder, timm_processor
 from downstream.training.checkpointing import TrainReport
@@ -31,19 +36,19 @@ from downstream.training.trainer import TrainConfig, Trainer
 from downstream.training.training_data import EpochSamples, Inputs, SampleOrder, TrainingData
 
 IGNORED = -100  # label of a position without loss
-CROSS_ATTENTION = ("crossattention", "ln_cross_attn")  # what a language model does not bring along
+CROSS_ATTENTION = ("crossattention", "ln_cross_attn")  # new weights, which no language model has
 
 
 @dataclass(frozen=True)
 class CaptionCollate:
-    """Makes tensors of samples: ``pixel_values`` (n, 3, h, w), ``decoder_input_ids`` and ``labels`` (n, t)."""
+    """Turns samples into tensors: ``pixel_values`` (n, 3, h, w), ``decoder_input_ids`` and ``labels`` (n, t)."""
 
     processor: Any
     tokenizer: Any
     max_tokens: int
 
     def __call__(self, samples: list[Sample]) -> Inputs:
-        """Return the tensors of `samples`."""
+        """Return the tensors of a batch."""
         pixels = to_pixels(self.processor, [sample.image for sample in samples])
         ids, labels = self.tokens([sample.text for sample in samples])
         return {"pixel_values": pixels, "decoder_input_ids": ids, "labels": labels}
@@ -51,8 +56,8 @@ class CaptionCollate:
     def tokens(self, captions: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return decoder inputs and labels, each (n, t): ``<bos> a cat <pad>`` and ``a cat <eos> -100``.
 
-        GPT-2 has one special token for all three: the first end is learned, later ones are padding. A caption
-        that is cut at `max_tokens` gets no end, or the model would learn to stop in mid-sentence.
+        GPT-2 has one special token for start, end and padding: the loss is taken on the first end only. A caption
+        cut at `max_tokens` gets no end, or the model would learn to stop in mid-sentence.
         """
         start, end = start_and_end(self.tokenizer)
         encoded = self.tokenizer(captions, add_special_tokens=False)["input_ids"]
@@ -71,7 +76,7 @@ def start_and_end(tokenizer: Any) -> tuple[int, int]:
     end = tokenizer.eos_token_id
     if end is None:
         raise UserError(
-            f"the tokenizer of {tokenizer.name_or_path} has no end token; take a causal decoder (gpt2)"
+            f"the tokenizer of {tokenizer.name_or_path} must have an end token; choose a causal decoder (gpt2)"
         )
     return (end if tokenizer.bos_token_id is None else tokenizer.bos_token_id), end
 
@@ -85,7 +90,7 @@ class CaptionLoss(nn.Module):
 
     def forward(self, inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
         """Return (sum of losses, number of tokens)."""
-        if not inputs:  # another process has samples and waits for this one's gradients
+        if not inputs:  # other processes have samples and wait for the gradients of this one
             zero = 0 * torch.stack([p.sum() for p in self.parameters() if p.requires_grad]).sum()
             return zero, zero.detach()
         labels = inputs["labels"]
@@ -107,9 +112,9 @@ class Captioner(Downstream):
         encoder: hub name or folder of a vision model with its image processor, or of any timm model.
         decoder: hub name or folder of a causal language model with its tokenizer.
         training: budget and recipe.
-        max_tokens: captions are cut there in training, and at the decoder's own limit.
+        max_tokens: length at which training captions are cut, unless the decoder's own limit is smaller.
         beams: width of the beam search.
-        max_new_tokens: longest caption that is generated.
+        max_new_tokens: length limit of generated captions.
         eval_batch_size: images captioned at once.
     """
 
@@ -126,8 +131,8 @@ class Captioner(Downstream):
         max_new_tokens: int,
         eval_batch_size: int,
     ) -> None:
-        self.encoder = encoder
-        self.decoder = decoder
+        self.encoder = Checkpoint(encoder)
+        self.decoder = Checkpoint(decoder)
         self.training = training
         self.max_tokens = max_tokens
         self.beams = beams
@@ -135,7 +140,7 @@ class Captioner(Downstream):
         self.eval_batch_size = eval_batch_size
 
     def build(self, device: torch.device) -> None:
-        """Join encoder and decoder; cross-attention (and a projection, if widths differ) starts from the seed."""
+        """Join encoder and decoder; cross-attention (and a projection, if widths differ) is drawn from the seed."""
         from transformers import (
             AutoConfig,
             AutoImageProcessor,
@@ -144,22 +149,22 @@ class Captioner(Downstream):
             VisionEncoderDecoderModel,
         )
 
-        self.processor = load_pretrained(AutoImageProcessor, self.encoder)
-        self.tokenizer = load_pretrained(AutoTokenizer, self.decoder)
-        # VisionEncoderDecoderModel.from_encoder_decoder_pretrained reads attributes that GPT-2's config lacks.
-        config = load_pretrained(AutoConfig, self.decoder)
+        self.processor = load_pretrained(AutoImageProcessor, self.encoder.name)
+        self.tokenizer = load_pretrained(AutoTokenizer, self.decoder.name)
+        # Not from_encoder_decoder_pretrained: it reads attributes that GPT-2's config lacks.
+        config = load_pretrained(AutoConfig, self.decoder.name)
         config.is_decoder = True
         config.add_cross_attention = True
         with seeded(self.training.seed):
-            encoder = load_encoder(self.encoder)
-            decoder = load_model(AutoModelForCausalLM, self.decoder, CROSS_ATTENTION, config=config)
+            encoder = load_encoder(self.encoder.name)
+            decoder = load_model(AutoModelForCausalLM, self.decoder.name, CROSS_ATTENTION, config=config)
             self.model = VisionEncoderDecoderModel(encoder=encoder, decoder=decoder)
         self._set_tokens()
         self.model.to(device)
         self.device = device
 
     def _set_tokens(self) -> None:
-        """Say what starts, ends and pads a caption, and how it is searched, where transformers looks for it."""
+        """Set start, end and padding tokens and the beam search in the configs that transformers reads."""
         start, end = start_and_end(self.tokenizer)
         for config in (self.model.config, self.model.generation_config):
             config.decoder_start_token_id = config.bos_token_id = start
@@ -182,12 +187,12 @@ class Captioner(Downstream):
 
     @torch.inference_mode()
     def caption(self, images: Iterable[Image.Image]) -> list[str]:
-        """Return a caption of one line for each of the RGB `images`, by beam search; the same for any batch."""
+        """Return one caption per RGB image, a single line, by beam search; independent of the batch size."""
         self.model.eval()
         captions: list[str] = []
         for chunk in chunks(images, self.eval_batch_size):
             pixels = to_pixels(self.processor, chunk).to(self.device)
-            # Quiet: it asks for an attention mask, but every prompt is the start token alone.
+            # Quiet: generate asks for an attention mask, but every prompt is the start token alone.
             with half_precision(self.device), quiet_transformers():
                 ids = self.model.generate(pixel_values=pixels)
             # Metrics tools count lines, some of them by Unicode's rules: a caption must be one line.
@@ -196,16 +201,27 @@ class Captioner(Downstream):
             ]
         return captions
 
-    def save(self, path: Path) -> None:
-        """Write model, image processor and tokenizer to `path`: transformers alone loads and runs it.
+    def evaluate(
+        self,
+        sets: Sequence[EvaluationSet | ClassificationSet],
+        metrics: Sequence[CaptionMetric],
+        folder: Path,
+        device: torch.device,
+    ) -> dict[str, list[Metric]]:
+        """Caption the images of every set for captioning, and score the captions."""
+        described = [s for s in sets if isinstance(s, EvaluationSet) and s.captioning]
+        return evaluate_captions(self, described, metrics, folder, device)
 
-        Not so with an encoder of timm: its processor is part of the model's config, and only `load` finds it there.
+    def save(self, path: Path) -> None:
+        """Write model, image processor and tokenizer to `path`, which transformers alone loads and runs.
+
+        The processor of a timm encoder is part of the model's config, where only `load` finds it.
         """
         for part in (self.model, self.processor, self.tokenizer):
             part.save_pretrained(path)
 
     def load(self, path: Path, device: torch.device = CPU) -> None:
-        """Load what `save` wrote to `path`, what `train` left in it, or any `VisionEncoderDecoderModel`."""
+        """Load the model that `save` or `train` wrote to `path`, or any `VisionEncoderDecoderModel`."""
         from transformers import AutoImageProcessor, AutoTokenizer, VisionEncoderDecoderModel
 
         name = str(model_folder(path))

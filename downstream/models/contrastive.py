@@ -1,13 +1,19 @@
-"""Two towers under one contrastive loss (Radford et al. 2021), the image tower locked or not (Zhai et al. 2022)."""
+"""Two towers with a contrastive loss (Radford et al. 2021), the image tower locked or not (Zhai et al. 2022)."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F  # noqa: N812, the name everyone knows it by
 from torch import nn
 
+from benchmark.core.batch import Sample
+from downstream.batching import to_pixels
+from downstream.training.embeddings import EmbeddedSample
 from downstream.training.training_data import Inputs
 
 INITIAL_SCALE = 1 / 0.07  # CLIP, section 2.5
@@ -15,7 +21,7 @@ MAX_SCALE = 100.0
 
 
 class _SumOverRanks(torch.autograd.Function):
-    """all_reduce with its gradient, which is all_reduce again."""
+    """all_reduce with gradients; its backward pass is all_reduce again."""
 
     @staticmethod
     def forward(ctx: Any, tensor: torch.Tensor) -> torch.Tensor:
@@ -31,10 +37,10 @@ class _SumOverRanks(torch.autograd.Function):
 
 
 def gather_rows(rows: torch.Tensor) -> tuple[torch.Tensor, int]:
-    """Return the rows of all processes, (sum of n, d), with gradients to each, and where ours begin.
+    """Return the rows of all processes, (sum of n, d), with gradients to each, and the offset of this process's rows.
 
-    Ranks may hold different numbers of rows, none included (unreadable samples, a cut last batch): each puts its
-    rows into a block of zeros, and the blocks are summed.
+    Ranks may hold different numbers of rows, or none (unreadable samples, a smaller last batch): each places its rows
+    in a block of zeros, and the blocks are summed.
     """
     if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
         return rows, 0
@@ -48,7 +54,7 @@ def gather_rows(rows: torch.Tensor) -> tuple[torch.Tensor, int]:
 
 
 def info_nce(images: torch.Tensor, texts: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-    """Return the symmetric InfoNCE loss, summed over this process's pairs; the negatives are everyone's.
+    """Return the symmetric InfoNCE loss, summed over this process's pairs; negatives come from all processes.
 
     Args:
         images: (n, d), L2-normalised; row i belongs to row i of `texts`.
@@ -63,12 +69,37 @@ def info_nce(images: torch.Tensor, texts: torch.Tensor, scale: torch.Tensor) -> 
     return (to_text + to_image) / 2
 
 
+@dataclass(frozen=True)
+class PairCollate:
+    """Turns pairs into tensors: ``pixel_values`` or ``image_features``, ``input_ids`` and ``attention_mask``."""
+
+    processor: Any
+    tokenizer: Any
+    max_tokens: int
+
+    def __call__(self, pairs: Sequence[Sample | EmbeddedSample]) -> Inputs:
+        """Return the tensors of `pairs`, which have either all images or all features."""
+        inputs = self.tokens([pair.text for pair in pairs])
+        features = [pair.features for pair in pairs if isinstance(pair, EmbeddedSample)]
+        if features:
+            return inputs | {"image_features": torch.from_numpy(np.stack(features))}
+        images = [pair.image for pair in pairs if isinstance(pair, Sample)]
+        return inputs | {"pixel_values": to_pixels(self.processor, images)}
+
+    def tokens(self, texts: list[str]) -> Inputs:
+        """Return ``input_ids`` and ``attention_mask``, each (n, t), cut at `max_tokens`."""
+        encoded = self.tokenizer(
+            texts, padding=True, truncation=True, max_length=self.max_tokens, return_tensors="pt"
+        )
+        return {name: encoded[name] for name in ("input_ids", "attention_mask")}
+
+
 class TwoTowers(nn.Module):
     """An image tower and a text tower that embed into one space.
 
-    Locked, the image tower's own embedding is the shared space and only the text tower has a linear head: the
-    default of the reference implementation of LiT (``img_head=False``). Not locked, both have one, as in CLIP, into
-    a space of `projection` dimensions. New weights come from the global generator: seed it.
+    With a locked image tower, its own embedding is the shared space and only the text tower has a linear head, as in
+    the reference implementation of LiT (``img_head=False``). Otherwise both have one, as in CLIP, into a space of
+    `projection` dimensions. New weights are drawn from the global generator: seed it.
     """
 
     def __init__(self, image_tower: Any, text_tower: Any, locked: bool, projection: int) -> None:
@@ -85,7 +116,7 @@ class TwoTowers(nn.Module):
             image_tower.requires_grad_(False)
 
     def train(self, mode: bool = True) -> "TwoTowers":
-        """Switch dropout on or off; a locked tower has none."""
+        """Switch training mode; a locked tower stays in evaluation mode, without dropout."""
         super().train(mode)
         if self.locked:
             self.image_tower.eval()
@@ -122,9 +153,10 @@ class TwoTowers(nn.Module):
         return self.embed_images(features), self.embed_texts(inputs["input_ids"], inputs["attention_mask"])
 
     def _no_rows(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return (0, d) twice, tied to every parameter: other processes wait for our part of the gradient.
+        """Return (0, d) twice, tied to every trainable parameter: other processes wait for this one's gradients.
 
-        Only what has a gradient there may have one here: each is a collective in the backward pass.
+        Exactly the tensors with a gradient on other processes must have one here: each is a collective operation in
+        the backward pass.
         """
         zero = 0 * torch.stack([p.sum() for p in self.parameters() if p.requires_grad]).sum()
         rows = zero.expand(1, self.text_head.out_features)[:0]

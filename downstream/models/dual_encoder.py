@@ -22,60 +22,42 @@ from benchmark.core.errors import UserError
 from benchmark.core.launch import make_accelerator
 from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.paths import write_text
+from downstream.batching import chunks, to_pixels
+from downstream.evaluation.classification import classify
+from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.evaluation.linear_probe import FrozenTower
+from downstream.evaluation.retrieval import evaluate_retrieval
+from downstream.metrics.base import CaptionMetric
+from downstream.metrics.metric import Metric
 from downstream.models.base import (
     CPU,
+    Checkpoint,
     Downstream,
-    chunks,
     half_precision,
     load_model,
     load_pretrained,
     model_folder,
     seeded,
-    to_pixels,
 )
-from downstream.models.contrastive import TwoTowers
+from downstream.models.contrastive import PairCollate, TwoTowers
 from downstream.training.checkpointing import TrainReport
 from downstream.training.embeddings import EmbeddedSample, embed_subset
 from downstream.training.image_augmentation import ImageAugmentation
 from downstream.training.trainer import TrainConfig, Trainer
-from downstream.training.training_data import EpochSamples, Inputs, SampleOrder, Samples, TrainingData
+from downstream.training.training_data import EpochSamples, SampleOrder, Samples, TrainingData
 
 Vectors = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class PairCollate:
-    """Makes tensors of pairs: ``pixel_values`` or ``image_features``, ``input_ids`` and ``attention_mask``."""
-
-    processor: Any
-    tokenizer: Any
-    max_tokens: int
-
-    def __call__(self, pairs: Sequence[Sample | EmbeddedSample]) -> Inputs:
-        """Return the tensors of `pairs`, all with images or all with features."""
-        inputs = self.tokens([pair.text for pair in pairs])
-        features = [pair.features for pair in pairs if isinstance(pair, EmbeddedSample)]
-        if features:
-            return inputs | {"image_features": torch.from_numpy(np.stack(features))}
-        images = [pair.image for pair in pairs if isinstance(pair, Sample)]
-        return inputs | {"pixel_values": to_pixels(self.processor, images)}
-
-    def tokens(self, texts: list[str]) -> Inputs:
-        """Return ``input_ids`` and ``attention_mask``, each (n, t), cut at `max_tokens`."""
-        encoded = self.tokenizer(
-            texts, padding=True, truncation=True, max_length=self.max_tokens, return_tensors="pt"
-        )
-        return {name: encoded[name] for name in ("input_ids", "attention_mask")}
-
-
-@dataclass(frozen=True)
 class Unlocked:
-    """How both towers are trained, where the image tower is not locked (DS-CLIP, supplement, section B).
+    """Settings of training without a locked image tower (DS-CLIP, supplement, section B).
 
     Args:
         projection: width of the shared space, into which each tower has a linear head.
-        pretrained: the image tower starts from its checkpoint; False takes its architecture alone.
-        augment: training images are changed at random, see `augment_image`.
+        pretrained: whether the image tower starts from its checkpoint; False takes its architecture alone.
+        augment: whether training images are augmented, see `augment_image`.
     """
 
     projection: int
@@ -90,11 +72,11 @@ class DualEncoder(Downstream):
         image_encoder: hub name or folder of a ViT with its image processor.
         text_encoder: hub name or folder of a BERT with its tokenizer.
         training: budget and recipe.
-        locked: the image tower stays as it is (LiT); False trains both.
-        cache_images: with a locked tower, embed each image once instead of once an epoch; same losses.
-        max_tokens: texts are cut there, and at the text tower's own limit.
+        locked: whether the image tower is frozen (LiT); False trains both.
+        cache_images: with a locked tower, embed each image once instead of once per epoch; the losses are the same.
+        max_tokens: length at which texts are cut, unless the text tower's own limit is smaller.
         eval_batch_size: images or texts embedded at once.
-        unlocked: what holds where the image tower is not locked.
+        unlocked: settings that apply if the image tower is not locked.
     """
 
     name = "dual_encoder"
@@ -110,8 +92,8 @@ class DualEncoder(Downstream):
         eval_batch_size: int,
         unlocked: Unlocked,
     ) -> None:
-        self.image_encoder = image_encoder
-        self.text_encoder = text_encoder
+        self.image_encoder = Checkpoint(image_encoder)
+        self.text_encoder = Checkpoint(text_encoder)
         self.training = training
         self.locked = locked
         self.cache_images = cache_images
@@ -120,9 +102,10 @@ class DualEncoder(Downstream):
         self.unlocked = unlocked
 
     def build(self, device: torch.device) -> None:
-        """Load both towers; the heads, and an image tower that is not pretrained, start from the seed."""
+        """Load both towers; the heads, and an image tower that is not pretrained, are drawn from the seed."""
         pretrained = self.locked or self.unlocked.pretrained
-        self._assemble(self.image_encoder, self.text_encoder, pretrained, self.unlocked.projection, device)
+        names = self.image_encoder.name, self.text_encoder.name
+        self._assemble(*names, pretrained, self.unlocked.projection, device)
 
     def _assemble(
         self, image_encoder: str, text_encoder: str, pretrained: bool, projection: int, device: torch.device
@@ -131,7 +114,7 @@ class DualEncoder(Downstream):
 
         processor = load_pretrained(AutoImageProcessor, image_encoder)
         tokenizer = load_pretrained(AutoTokenizer, text_encoder)
-        # Both towers give their class token's state: a pooler would be a layer that nobody trained.
+        # Both towers output their class token's state: a pooler would be an untrained layer.
         with seeded(self.training.seed):
             if pretrained:
                 image_tower = load_model(AutoModel, image_encoder, add_pooling_layer=False)
@@ -177,7 +160,7 @@ class DualEncoder(Downstream):
 
     @torch.inference_mode()
     def image_features(self, pixels: torch.Tensor) -> torch.Tensor:
-        """Return the image tower's features of `pixels`, (n, width), as they are before any head."""
+        """Return the image tower's features of `pixels`, (n, width), before any head."""
         with half_precision(self.device):
             return self.model.image_features(pixels.to(self.device))
 
@@ -209,6 +192,31 @@ class DualEncoder(Downstream):
         stacked: Vectors = torch.cat(vectors).float().cpu().numpy()
         return stacked
 
+    def evaluate(
+        self,
+        sets: Sequence[EvaluationSet | ClassificationSet],
+        metrics: Sequence[CaptionMetric],
+        folder: Path,
+        device: torch.device,
+    ) -> dict[str, list[Metric]]:
+        """Evaluate on every set for retrieval, then on every classification set."""
+        tower = None if self.locked else self._frozen_tower()
+        described = [s for s in sets if isinstance(s, EvaluationSet) and s.retrieval]
+        results = {s.name: evaluate_retrieval(self, s) for s in described}
+        return results | {s.name: classify(self, s, tower) for s in sets if isinstance(s, ClassificationSet)}
+
+    def _frozen_tower(self) -> FrozenTower:
+        self.model.eval()
+        return FrozenTower(
+            features=self.image_features,
+            width=self.model.image_tower.config.hidden_size,
+            processor=self.collate.processor,
+            batch_size=self.eval_batch_size,
+            device=self.device,
+            seed=self.training.seed,
+            workers=self.training.workers,
+        )
+
     def save(self, path: Path) -> None:
         """Write ``image/`` and ``text/`` in the hub's format, the heads in ``heads.safetensors``."""
         self.model.image_tower.save_pretrained(path / "image")
@@ -219,10 +227,10 @@ class DualEncoder(Downstream):
         write_text(path / "config.json", json.dumps({"locked": self.locked}))
 
     def load(self, path: Path, device: torch.device = CPU) -> None:
-        """Load what `save` wrote to `path`, or what `train` left in it."""
+        """Load the model that `save` or `train` wrote to `path`."""
         path = model_folder(path)
         if not (path / "heads.safetensors").exists():
-            raise UserError(f"{path} is no dual encoder: no heads.safetensors there")
+            raise UserError(f"{path} must be the folder of a dual encoder, but has no heads.safetensors")
         self.locked = json.loads((path / "config.json").read_text(encoding="utf-8"))["locked"]
         saved = load_file(path / "heads.safetensors")
         projection = len(saved["text_head.weight"])
@@ -236,5 +244,5 @@ class DualEncoder(Downstream):
         return {name: p.data for name, p in self.model.named_parameters() if not name.startswith(towers)}
 
     def working_folders(self, folder: Path) -> list[Path]:
-        """Return what a finished training no longer needs: embeddings are a gigabyte per 300,000 images."""
+        """Return checkpoints and cached embeddings (a gigabyte per 300,000 images)."""
         return [*super().working_folders(folder), folder / "embeddings"]

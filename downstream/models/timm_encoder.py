@@ -1,4 +1,4 @@
-"""Vision encoders for the captioner, those of timm among them: CNNs, ViTs, Swins that put channels last."""
+"""Vision encoders for the captioner, of transformers or of timm: CNNs, ViTs, Swins with channels last."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,36 +11,36 @@ TIMM = "timm_wrapper"  # what transformers calls the config of any timm model
 
 
 def load_encoder(name: str) -> Any:
-    """Load a vision model of transformers or timm (hub name or folder); it returns (n, positions, width)."""
+    """Load a vision model of transformers or timm by hub name or folder; it outputs (n, positions, width)."""
     from transformers import AutoConfig, AutoModel
 
     config = load_pretrained(AutoConfig, name)
     if not is_timm(config):
         return load_model(AutoModel, name)
-    # timm (1.0.31) writes the number of classes among these arguments too, where transformers (5.23) trips over it.
+    # timm (1.0.31) also writes the number of classes into these arguments, where transformers (5.23) fails on it.
     config.model_args = {k: v for k, v in (config.model_args or {}).items() if k != "num_classes"}
-    config.do_pooling = False  # the decoder looks at positions
+    config.do_pooling = False  # the decoder attends to positions
     encoder = load_model(AutoModel, name, config=config)
     encoder.config.hidden_size = encoder.timm_model.num_features
     return as_positions(encoder)
 
 
 def is_timm(config: Any) -> bool:
-    """Tell whether a config of transformers describes a timm model."""
+    """Return whether a transformers config describes a timm model."""
     return bool(config.model_type == TIMM)
 
 
 def as_positions(encoder: Any) -> Any:
-    """Have an encoder of timm return (n, positions, width), as cross-attention reads it; return the encoder.
+    """Make a timm encoder output (n, positions, width), as cross-attention needs it; return the encoder.
 
-    A hook, not a class of our own: what is saved stays what transformers knows.
+    A hook and not a class of our own, so that transformers can load what is saved.
     """
     encoder.register_forward_hook(_flatten)
     return encoder
 
 
 def timm_processor(pretrained_cfg: Mapping[str, Any], architecture: str) -> Any:
-    """Return the image processor of a timm model, which its config describes; no file of its own does."""
+    """Return the image processor of a timm model, from its config: timm saves no processor file."""
     from transformers import TimmWrapperImageProcessor
 
     return TimmWrapperImageProcessor(dict(pretrained_cfg), architecture)

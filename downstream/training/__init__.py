@@ -1,1 +1,1 @@
-"""The one trainer: budget, recipe, order of samples, exact resume."""
+"""The trainer: budget, recipe, sampling order, exact resume."""

@@ -1,4 +1,4 @@
-"""Checkpoints that are whole or absent, and the marker of a finished training."""
+"""Checkpoints of a training, written atomically, and the marker of a finished one."""
 
 import json
 import logging
@@ -19,11 +19,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TrainReport:
-    """What a training did.
+    """Facts about a finished training.
 
-    `samples_seen` is the budget: every sample drawn, also the `skipped` ones (counted by reason, once per draw).
-    `seconds` covers the steps of all sittings, not the embedding of images before them. `resumed_from` is the step
-    that a killed training went on from, None if it was not.
+    `samples_seen` is the budget: all samples drawn, including those `skipped` as unreadable (counted by reason, once
+    per draw). `seconds` covers all steps, also those before the training was killed and resumed, but not the
+    embedding of images before the first. `resumed_from` is the step at which it was last resumed, None if it never
+    was.
     """
 
     samples_seen: int
@@ -37,8 +38,8 @@ class TrainReport:
 
 
 @dataclass
-class Progressed:
-    """How far a training is, with the last loss it logged."""
+class TrainState:
+    """The progress of a training: steps done, seconds so far, the last logged loss, skipped samples by reason."""
 
     step: int = 0
     seconds: float = 0.0
@@ -47,38 +48,38 @@ class Progressed:
 
 
 def _changing_tensors(model: nn.Module) -> dict[str, torch.Tensor]:
-    """Return what training changes: trainable parameters and buffers; a frozen tower is not written."""
+    """Return the tensors that training changes: trainable parameters and buffers, no frozen tower."""
     tensors = {name: p.data for name, p in model.named_parameters() if p.requires_grad}
     return tensors | dict(model.named_buffers())
 
 
 def save_checkpoint(
-    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progressed: Progressed, fingerprint: str
+    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, state: TrainState, fingerprint: str
 ) -> None:
-    """Write ``folder/step-N`` whole, then delete the older ones."""
+    """Write ``folder/step-N`` atomically, then delete older checkpoints."""
     older = list(folder.glob("step-*"))
-    with atomic_folder(folder / f"step-{progressed.step:09d}") as temporary:
+    newest = folder / f"step-{state.step:09d}"
+    with atomic_folder(newest) as temporary:
         tensors = {name: tensor.contiguous() for name, tensor in _changing_tensors(model).items()}
         save_file(tensors, temporary / "model.safetensors")
         torch.save(optimizer.state_dict(), temporary / "optimizer.pt")
-        state = {"fingerprint": fingerprint, **vars(progressed)}
-        write_text(temporary / "state.json", json.dumps(state))
+        write_text(temporary / "state.json", json.dumps({"fingerprint": fingerprint, **vars(state)}))
     for path in older:
-        if path.name != f"step-{progressed.step:09d}":
+        if path != newest:
             shutil.rmtree(path)
 
 
 def load_checkpoint(
     folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, fingerprint: str
-) -> Progressed:
-    """Load the newest checkpoint of `fingerprint` into `model` and `optimizer`; start at 0 if there is none."""
+) -> TrainState:
+    """Load the newest checkpoint of `fingerprint` into `model` and `optimizer`; without one, start at step 0."""
     newest = max(folder.glob("step-*"), default=None)
     if newest is None:
-        return Progressed()
+        return TrainState()
     state = json.loads((newest / "state.json").read_text(encoding="utf-8"))
     if state.pop("fingerprint") != fingerprint:
-        log.info("%s is a checkpoint of another config: starting anew", newest)
-        return Progressed()
+        log.info("%s is a checkpoint of another config: starting from step 0", newest)
+        return TrainState()
     saved = load_file(newest / "model.safetensors")
     current = _changing_tensors(model)
     assert saved.keys() == current.keys(), f"{newest} is a checkpoint of another model"
@@ -86,7 +87,7 @@ def load_checkpoint(
         for name, tensor in current.items():
             tensor.copy_(saved[name])
     optimizer.load_state_dict(torch.load(newest / "optimizer.pt", weights_only=True, map_location="cpu"))
-    return Progressed(**state | {"skipped": Counter(state["skipped"])})
+    return TrainState(**state | {"skipped": Counter(state["skipped"])})
 
 
 def finished(folder: Path, fingerprint: str) -> TrainReport | None:
@@ -99,6 +100,6 @@ def finished(folder: Path, fingerprint: str) -> TrainReport | None:
 
 
 def mark_finished(folder: Path, fingerprint: str, report: TrainReport) -> None:
-    """Say that the training in `folder` is done: from here on it is not repeated."""
+    """Mark the training in `folder` as finished, so that it is loaded instead of repeated."""
     marker = {"fingerprint": fingerprint, "report": asdict(report)}
     write_text(folder / "finished.json", json.dumps(marker, indent=2))

@@ -1,4 +1,4 @@
-"""A locked image tower sees the same pixels every epoch: each image of the subset is embedded once and kept."""
+"""Embeddings of a locked image tower: it sees the same pixels every epoch, so each image is embedded once."""
 
 import json
 import shutil
@@ -23,7 +23,7 @@ Embed = Callable[[torch.Tensor], torch.Tensor]
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedSample:
-    """A pair whose image is its embedding, shape (d,), with the other captions of the image."""
+    """A pair with the embedding of its image, shape (d,), and the other captions of the image."""
 
     text: str
     features: npt.NDArray[np.float32]
@@ -31,24 +31,22 @@ class EmbeddedSample:
 
 
 class EmbeddedSubset:
-    """The embedded samples of a subset of `samples`, read from the folder that `embed_subset` wrote.
+    """The embedded samples of a subset of `samples` pairs, read from the folder that `embed_subset` wrote.
 
-    A sample keeps the index it has in the subset; one that could not be read raises `SampleError` again.
+    Indices are those of the subset. A sample that could not be read raises `SampleError`, as in the subset.
     """
 
     def __init__(self, folder: Path, samples: int) -> None:
         self.samples = samples
         parts = sorted(folder.glob("part-*.json"))
-        notes = [json.loads(part.read_text(encoding="utf-8")) for part in parts]
-        self.texts: list[str | None] = [text for note in notes for text in note["texts"]]
-        self.reasons: list[str | None] = [reason for note in notes for reason in note["reasons"]]
-        # A training that was killed before samples could have others left none.
-        given = [note.get("others", [()] * len(note["texts"])) for note in notes]
-        self.others = [tuple(captions) for note in given for captions in note]
+        records = [json.loads(part.read_text(encoding="utf-8")) for part in parts]
+        self.texts: list[str | None] = [text for record in records for text in record["texts"]]
+        self.reasons: list[str | None] = [reason for record in records for reason in record["reasons"]]
+        self.others = [tuple(captions) for record in records for captions in record["others"]]
         self.features = [np.load(part.with_suffix(".npy"), mmap_mode="r") for part in parts]
         self.starts = np.cumsum([0] + [len(features) for features in self.features[:-1]]).tolist()
-        # Sorted: only the samples that the budget draws were embedded.
-        self.indices = np.array([index for note in notes for index in note["indices"]], dtype=np.int64)
+        # Sorted. Only samples that the budget draws were embedded.
+        self.indices = np.array([index for record in records for index in record["indices"]], dtype=np.int64)
 
     def __len__(self) -> int:
         return self.samples
@@ -87,9 +85,9 @@ class _Chunks(Dataset[_Chunk]):
 
 
 def _embed_part(chunks: _Chunks, embed: Embed, path: Path, workers: int) -> None:
-    """Write ``path.npy``, float32 (n, d), a row for each index of `chunks`, and ``path.json`` with the captions.
+    """Write ``path.npy``, float32 (n, d), one row per index of `chunks`, and ``path.json`` with captions and reasons.
 
-    The row of a sample that cannot be read stays zero, its text None, its reason is noted.
+    An unreadable sample has a row of zeros, no text, and its drop reason.
     """
     total = len(chunks.indices)
     texts: list[str | None] = []
@@ -105,17 +103,17 @@ def _embed_part(chunks: _Chunks, embed: Embed, path: Path, workers: int) -> None
                     shape = (total, vectors.shape[1])
                     features = np.lib.format.open_memmap(path.with_suffix(".npy"), "w+", np.float32, shape)
                 features[len(reasons) + np.flatnonzero(readable)] = vectors
-            found, more = iter(chunk.texts), iter(chunk.others)
-            texts += [next(found) if ok else None for ok in readable]
-            others += [next(more) if ok else () for ok in readable]
+            chunk_texts, chunk_others = iter(chunk.texts), iter(chunk.others)
+            texts += [next(chunk_texts) if ok else None for ok in readable]
+            others += [next(chunk_others) if ok else () for ok in readable]
             reasons += chunk.reasons
             advance(len(chunk.reasons), "")
     if isinstance(features, np.memmap):
         features.flush()
     else:
         np.save(path.with_suffix(".npy"), features)
-    note = {"indices": chunks.indices.tolist(), "texts": texts, "others": others, "reasons": reasons}
-    write_text(path.with_suffix(".json"), json.dumps(note))
+    record = {"indices": chunks.indices.tolist(), "texts": texts, "others": others, "reasons": reasons}
+    write_text(path.with_suffix(".json"), json.dumps(record))
 
 
 def embed_subset(
@@ -127,10 +125,16 @@ def embed_subset(
     batch_size: int,
     workers: int,
 ) -> EmbeddedSubset:
-    """Embed the images at `indices` (sorted, unique) into `folder`, unless a killed training left them there.
+    """Embed the images of `subset` at `indices` (every process its share), or reuse `folder` of a killed training.
 
-    `preprocess` makes pixels of images, `embed` makes features (n, d) of pixels. Every process of a launch embeds
-    its share; the folder must be on a disk that all of them see. The caller names it by what it depends on.
+    Args:
+        subset: the samples.
+        indices: sorted and distinct.
+        folder: where embeddings are written, on a disk that all processes share; named by all that they depend on.
+        embed: from pixels to features (n, d).
+        preprocess: from images to pixels.
+        batch_size: images embedded at once.
+        workers: processes that read and decode images.
     """
     from accelerate import PartialState
 

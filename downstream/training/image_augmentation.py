@@ -1,4 +1,4 @@
-"""Random changes of training images (DS-CLIP, supplement, section B)."""
+"""Random augmentation of training images (DS-CLIP, supplement, section B)."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -10,25 +10,25 @@ from PIL import Image, ImageFilter
 
 from benchmark.core.batch import Sample
 
-CROP_SHARE = (0.5, 1.0)  # of the area; the paper names none, SLIP and DeCLIP before it have this
+CROP_SHARE = (0.5, 1.0)  # share of the area, as in SLIP and DeCLIP; the paper names none
 
 
 @dataclass(frozen=True)
 class ImageAugmentation:
-    """Changes the image of a sample, see `augment_image`; `size` is that of the square which the model reads."""
+    """Augments the image of a sample, see `augment_image`; `size` is the width of the model's square input."""
 
     size: int
 
     def __call__(self, sample: Sample, rng: np.random.Generator) -> Sample:
-        """Return the sample with another image."""
+        """Return the sample with its image augmented."""
         return replace(sample, image=augment_image(sample.image, self.size, rng))
 
 
 def augment_image(image: Image.Image, size: int, rng: np.random.Generator) -> Image.Image:
-    """Return a random square of `image`, `size` pixels wide, flipped or not, recoloured, blurred, under RandAugment.
+    """Return a random square crop of `image`, `size` pixels wide, with random flip, colours, blur and RandAugment.
 
-    The paper lists the changes without their strengths: those of colour and blur are SimCLR's (Chen et al. 2020),
-    RandAugment's are torchvision's. All follows from `rng`; torch's own generator is left as it was.
+    The paper lists these changes without strengths: colour and blur have SimCLR's (Chen et al. 2020), RandAugment has
+    torchvision's. All depends on `rng` alone; torch's global generator is restored.
     """
     with torch.random.fork_rng([]):
         torch.default_generator.manual_seed(int(rng.integers(1 << 63)))
@@ -52,5 +52,5 @@ def _changes(size: int) -> Any:
 
 
 def _blur(image: Image.Image) -> Image.Image:
-    # Pillow's is twenty times as fast as torchvision's.
+    # Pillow's blur is twenty times as fast as torchvision's.
     return image.filter(ImageFilter.GaussianBlur(float(torch.empty(()).uniform_(0.1, 2.0))))

@@ -1,4 +1,4 @@
-"""The one trainer of both downstream models: a budget in samples seen, and an exact resume."""
+"""The trainer of all models: a budget in samples seen, and an exact resume."""
 
 import logging
 import math
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -18,11 +18,11 @@ from benchmark.core.errors import UserError
 from benchmark.core.launch import make_accelerator
 from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.progress import progress
-from downstream.training.checkpointing import Progressed, TrainReport, load_checkpoint, save_checkpoint
+from downstream.training.checkpointing import TrainReport, TrainState, load_checkpoint, save_checkpoint
+from downstream.training.optimizers import OptimizerName, make_optimizer
 from downstream.training.training_data import StepBatches, TrainingBatch, TrainingData, loader
 
 log = logging.getLogger(__name__)
-OptimizerName = Literal["adamw", "lamb"]
 
 
 @dataclass(frozen=True)
@@ -30,16 +30,16 @@ class TrainConfig:
     """The budget and the recipe; no filter can change them.
 
     Args:
-        samples_seen: the budget N, met exactly: the last batch is cut.
-        batch_size: samples of one step, over all processes.
+        samples_seen: the budget N, met exactly by a smaller last batch.
+        batch_size: samples per step, over all processes.
         lr: peak learning rate, after a linear warm-up of `warmup_ratio` of the steps; then a cosine to 0.
         optimizer: AdamW, or LAMB for batches of thousands (You et al. 2020).
-        weight_decay: of matrices only, not of biases, norms and temperatures.
-        max_grad_norm: gradients are clipped to this norm.
-        seed: of the order of the samples, of dropout, and of new weights.
-        checkpoint_every: samples between two checkpoints.
-        workers: processes that read and decode samples; 0 reads between the steps.
-        log_every: steps between two logged losses.
+        weight_decay: weight decay of matrices; biases, norms and temperatures have none.
+        max_grad_norm: norm to which gradients are clipped.
+        seed: random seed of the sampling order, dropout and new weights.
+        checkpoint_every: samples between checkpoints.
+        workers: processes that read and decode samples; 0 reads them in the training process.
+        log_every: steps between logged losses.
     """
 
     samples_seen: int
@@ -57,16 +57,18 @@ class TrainConfig:
     def __post_init__(self) -> None:
         for name in ("samples_seen", "batch_size", "lr", "max_grad_norm", "checkpoint_every", "log_every"):
             if getattr(self, name) <= 0:
-                raise UserError(f"training.{name}={getattr(self, name)}: give a number above 0")
+                raise UserError(f"training.{name}={getattr(self, name)} of the model must be greater than 0")
         if self.optimizer not in get_args(OptimizerName):
             known = " or ".join(get_args(OptimizerName))
-            raise UserError(f"training.optimizer={self.optimizer}: give {known}")
+            raise UserError(f"training.optimizer={self.optimizer} of the model must be {known}")
         if not 0 <= self.warmup_ratio < 1:
-            raise UserError(f"training.warmup_ratio={self.warmup_ratio}: give a share, 0 <= share < 1")
+            raise UserError(
+                f"training.warmup_ratio={self.warmup_ratio} of the model must be at least 0 and below 1"
+            )
 
     @property
     def steps(self) -> int:
-        """Steps that the budget makes."""
+        """Number of steps, ceil(budget / batch size)."""
         return math.ceil(self.samples_seen / self.batch_size)
 
     def seen_after(self, steps: int) -> int:
@@ -74,27 +76,11 @@ class TrainConfig:
         return min(steps * self.batch_size, self.samples_seen)
 
     def lr_at(self, step: int) -> float:
-        """Return the learning rate of `step` (from 0): it follows from the step, so no schedule is saved."""
+        """Return the learning rate of `step`, from 0. It depends on the step alone: no schedule is saved."""
         warmup = round(self.warmup_ratio * self.steps)
         if step < warmup:
             return self.lr * (step + 1) / warmup
         return self.lr * 0.5 * (1 + math.cos(math.pi * (step - warmup) / (self.steps - warmup)))
-
-
-def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
-    """Return the optimizer of the trainable parameters, with weight decay on matrices only."""
-    trainable = [p for p in model.parameters() if p.requires_grad]
-    matrices = {"params": [p for p in trainable if p.ndim >= 2], "weight_decay": config.weight_decay}
-    others = {"params": [p for p in trainable if p.ndim < 2], "weight_decay": 0.0}
-    if config.optimizer == "adamw":
-        return torch.optim.AdamW([matrices, others], lr=config.lr, fused=True)
-    from timm.optim.lamb import Lamb
-
-    # The trainer clips; matrices have their trust ratio with and without weight decay, the others never.
-    lamb: torch.optim.Optimizer = Lamb(
-        [matrices | {"always_adapt": True}, others], lr=config.lr, max_grad_norm=None
-    )
-    return lamb
 
 
 @dataclass(frozen=True)
@@ -107,7 +93,7 @@ class _Stepper:
     config: TrainConfig
 
     def step(self, index: int, batch: TrainingBatch) -> torch.Tensor | None:
-        """Take step `index`; return the mean loss of the whole batch, None (no step) if nothing was readable."""
+        """Take step `index` and return the mean loss of the whole batch; no step and None if nothing was readable."""
         ranks: int = self.accelerator.num_processes
         if self._over_ranks(torch.tensor([batch.size], device=self.accelerator.device)).item() == 0:
             return None
@@ -129,7 +115,7 @@ class _Stepper:
         return reduced
 
     def _seed(self, index: int) -> None:
-        """Seed dropout from (seed, step, rank): a resumed training needs no saved generator."""
+        """Seed dropout from (seed, step, rank), so that a resumed training needs no saved generator."""
         sequence = np.random.SeedSequence([self.config.seed, index, self.accelerator.process_index])
         seed = int(sequence.generate_state(1, np.uint64)[0])
         torch.default_generator.manual_seed(seed)
@@ -139,10 +125,10 @@ class _Stepper:
 
 @dataclass(frozen=True)
 class Trainer:
-    """Trains a model whose ``forward(inputs)`` returns (sum of losses, number of its terms).
+    """Trains a model whose ``forward(inputs)`` returns (sum of losses, number of terms).
 
-    The gradient is that of the mean over the terms of the whole batch, however it is split over processes;
-    `inputs` is empty where this process got no readable sample while another did.
+    The gradient is that of the mean over all terms of the batch, however the batch is split over processes. `inputs`
+    is empty if this process got no readable sample while another did.
     """
 
     name: str
@@ -159,68 +145,72 @@ class Trainer:
             raise UserError(f"{self.name}: the subset is empty, there is nothing to train on")
         accelerator = make_accelerator(self.device)
         model.to(accelerator.device)
-        optimizer = make_optimizer(model, self.config)
-        progressed = load_checkpoint(folder, model, optimizer, fingerprint)
-        resumed_from = progressed.step or None
+        optimizer = make_optimizer(model, self.config.optimizer, self.config.lr, self.config.weight_decay)
+        state = load_checkpoint(folder, model, optimizer, fingerprint)
+        resumed_from = state.step or None
         if resumed_from:
             log.info("%s: resumed at step %d of %d", self.name, resumed_from, self.config.steps)
         if not accelerator.is_main_process:
-            progressed.skipped.clear()  # the main process goes on counting for all
+            state.skipped.clear()  # the main process holds the counts of all processes so far
 
         def save() -> None:
-            total = _total(progressed)
+            total = _over_processes(state)
             if accelerator.is_main_process:
                 save_checkpoint(folder, model, optimizer, total, fingerprint)
             accelerator.wait_for_everyone()
 
         wrapped, prepared = accelerator.prepare(model, optimizer)
         stepper = _Stepper(accelerator, wrapped, prepared, self.config)
-        # Steps seed the generators that dropout draws from; the caller's are as before when it is over.
+        # Each step seeds the generators that dropout draws from; afterwards the caller's are restored.
         with torch.random.fork_rng([accelerator.device] if accelerator.device.type == "cuda" else []):
-            self._loop(stepper, data, progressed, save)
+            self._loop(stepper, data, state, save)
         accelerator.unwrap_model(stepper.model, keep_fp32_wrapper=False).eval()
-        return self._report(data, _total(progressed), resumed_from)
+        return self._report(data, _over_processes(state), resumed_from)
 
     def _loop(
-        self, stepper: _Stepper, data: TrainingData[Any], progressed: Progressed, save: Callable[[], None]
+        self, stepper: _Stepper, data: TrainingData[Any], state: TrainState, save: Callable[[], None]
     ) -> None:
         config, accelerator = self.config, stepper.accelerator
         ranks = (accelerator.process_index, accelerator.num_processes)
         batches = StepBatches(data, config.samples_seen, config.batch_size, *ranks)
-        todo = range(progressed.step, config.steps)
-        started_at = config.seen_after(progressed.step)
-        shown = progress(f"train {self.name}", config.samples_seen - started_at, "samples")
+        steps = range(state.step, config.steps)
+        started_at = config.seen_after(state.step)
+        bar = progress(f"train {self.name}", config.samples_seen - started_at, "samples")
         stepper.model.train()
-        clock = time.monotonic()
-        sittings = progressed.seconds
-        with shown if accelerator.is_main_process else nullcontext(_silent) as advance:
-            for index, batch in zip(todo, loader(batches, todo, config.workers, self.device), strict=True):
+        started = time.monotonic()
+        earlier_seconds = state.seconds
+        with bar if accelerator.is_main_process else nullcontext(_silent) as advance:
+            for index, batch in zip(steps, loader(batches, steps, config.workers, self.device), strict=True):
                 loss = stepper.step(index, batch)
                 before, seen = config.seen_after(index), config.seen_after(index + 1)
                 last = index + 1 == config.steps
-                seconds = time.monotonic() - clock
-                progressed.step = index + 1
-                progressed.seconds = sittings + seconds
-                progressed.skipped.update(batch.skipped)
-                if loss is not None and (last or progressed.step % config.log_every == 0):
-                    progressed.loss = self._log(loss.item(), index, seen, accelerator.is_main_process)
-                advance(seen - before, f"loss {progressed.loss:.3f}, {(seen - started_at) / seconds:.0f}/s")
+                seconds = time.monotonic() - started
+                state.step = index + 1
+                state.seconds = earlier_seconds + seconds
+                state.skipped.update(batch.skipped)
+                if loss is not None and (last or state.step % config.log_every == 0):
+                    state.loss = self._log(loss.item(), index, seen, accelerator.is_main_process)
+                advance(seen - before, f"loss {state.loss:.3f}, {(seen - started_at) / seconds:.0f}/s")
                 if not last and seen // config.checkpoint_every > before // config.checkpoint_every:
                     save()
 
     def _log(self, loss: float, index: int, seen: int, is_main: bool) -> float:
         if not math.isfinite(loss):
-            raise UserError(f"{self.name}: the loss is {loss} after {seen} samples; lower training.lr")
+            raise UserError(
+                f"{self.name}: the loss is {loss} after {seen} samples; lower training.lr of this model"
+            )
         if is_main:
             values = {f"{self.name}/loss": loss, f"{self.name}/lr": self.config.lr_at(index)}
             self.tracker.log(values, step=seen)
         return loss
 
-    def _report(self, data: TrainingData[Any], total: Progressed, resumed_from: int | None) -> TrainReport:
+    def _report(self, data: TrainingData[Any], total: TrainState, resumed_from: int | None) -> TrainReport:
         budget = self.config.samples_seen
         if total.skipped.total() == budget:
             reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(total.skipped.items()))
-            raise UserError(f"{self.name}: no sample of the subset can be read ({reasons})")
+            raise UserError(
+                f"{self.name}: no sample of the subset can be read ({reasons}); check the pool's images"
+            )
         return TrainReport(
             samples_seen=budget,
             steps=self.config.steps,
@@ -234,12 +224,12 @@ class Trainer:
 
 
 def _silent(amount: int, text: str) -> None:
-    """Show nothing: one process of a launch shows the progress of all."""
+    """Show nothing: the main process shows the progress of all."""
 
 
-def _total(progressed: Progressed) -> Progressed:
-    """Return `progressed` with the skipped samples of all processes."""
+def _over_processes(state: TrainState) -> TrainState:
+    """Return `state` with the skipped samples of all processes."""
     from accelerate.utils import gather_object
 
-    skipped: Counter[str] = sum(gather_object([progressed.skipped]), Counter())
-    return replace(progressed, skipped=skipped)
+    skipped: Counter[str] = sum(gather_object([state.skipped]), Counter())
+    return replace(state, skipped=skipped)

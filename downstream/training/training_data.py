@@ -1,4 +1,4 @@
-"""What the trainer reads: a seeded order of samples, cut into batches, with the unreadable ones counted."""
+"""Training batches: a seeded order of samples, cut into steps; unreadable samples are counted by reason."""
 
 import os
 from collections import Counter
@@ -18,7 +18,7 @@ IndexArray = npt.NDArray[np.int64]
 Inputs = dict[str, torch.Tensor]
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
-# They set draws that follow from the seed and a position apart from each other, and from those of the order.
+# Appended to (seed, position), so that draws of captions and of images are independent.
 _CAPTION_DRAWS, _IMAGE_DRAWS = 0xCA9710, 0x1A6E50
 
 
@@ -50,11 +50,11 @@ class Samples(Protocol[T_co]):
 
 
 class EpochSamples(Samples[T_co], Protocol[T_co]):
-    """A subset that says what is drawn in each epoch."""
+    """A subset that knows which samples each epoch draws."""
 
     @property
     def epochs(self) -> tuple[IndexArray, ...]:
-        """The indices of one epoch, or of several that take turns."""
+        """The sample indices of one epoch, or of several that are cycled through."""
 
 
 @lru_cache(maxsize=2)
@@ -64,10 +64,10 @@ def _permutation(length: int, seed: int, epoch: int) -> IndexArray:
 
 @dataclass(frozen=True)
 class SampleOrder:
-    """Which sample is drawn at each position of the budget: seeded permutations, one epoch after another.
+    """The sample at each position of the budget: seeded permutations, one epoch after another.
 
-    Every position follows from (seed, epoch) alone, so a resumed training needs to know its step and nothing
-    else. `epochs` holds the indices of one epoch or of several that take turns (a new draw each epoch).
+    The order of an epoch depends on (seed, epoch) alone, so a resumed training needs only its step. `epochs` holds
+    the sample indices of one epoch, or of several that are cycled through.
     """
 
     epochs: tuple[IndexArray, ...]
@@ -75,7 +75,7 @@ class SampleOrder:
 
     @classmethod
     def over(cls, samples: int, seed: int) -> "SampleOrder":
-        """Every epoch is all of `samples`."""
+        """Return the order in which every epoch has all of 0 to `samples` - 1."""
         return cls((np.arange(samples, dtype=np.int64),), seed)
 
     def indices(self, start: int, stop: int) -> IndexArray:
@@ -92,19 +92,20 @@ class SampleOrder:
         return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
     def epochs_in(self, positions: int) -> float:
-        """Return how many epochs the first `positions` positions are."""
+        """Return the number of epochs, with fraction, in the first `positions` positions."""
         epoch, offset = self._locate(positions)
         return epoch + offset / len(self.epochs[epoch % len(self.epochs)])
 
     def _locate(self, position: int) -> tuple[int, int]:
+        """Return the epoch of a position, counted over all cycles, and the offset in it."""
         ends = np.cumsum([len(epoch) for epoch in self.epochs])
-        rounds, rest = divmod(position, int(ends[-1]))
-        turn = int(np.searchsorted(ends, rest, side="right"))
-        return rounds * len(self.epochs) + turn, rest - (int(ends[turn - 1]) if turn else 0)
+        cycles, rest = divmod(position, int(ends[-1]))
+        epoch = int(np.searchsorted(ends, rest, side="right"))
+        return cycles * len(self.epochs) + epoch, rest - (int(ends[epoch - 1]) if epoch else 0)
 
 
 def read_samples(source: Samples[T], indices: Sequence[int] | IndexArray) -> tuple[list[T], list[str | None]]:
-    """Read `indices` of `source`: the readable samples, and for each index its drop reason or None."""
+    """Return the readable samples among `indices`, and for each index its drop reason or None."""
     samples: list[T] = []
     reasons: list[str | None] = []
     for index in indices:
@@ -117,9 +118,10 @@ def read_samples(source: Samples[T], indices: Sequence[int] | IndexArray) -> tup
 
 
 def draw_caption(sample: Pair, seed: int, position: int) -> Pair:
-    """Return `sample` with one of its captions, each as likely as any other (DS-CLIP, appendix A).
+    """Return `sample` with one of its captions, drawn uniformly (DS-CLIP, appendix A).
 
-    The draw follows from (seed, position in the budget) alone: whoever resumes or shares a training draws the same.
+    The draw depends on (seed, position in the budget) alone: it is the same in a resumed training and on any number
+    of processes.
     """
     if not sample.others:
         return sample
@@ -129,7 +131,7 @@ def draw_caption(sample: Pair, seed: int, position: int) -> Pair:
 
 
 class TrainingBatch(NamedTuple):
-    """This process's part of one step. `inputs` is empty when none of its samples could be read."""
+    """This process's part of a step. `inputs` is empty if none of its samples could be read."""
 
     inputs: Inputs
     size: int
@@ -138,9 +140,9 @@ class TrainingBatch(NamedTuple):
 
 @dataclass(frozen=True)
 class TrainingData(Generic[Pair]):
-    """Where the samples come from, in which order, and how a list of them becomes tensors.
+    """Source and order of the samples, and how a list of samples becomes tensors.
 
-    `augment` changes a sample at random each time it is seen.
+    `augment` changes a sample at random each time it is drawn.
     """
 
     source: Samples[Pair]
@@ -149,17 +151,17 @@ class TrainingData(Generic[Pair]):
     augment: Callable[[Pair, np.random.Generator], Pair] | None = None
 
     def batch(self, positions: range, rank: int, ranks: int) -> TrainingBatch:
-        """Read rank's share of the samples at `positions`."""
+        """Read the share of `rank` (of `ranks`) of the samples at `positions`."""
         indices = self.order.indices(positions.start, positions.stop)[rank::ranks]
         samples, reasons = read_samples(self.source, indices)
-        mine = zip(positions[rank::ranks], reasons, strict=True)
-        read = zip(samples, (position for position, reason in mine if reason is None), strict=True)
-        samples = [self._view(sample, position) for sample, position in read]
+        numbered = zip(positions[rank::ranks], reasons, strict=True)
+        readable = [position for position, reason in numbered if reason is None]
+        samples = [self._view(sample, position) for sample, position in zip(samples, readable, strict=True)]
         skipped = Counter(reason for reason in reasons if reason is not None)
         return TrainingBatch(self.collate(samples) if samples else {}, len(samples), dict(skipped))
 
     def _view(self, sample: Pair, position: int) -> Pair:
-        """Return what is seen of a sample at a position: one of its captions, and its image changed."""
+        """Return the sample as drawn at `position`: with one of its captions, and augmented."""
         sample = draw_caption(sample, self.order.seed, position)
         if self.augment is None:
             return sample
@@ -168,7 +170,7 @@ class TrainingData(Generic[Pair]):
 
 @dataclass(frozen=True)
 class StepBatches(Dataset[TrainingBatch]):
-    """Item s is this process's part of step s; the last step is cut so that the budget is met exactly."""
+    """Item s is this process's part of step s; the last step is smaller, so that the budget is met exactly."""
 
     data: TrainingData[Any]
     budget: int
@@ -183,12 +185,12 @@ class StepBatches(Dataset[TrainingBatch]):
 
 
 def _configure_worker(worker: int) -> None:
-    # A forked worker must not use the threads of its parent's tokenizer: they are gone, it would hang.
+    # A fork does not copy the threads of the parent's tokenizer: using them would hang.
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
 def loader(dataset: Dataset[T], items: range, workers: int, device: torch.device) -> Iterator[T]:
-    """Iterate over `items` of `dataset` in order, read ahead by `workers` processes (0: none)."""
+    """Iterate over `items` of `dataset` in order, prefetched by `workers` processes (0: in this process)."""
     return iter(
         DataLoader(
             dataset,
@@ -197,7 +199,7 @@ def loader(dataset: Dataset[T], items: range, workers: int, device: torch.device
             num_workers=workers,
             worker_init_fn=_configure_worker,
             pin_memory=device.type == "cuda",
-            # Without one of its own, every loader would draw a number from the global generator.
+            # Without its own generator a loader would draw a number from the global one.
             generator=torch.Generator(),
         )
     )

@@ -6,18 +6,18 @@ import numpy as np
 import numpy.typing as npt
 
 CHUNK = 65536  # rows that are projected and assigned at a time
-PER_CLUSTER = 256  # embeddings that k-means sees of each cluster, as faiss has it
+PER_CLUSTER = 256  # training embeddings per cluster, faiss' default
 
 
 class ImageClusters:
     """k-means on principal components.
 
     Args:
-        clusters: how many; fewer when there are fewer embeddings.
-        components: of the PCA, left out if None, and where embeddings have no more dimensions than that.
-        seed: of the k-means.
-        iterations: of one k-means (the paper's 300).
-        restarts: of which the best is kept (the paper's 10).
+        clusters: maximum number of clusters; fewer embeddings give fewer.
+        components: dimensions after PCA; None, or at least as many as the embeddings have, skips PCA.
+        seed: random seed of k-means.
+        iterations: iterations per run of k-means (the paper's 300).
+        restarts: runs of k-means, of which the best is kept (the paper's 10).
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class ImageClusters:
         self._means: npt.NDArray[np.float32] | None = None
 
     def fit(self, embeddings: npt.NDArray[np.floating[Any]]) -> "ImageClusters":
-        """Find the clusters of embeddings of shape (n, d), n at least 1, from a sample of `PER_CLUSTER` for each."""
+        """Cluster embeddings of shape (n, d), n at least 1, learning from a sample of `PER_CLUSTER` per cluster."""
         import faiss
         from sklearn.decomposition import IncrementalPCA
 
@@ -60,11 +60,11 @@ class ImageClusters:
             max_points_per_centroid=PER_CLUSTER,
         )
         means.train(sample)
-        self._means = means.centroids  # an array: clusters travel to worker processes
+        self._means = means.centroids  # an array, which can be sent to worker processes
         return self
 
     def assign(self, embeddings: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.int64]:
-        """Return the cluster of each embedding, (n,), of shape (n, d)."""
+        """Return the cluster index of each row of `embeddings` (n, d), shape (n,)."""
         import faiss
 
         assert self._means is not None, "fit comes before assign"

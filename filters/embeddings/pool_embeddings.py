@@ -1,4 +1,4 @@
-"""What filters over CLIP features share: a pool's embeddings, target embeddings from a file, second moments."""
+"""Embeddings of a whole pool, target embeddings from a file, and second moments of both."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -14,15 +14,15 @@ from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, first
 from filters.base import Filter
 
 Floats = npt.NDArray[np.floating[Any]]
-CHUNK = 65536  # rows that are turned into float32 at a time
+CHUNK = 65536  # rows that are converted to float32 at a time
 
 
 def gather(
     batches: Iterable[Batch], names: Sequence[str]
 ) -> tuple[UidArray, dict[str, npt.NDArray[np.float16]]]:
-    """Return the uids of a whole pool and its features by name, (n, d) in half precision.
+    """Return the uids of a whole pool, (n,), and its features by name, (n, d) in half precision.
 
-    Sorted by uid, each uid once: what is computed of them does not depend on shards, batches or workers.
+    Sorted by uid without duplicates, so that results do not depend on shards, batches or workers.
     """
     uids = [np.empty(0, UID_DTYPE)]
     parts: dict[str, list[npt.NDArray[np.float16]]] = {name: [] for name in names}
@@ -38,11 +38,11 @@ def gather(
 
 
 class ByUid:
-    """Values of a pool's samples.
+    """One value per sample of a pool, looked up by uid.
 
     Args:
-        uids: sorted, each once, of shape (n,).
-        values: of shape (n,).
+        uids: sorted uids without duplicates, shape (n,).
+        values: their values, shape (n,).
     """
 
     def __init__(self, uids: UidArray, values: npt.NDArray[np.float32]) -> None:
@@ -50,7 +50,7 @@ class ByUid:
         self._values = values
 
     def __call__(self, uids: UidArray) -> npt.NDArray[np.float32]:
-        """Return the values of `uids`. Raises KeyError for a uid that is not there."""
+        """Return the values of `uids`. Raises KeyError for an unknown uid."""
         rows = self._index.find(uids)
         if (rows < 0).any():
             raise KeyError(decode_uid(uids[np.argmin(rows)]))
@@ -58,7 +58,7 @@ class ByUid:
 
 
 class Targeted(Filter):
-    """A filter with a target, a ``.npy`` of image embeddings; without one the pool is its own."""
+    """A filter with a target set of image embeddings, a ``.npy``; without one the pool is its own target."""
 
     target: str | None
 
@@ -68,48 +68,48 @@ class Targeted(Filter):
         return self.target is None
 
     def identity(self) -> dict[str, Any]:
-        """Name the target by its content."""
+        """Identify the target by its content."""
         return super().identity() | {"target": self.target and target_digest(self.target)}
 
 
 def target_digest(path: str) -> str:
-    """Return what identifies a target: the file's content, wherever it lies."""
+    """Return the hash of the file's content."""
     with _file(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_target(path: str) -> npt.NDArray[np.float32]:
-    """Read the embeddings of a target set from a ``.npy`` of shape (m, d); return unit vectors.
+    """Return the embeddings in a ``.npy`` of shape (m, d), as unit vectors.
 
-    Raises `UserError` when it is absent, or is not finite numbers of that shape.
+    Raises `UserError` when the file is missing, or does not hold finite numbers of that shape.
     """
     try:
         array: npt.NDArray[Any] = np.load(_file(path), allow_pickle=False)
     except (ValueError, EOFError):
         raise UserError(
-            f"filter.target={path} is no numpy array file; np.save embeddings of shape (m, d)"
+            f"filter.target={path} must be a numpy file; np.save embeddings of shape (m, d)"
         ) from None
     shape = getattr(array, "shape", None)  # an .npz has none
     if shape is None or len(shape) != 2 or not array.size or array.dtype.kind != "f":
-        raise UserError(f"filter.target={path} has to hold floats of shape (m, d), one row for each image")
+        raise UserError(f"filter.target={path} must hold floats of shape (m, d), one row per image")
     unit = array.astype(np.float32)
     lengths = np.linalg.norm(unit, axis=1, keepdims=True)
     if not (np.isfinite(lengths) & (lengths > 0)).all():
-        raise UserError(f"filter.target={path} holds an embedding that is zero or not finite")
+        raise UserError(f"filter.target={path} must hold finite embeddings other than zero")
     return np.asarray(unit / lengths, np.float32)
 
 
 def check_width(width: int, embeddings: Floats) -> None:
-    """Raise `UserError` when a target's `width` is not that of the model that made `embeddings` (n, d)."""
+    """Raise `UserError` unless a target's `width` is that of the pool's `embeddings` (n, d)."""
     if width != embeddings.shape[1]:
         raise UserError(
-            f"filter.target holds embeddings of {width} numbers, the pool's have {embeddings.shape[1]};"
-            " embed it with the same CLIP model, or choose filter.model"
+            f"filter.target holds embeddings of {width} dimensions, the pool's have {embeddings.shape[1]};"
+            " embed the target with the pool's CLIP model, or set filter.model"
         )
 
 
 def outer_sum(embeddings: Floats) -> npt.NDArray[np.float64]:
-    """Return the sum of x x^T over the rows of (n, d), (d, d); over n it is the second moment."""
+    """Return the sum of x x^T over the rows x of (n, d), shape (d, d); divided by n it is the second moment."""
     total = np.zeros((embeddings.shape[1],) * 2)
     for start in range(0, len(embeddings), CHUNK):
         rows = embeddings[start : start + CHUNK].astype(np.float32)
@@ -118,7 +118,7 @@ def outer_sum(embeddings: Floats) -> npt.NDArray[np.float64]:
 
 
 def quadratic(embeddings: Floats, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
-    """Return x^T M x for each row x of (n, d), (n,), with M symmetric of shape (d, d)."""
+    """Return x^T M x for each row x of (n, d), shape (n,); `matrix` M is symmetric, (d, d)."""
     narrow = matrix.astype(np.float32)
     values = np.empty(len(embeddings), np.float32)
     for start in range(0, len(embeddings), CHUNK):
@@ -130,5 +130,5 @@ def quadratic(embeddings: Floats, matrix: npt.NDArray[np.float64]) -> npt.NDArra
 def _file(path: str) -> Path:
     file = Path(path).expanduser()
     if not file.is_file():
-        raise UserError(f"filter.target={path} is not there; give a .npy of image embeddings of shape (m, d)")
+        raise UserError(f"filter.target={path} not found; give a .npy of image embeddings of shape (m, d)")
     return file

@@ -1,4 +1,4 @@
-"""Image features of any timm model: what DS-CLIP clusters (DINO, Caron et al. 2021)."""
+"""Image features of any timm model, such as DINO (Caron et al. 2021), whose features DS-CLIP clusters."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -38,7 +38,7 @@ class TimmFeatures(Features):
         return super().identity() | ({"revision": revision(folder)} if folder else {})
 
     def setup(self, device: torch.device) -> None:
-        """Load the model; `UserError` if its weights cannot be had."""
+        """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
         self._network, self._transform = load_timm(self.model)
         self._network.to(device, memory_format=torch.channels_last)
         self._device = device
@@ -46,7 +46,7 @@ class TimmFeatures(Features):
     @torch.inference_mode()
     def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
         """Return ``image``, of shape (n, d)."""
-        size = 256 if self._device.type == "cuda" else 32  # few activations stay in a CPU's caches
+        size = 256 if self._device.type == "cuda" else 32  # on a CPU small batches fit into the caches
         parts = [self._embed(batch.images[start : start + size]) for start in range(0, len(batch), size)]
         return {"image": torch.cat(parts).cpu().numpy()}
 
@@ -59,9 +59,9 @@ class TimmFeatures(Features):
 
 
 def load_timm(model: str) -> tuple[Any, Any]:
-    """Return a timm model without its classifier, in evaluation mode, and its own preprocessing of an image.
+    """Return a timm model without its classifier, in evaluation mode, and its image transform.
 
-    Raises `UserError` for an unknown name, one without weights, or weights that cannot be had.
+    Raises `UserError` for an unknown name, a model without weights, or weights that cannot be loaded.
     """
     import timm
     from timm.data.config import resolve_model_data_config
@@ -83,11 +83,11 @@ def load_timm(model: str) -> tuple[Any, Any]:
 
 
 def _local_folder(model: str) -> Path | None:
-    """Return the folder of a ``local-dir:`` model. Raises `UserError` when a file of it is not there."""
+    """Return the folder of a ``local-dir:`` model, else None. Raises `UserError` when one of its files is missing."""
     if not model.startswith(LOCAL):
         return None
     folder = Path(model.removeprefix(LOCAL)).expanduser()
     for name in ("config.json", "model.safetensors"):
         if not (folder / name).is_file():
-            raise UserError(f"timm model {folder} is not there: no {name} in it")
+            raise UserError(f"timm model {LOCAL}{folder} must hold a file {name}")
     return folder

@@ -1,1 +1,1 @@
-"""ICC (Image Caption Concreteness): the distilled scorer."""
+"""ICC (Image Caption Concreteness): the distilled scorer, its pipelines SBA and VBA, and their distillation."""

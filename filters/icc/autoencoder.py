@@ -1,4 +1,4 @@
-"""What SBA and VBA have in common: a caption goes through a bottleneck, and captions come back."""
+"""The interface of SBA and VBA: reconstruct captions through a bottleneck."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -13,7 +13,7 @@ Beams = list[str]  # the reconstructions of one caption, best first
 
 
 class Autoencoder(Identified, ABC):
-    """Reconstructs captions. What it gives for a caption does not depend on the captions beside it."""
+    """Reconstructs captions. The reconstruction of a caption must not depend on its batch."""
 
     batch_size: ClassVar[int] = 256
 
@@ -23,14 +23,14 @@ class Autoencoder(Identified, ABC):
 
     @abstractmethod
     def reconstruct(self, captions: Sequence[str]) -> list[Beams]:
-        """Return the reconstructions of each caption; every list holds at least one."""
+        """Return the reconstructions of each caption, at least one per caption."""
 
 
 def one_line(caption: str) -> str:
-    """Return `caption` with each run of white space as one space: a newline ends what a model decodes."""
+    """Return `caption` with runs of white space collapsed: models stop decoding at a newline."""
     return " ".join(caption.split())
 
 
 def caption_seed(caption: str, number: int = 0) -> int:
-    """Return the seed of a caption's image `number`: it depends on nothing else, so no score depends on batches."""
+    """Return the seed of image `number` of a caption. Scores must not depend on batches, so seeds do not."""
     return int.from_bytes(hashlib.sha256(f"{number}\n{caption}".encode(errors="surrogatepass")).digest()[:6])

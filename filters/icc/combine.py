@@ -32,17 +32,17 @@ class Combination:
 
 
 def load_combination(path: Path) -> Combination:
-    """Read what `save` wrote. Raises `UserError` when it holds no weights."""
+    """Read the weights that `save` wrote. Raises `UserError` when they are missing or invalid."""
     try:
         return Combination(**{name: float(value) for name, value in json.loads(path.read_text()).items()})
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise UserError(f"{path} holds no weights a, b, c ({error}); task=icc_build writes it") from None
+        raise UserError(f"{path} must hold the weights a, b, c ({error}); task=icc_build writes it") from None
 
 
 def fit_combination(vba: Array, sba: Array, concreteness: npt.NDArray[np.float64]) -> Combination:
-    """Fit the weights on n annotated captions: is one above or below the median? Those at it have no label.
+    """Fit the weights on n annotated captions, labelled by whether they are above or below the median concreteness.
 
-    Raises `UserError` when the annotations leave fewer than two captions on either side.
+    Captions at the median are left out. Raises `UserError` for fewer than two captions on either side.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -51,11 +51,11 @@ def fit_combination(vba: Array, sba: Array, concreteness: npt.NDArray[np.float64
     labels = concreteness[labelled] > median
     if min(labels.sum(), (~labels).sum()) < 2:
         raise UserError(
-            f"{len(labels)} annotated captions lie off their median grade, on both sides of it at least two are"
-            " needed; annotate more, or drop icc.annotations to use the paper's weights"
+            f"icc.annotations must have at least two captions on either side of the median grade, but only"
+            f" {len(labels)} differ from it; annotate more, or set icc.annotations=null to use the paper's weights"
         )
-    # All but unpenalised: the paper's a = 13.2 is out of reach of scikit-learn's usual C = 1, and a little keeps
-    # the weights finite where a line separates the labels.
+    # Almost no penalty: scikit-learn's default C = 1 cannot reach the paper's a = 13.2; a small penalty keeps the
+    # weights finite for separable labels.
     model = LogisticRegression(C=1e3, max_iter=10_000)
     model.fit(np.stack([vba, sba], axis=1)[labelled], labels)
     (a, b), (c,) = model.coef_[0], model.intercept_

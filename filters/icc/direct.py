@@ -1,4 +1,4 @@
-"""The real pipelines as filters: reconstruct, compare, standardise; no distillation (ICC paper, Table 4)."""
+"""SBA and VBA without distillation, as filters: reconstruct, compare, standardise (ICC paper, Table 4)."""
 
 from collections.abc import Mapping
 
@@ -15,12 +15,12 @@ from filters.icc.standardize import Standardizer
 
 
 class DirectScorer(Filter):
-    """Score captions by how well an autoencoder gives them back.
+    """Scores captions by how well an autoencoder reconstructs them.
 
     Args:
         autoencoder: SBA or VBA.
-        similarity: compares a caption with its beams; the best one counts.
-        standardizer: takes the caption's length out; None gives similarities as they are.
+        similarity: compares a caption with its beams, of which the best counts.
+        standardizer: removes the effect of caption length; None returns raw similarities.
     """
 
     needs = frozenset({"text"})
@@ -44,11 +44,11 @@ class DirectScorer(Filter):
 
 
 class DirectICC(Composite):
-    """Combine the scores of both pipelines as the build did.
+    """Combines the scores of both pipelines as task=icc_build did.
 
     Args:
-        filters: the two pipelines, `vba` and `sba`.
-        combination: their weights.
+        filters: the pipelines `vba` and `sba`.
+        combination: weights of the two.
     """
 
     def __init__(self, filters: Mapping[str, Filter], combination: Combination) -> None:
@@ -56,10 +56,10 @@ class DirectICC(Composite):
         self.combination = combination
 
     def combine(self, scores: npt.NDArray[np.float32]) -> Scores:
-        """Turn scores of shape (2, n), VBA first, into one of shape (n,), 0 to 1."""
+        """Return scores of shape (n,), from 0 to 1, from scores of shape (2, n): VBA, SBA."""
         return self.combination(*scores)
 
 
 def standardizer_file(measure: str) -> str:
-    """Return the name of the file that holds the table of one similarity measure."""
+    """Return the file name of the standardizer for a similarity measure."""
     return f"standardizer-{measure}.json"

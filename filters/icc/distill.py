@@ -20,7 +20,7 @@ Item = tuple[str, float]
 
 
 class Regression(nn.Module):
-    """A sequence classifier of one label, with its mean squared error."""
+    """A sequence classifier of one label, trained with mean squared error."""
 
     def __init__(self, classifier: Any) -> None:
         super().__init__()
@@ -40,21 +40,21 @@ def distill(
     folder: Path,
     device: torch.device,
 ) -> dict[str, float]:
-    """Train `base` to give `targets` (n,) for `captions`; write it to `folder`/model and return its last loss.
+    """Train `base` to predict `targets` from `captions`; write it to ``folder/model`` and return its last loss.
 
-    What is written is a sequence-classification checkpoint as the released scorer is one: `filter=icc
-    filter.checkpoint=FOLDER/model` loads it, and transformers alone does.
+    The output is a sequence-classification checkpoint in the format of the released scorer: `filter=icc
+    filter.checkpoint=FOLDER/model` loads it, and so does transformers.
 
     Args:
         captions: n texts.
-        targets: their scores.
+        targets: target scores of shape (n,).
         base: hub name or folder of the text encoder; the paper's is distilroberta-base.
-        recipe: how long and how fast.
-        folder: where checkpoints and the model go.
-        device: where it trains.
+        recipe: training recipe.
+        folder: output folder, also for checkpoints.
+        device: device to train on.
 
     Raises:
-        UserError: when `base` is no RoBERTa.
+        UserError: when `base` is not a RoBERTa.
     """
     from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
@@ -86,7 +86,7 @@ def distill(
 
 def _check(base: str, model_type: str) -> None:
     if model_type not in FAMILIES:
-        raise UserError(f"models.icc.base={base} is a {model_type}; the concreteness scorer is a RoBERTa")
+        raise UserError(f"models.icc.base={base} must be a RoBERTa, not {model_type}")
 
 
 class _Collate:

@@ -1,4 +1,4 @@
-"""SBA, VBA and ICC as filters: the distilled scorer, or the pipeline that it was distilled from."""
+"""SBA, VBA and ICC as filters: the distilled scorer, or the pipeline it was distilled from."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ from filters.icc.standardize import Standardizer, load_standardizer
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
 
 DISTILLED, DIRECT = "distilled", "direct"
-Settings = dict[str, str | int | float | None]  # of one model
+Settings = dict[str, str | int | float | None]  # constructor arguments of one model
 
 
 def sba(
@@ -32,11 +32,11 @@ def sba(
 
     Args:
         mode: ``distilled`` or ``direct``.
-        checkpoint: of the distilled scorer; by default the build's.
-        precision: of the distilled scorer.
-        build: folder that task=icc_build wrote; the direct mode needs its bridge.
+        checkpoint: folder or hub name of the distilled scorer; by default the build's.
+        precision: precision of the distilled scorer.
+        build: output folder of task=icc_build; the direct mode needs its bridge.
         clip: `model` and `pretrained` of the text encoder.
-        llm: the language model.
+        llm: folder or hub name of the language model.
         similarity: ``edit`` or ``bertscore``.
         bertscore: `model` and `num_layers` of its encoder.
     """
@@ -44,7 +44,8 @@ def sba(
         return DistilledScorer(_checkpoint("sba", checkpoint, build), precision)
     if build is None:
         raise UserError(
-            "SBA itself needs a trained bridge; make one with task=icc_build, give models.icc.build=FOLDER"
+            "filter.mode=direct of SBA needs a trained bridge; make one with task=icc_build and set"
+            " models.icc.build=FOLDER"
         )
     autoencoder = SemanticBottleneck(FrozenParts(clip, llm), str(Path(build) / "sba" / "bridge"))
     measure = choose_measure(similarity, bertscore)
@@ -65,9 +66,9 @@ def vba(
 
     Args:
         mode: ``distilled`` or ``direct``.
-        checkpoint: of the distilled scorer; by default the build's.
-        precision: of the distilled scorer.
-        build: folder that task=icc_build wrote.
+        checkpoint: folder or hub name of the distilled scorer; by default the build's.
+        precision: precision of the distilled scorer.
+        build: output folder of task=icc_build.
         text_to_image: arguments of `TextToImage`.
         captioner: arguments of `ImageCaptioner`.
         similarity: ``edit`` or ``bertscore``.
@@ -91,10 +92,10 @@ def icc(
 
     Args:
         mode: ``distilled`` or ``direct``.
-        checkpoint: of the final scorer.
-        precision: of the final scorer.
-        build: folder that task=icc_build wrote; without one the paper's weights combine the pipelines.
-        pipelines: make `sba` and `vba`, both direct.
+        checkpoint: folder or hub name of the final scorer.
+        precision: precision of the final scorer.
+        build: output folder of task=icc_build; without one the paper's weights combine the pipelines.
+        pipelines: factories of `sba` and `vba` in direct mode.
     """
     if _is_distilled(mode):
         return DistilledScorer(_checkpoint("icc", checkpoint, build), precision)
@@ -105,15 +106,15 @@ def icc(
 
 
 def measures(bertscore: Settings) -> dict[str, Similarity]:
-    """Return every measure of similarity by its name (Table 6)."""
+    """Return all similarity measures by name (Table 6)."""
     return {"edit": EditSimilarity(), "bertscore": BertScoreSimilarity(**bertscore)}  # type: ignore[arg-type]
 
 
 def choose_measure(name: str, bertscore: Settings) -> Similarity:
-    """Return the measure `name`. Raises `UserError` for an unknown one."""
+    """Return the similarity measure `name`. Raises `UserError` for an unknown name."""
     known = measures(bertscore)
     if name not in known:
-        raise UserError(f"there is no similarity {name!r}; {did_you_mean(name, known)}")
+        raise UserError(f"similarity {name!r} is unknown; {did_you_mean(name, known)}")
     return known[name]
 
 
@@ -124,14 +125,14 @@ def _is_distilled(mode: str) -> bool:
 
 
 def _checkpoint(name: str, checkpoint: str | None, build: str | None) -> str:
-    """Return the distilled scorer: the one that is given, or the build's own."""
+    """Return the given checkpoint of the distilled scorer, or the build's."""
     if checkpoint is not None:
         return checkpoint
     if build is not None:
         return str(Path(build) / name / "distilled" / "model")
     raise UserError(
-        f"no distilled {name} scorer is given (the paper's authors released ICC's alone); make one with"
-        " task=icc_build and give models.icc.build=FOLDER, or filter.checkpoint=FOLDER"
+        f"filter={name} needs a distilled scorer (the paper's authors released only ICC's); set"
+        " filter.checkpoint=FOLDER, or make one with task=icc_build and set models.icc.build=FOLDER"
     )
 
 

@@ -1,4 +1,4 @@
-"""A RoBERTa scorer's forward pass without padding: the captions of a pass lie end to end in one row of tokens."""
+"""A RoBERTa scorer's forward pass without padding: the captions of a batch are concatenated into one sequence."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, groupby
@@ -7,19 +7,19 @@ from typing import Any
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-FAMILIES = frozenset({"roberta", "xlm-roberta", "camembert"})  # of one make, under three names
+FAMILIES = frozenset({"roberta", "xlm-roberta", "camembert"})  # the same architecture under three names
 
 
 class PackedScorer:
     """Runs a `RobertaForSequenceClassification` of one label on captions sorted by length.
 
-    Linear layers and norms see no padding and no caption's border. Attention takes the captions of one length at a
-    time, so it needs no mask. The head reads the first token alone, so the last layer computes only that one.
+    Linear layers and norms act on single tokens. Attention runs on the captions of one length at a time, so it needs
+    no mask. The head reads only the first token, so the last layer computes only that one.
 
     Args:
-        model: in fp32, on its device; its blocks are taken over.
-        dtype: of the blocks' matrix products and attention. Sums, norms and the head stay in fp32: with all of it
-            in bf16 the scores' order is several times as far off.
+        model: fp32 model on its device; its blocks are converted in place.
+        dtype: data type of the blocks' matrix products and attention. Residuals, norms and the head stay in fp32:
+            entirely in bf16, the ranking deviates several times as much.
     """
 
     def __init__(self, model: Any, dtype: torch.dtype) -> None:
@@ -37,33 +37,40 @@ class PackedScorer:
                     module.to(dtype)
 
     def __call__(self, captions: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Return the logits, shape (n,), of `captions`: token ids, shorter ones first."""
+        """Return logits of shape (n,) for n captions, given as token ids and sorted by length."""
         groups = [(len(list(same)), length) for length, same in groupby(map(len, captions))]
         tokens = self._to_device(torch.tensor(list(chain.from_iterable(captions))))
         lengths = self._to_device(torch.tensor([len(c) for c in captions]))
         first = lengths.cumsum(0) - lengths
         hidden = self._embeddings(tokens[None], position_ids=self._positions(tokens, groups)[None])[0]
         for block in self._blocks:
-            own = block.attention.self
-            queried = hidden[first] if block is self._blocks[-1] else hidden
+            attention = block.attention.self
+            is_last = block is self._blocks[-1]
+            residual = hidden[first] if is_last else hidden
             inputs = hidden.to(self._dtype)
-            asking = inputs[first] if block is self._blocks[-1] else inputs
-            mixed = attend(own.query(asking), own.key(inputs), own.value(inputs), groups, self._heads)
-            hidden = block.attention.output(mixed, queried)
+            query_input = inputs[first] if is_last else inputs
+            attended = attend(
+                attention.query(query_input),
+                attention.key(inputs),
+                attention.value(inputs),
+                groups,
+                self._heads,
+            )
+            hidden = block.attention.output(attended, residual)
             hidden = block.output(block.intermediate(hidden.to(self._dtype)), hidden)
         logits: torch.Tensor = self._head(hidden[:, None])[:, 0]
         return logits
 
     def _positions(self, tokens: torch.Tensor, groups: Sequence[tuple[int, int]]) -> torch.Tensor:
-        """Return positions, shape (t,), counted behind the padding index; a padding token in a caption has that."""
+        """Return position ids of shape (t,), counted from the padding index + 1; padding tokens get that index."""
         parts = []
         for (count, length), part in zip(groups, tokens.split([n * size for n, size in groups]), strict=True):
-            real = part.view(count, length).ne(self._padding).long()
-            parts.append((real.cumsum(1) * real + self._padding).flatten())
+            mask = part.view(count, length).ne(self._padding).long()
+            parts.append((mask.cumsum(1) * mask + self._padding).flatten())
         return torch.cat(parts)
 
     def _to_device(self, tensor: torch.Tensor) -> torch.Tensor:
-        if self._device.type == "cuda":  # pinned, so that the copy waits for no kernel
+        if self._device.type == "cuda":  # pinned, so that the copy is asynchronous
             return tensor.pin_memory().to(self._device, non_blocking=True)
         return tensor
 
@@ -75,26 +82,30 @@ def attend(
     groups: Sequence[tuple[int, int]],
     heads: int,
 ) -> torch.Tensor:
-    """Let each caption attend to itself alone.
+    """Return self-attention within each caption, in the shape of `query`.
 
-    `key` and `value` are (t, width), `query` the same or one row a caption; `groups` are (captions, tokens of each)
-    in their order. Returns the shape of `query`.
+    Args:
+        query: shape (t, width), or (captions, width) with one row per caption.
+        key: shape (t, width).
+        value: shape (t, width).
+        groups: pairs (captions, tokens per caption), in the order of the tokens.
+        heads: number of attention heads.
     """
     sizes = [count * length for count, length in groups]
-    asked = sizes if len(query) == len(key) else [count for count, _ in groups]
-    mixed = []
+    query_sizes = sizes if len(query) == len(key) else [count for count, _ in groups]
+    attended = []
     for (count, _), *parts in zip(
-        groups, query.split(asked), key.split(sizes), value.split(sizes), strict=True
+        groups, query.split(query_sizes), key.split(sizes), value.split(sizes), strict=True
     ):
         q, k, v = (p.view(count, -1, heads, p.shape[1] // heads).transpose(1, 2) for p in parts)
-        mixed.append(scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2).flatten(0, 1))
-    return torch.cat(mixed)
+        attended.append(scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2).flatten(0, 1))
+    return torch.cat(attended)
 
 
 def token_budget_batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Yield row numbers, shorter captions first, in batches of at most `budget` tokens.
+    """Yield batches of row indices, sorted by length, of at most `budget` tokens.
 
-    A caption longer than the budget is a batch of its own.
+    A caption longer than the budget gets its own batch.
     """
     rows: list[int] = []
     total = 0

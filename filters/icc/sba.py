@@ -19,10 +19,10 @@ BRIDGE = "model.safetensors"
 
 
 class FrozenParts(Identified):
-    """What SBA trains nothing of: CLIP's text encoder and a causal language model.
+    """The frozen models of SBA: CLIP's text encoder and a causal language model.
 
     Args:
-        clip: `model` and `pretrained`, as for open_clip.
+        clip: open_clip's `model` and `pretrained`.
         llm: hub name or folder of a causal language model.
     """
 
@@ -31,7 +31,7 @@ class FrozenParts(Identified):
         self.llm = llm
 
     def identity(self) -> dict[str, Any]:
-        """Add the revisions of both checkpoints, as far as they are folders or of the hub."""
+        """Add the revisions of both checkpoints, where they are folders or from the hub."""
         clip = clip_revision(str(self.clip["model"]))
         return super().identity() | clip | {"llm_revision": revision(locate_checkpoint(self.llm))}
 
@@ -46,16 +46,14 @@ class FrozenParts(Identified):
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         newline = tokenizer("\n", add_special_tokens=False)["input_ids"]
         if not newline or "\n" not in tokenizer.decode(newline[-1:]):
-            raise UserError(
-                f"the tokenizer of {self.llm} has no newline token; SBA ends its captions with one"
-            )
+            raise UserError(f"models.icc.llm={self.llm} must have a newline token, which ends SBA's captions")
         clip = load_clip(str(self.clip["model"]), self.clip["pretrained"], device)
         return Loaded(clip, model.requires_grad_(False).to(device).eval(), tokenizer, newline[-1])
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """The frozen parts in memory, and the token that ends a caption."""
+    """The loaded models, and the token that ends a caption."""
 
     clip: ClipModel
     llm: Any
@@ -69,16 +67,16 @@ class Loaded:
 
 
 class SemanticBottleneck(Autoencoder):
-    """Decodes each caption from its CLIP text vector: pooled output, through CLIP's projection, not normalised.
+    """Decodes each caption from its CLIP text vector: the projected pooled output, not normalised.
 
     One linear layer, the bridge, turns that vector into the language model's first input embedding.
 
     Args:
         frozen: CLIP and the language model.
         bridge: folder of the trained layer.
-        beams: beams, and captions returned for each caption.
-        max_new_tokens: where a caption that does not end is cut.
-        batch: captions decoded at a time.
+        beams: number of beams, all of which are returned.
+        max_new_tokens: maximum length of a reconstruction.
+        batch: number of captions decoded at a time.
     """
 
     def __init__(
@@ -97,32 +95,32 @@ class SemanticBottleneck(Autoencoder):
         return super().identity() | {"bridge_revision": revision(locate_checkpoint(self.bridge))}
 
     def setup(self, device: torch.device) -> None:
-        """Load the models. Raises `UserError` when the bridge was trained between other ones."""
+        """Load the models. Raises `UserError` when the bridge was trained for another language model."""
         self._parts = self.frozen.load(device)
         self._linear = load_bridge(Path(locate_checkpoint(self.bridge))).to(device)
         width = self._parts.llm.get_input_embeddings().embedding_dim
         if self._linear.out_features != width:
             raise UserError(
-                f"bridge {self.bridge} ends in {self._linear.out_features} dimensions, but {self.frozen.llm} has"
-                f" {width}; give the language model that it was trained for"
+                f"models.icc.llm={self.frozen.llm} has {width} dimensions, but the bridge {self.bridge} gives"
+                f" {self._linear.out_features}; set the language model that it was trained for"
             )
 
     @torch.inference_mode()
     def reconstruct(self, captions: Sequence[str]) -> list[Beams]:
-        """Return the beams of each caption; captions of like length are decoded together, as they end together."""
+        """Return the beams of each caption. Batches hold captions of similar length, which end at similar steps."""
         lines = [one_line(caption) for caption in captions]
         order = sorted(range(len(lines)), key=lambda row: len(lines[row]))
         beams: list[Beams] = [[]] * len(lines)
         for start in range(0, len(order), self._batch):
             rows = order[start : start + self._batch]
-            for row, found in zip(rows, self._decode([lines[r] for r in rows]), strict=True):
-                beams[row] = found
+            for row, decoded in zip(rows, self._decode([lines[r] for r in rows]), strict=True):
+                beams[row] = decoded
         return beams
 
     def _decode(self, captions: list[str]) -> list[Beams]:
         parts = self._parts
         vectors = self._linear(parts.clip.project_texts(captions))[:, None].to(parts.llm.dtype)
-        # Every sequence starts with one vector, so a batch needs no padding and decodes as each alone would.
+        # Every sequence starts with one vector: batches need no padding, so they do not change the output.
         with quiet_transformers():
             ids = parts.llm.generate(
                 inputs_embeds=vectors,
@@ -140,7 +138,7 @@ class SemanticBottleneck(Autoencoder):
 
 
 class NoRepeatedBigram:
-    """Forbids what followed the last token before. transformers' own loops over the rows in Python."""
+    """Logits processor that forbids repeated bigrams. transformers' own loops over the rows in Python."""
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """Return `scores` (n, vocabulary) with minus infinity where a bigram of `input_ids` (n, t) would repeat."""
@@ -156,7 +154,9 @@ def load_bridge(folder: Path) -> nn.Linear:
     """Load the linear layer that `train_bridge` wrote to `folder`."""
     path = folder / BRIDGE
     if not path.is_file():
-        raise UserError(f"{folder} holds no bridge ({BRIDGE}); build one with task=icc_build")
+        raise UserError(
+            f"models.icc.build must hold SBA's bridge, but {folder} lacks {BRIDGE}; make one with task=icc_build"
+        )
     weights = load_file(path)
     rows, columns = weights["weight"].shape
     linear = nn.Linear(columns, rows)

@@ -1,4 +1,4 @@
-"""Training of SBA's bridge: the caption from its own CLIP vector, both ends frozen (ICC paper, appendix A.7)."""
+"""Training of SBA's bridge, with CLIP and the language model frozen (ICC paper, appendix A.7)."""
 
 import shutil
 from collections.abc import Sequence
@@ -15,16 +15,16 @@ from filters.icc.sba import BRIDGE, FrozenParts, Loaded
 from filters.icc.training import Recipe, train
 
 IGNORED = -100  # label of a position without loss
-MAX_TOKENS = 128  # of a caption; CLIP reads 77 of its own
+MAX_TOKENS = 128  # per caption; CLIP itself reads 77
 
 
 class BridgeTraining(nn.Module):
-    """The bridge as the Trainer sees it: its only weights are those of the linear layer."""
+    """Wraps the bridge for the Trainer: only the linear layer is a parameter."""
 
     def __init__(self, parts: Loaded, linear: nn.Linear) -> None:
         super().__init__()
         self.linear = linear
-        self._parts = (parts,)  # in a tuple, so that the frozen models are neither moved nor saved with it
+        self._parts = (parts,)  # in a tuple, so that the frozen models are not registered as submodules
 
     def forward(self, vectors: Tensor, input_ids: Tensor, attention_mask: Tensor) -> dict[str, Tensor]:
         """Return the mean cross-entropy of the caption's tokens and the newline after them.
@@ -32,7 +32,7 @@ class BridgeTraining(nn.Module):
         Args:
             vectors: (n, d) CLIP text vectors.
             input_ids: (n, t) caption and newline, padded on the right.
-            attention_mask: (n, t), 1 on what is no padding.
+            attention_mask: (n, t), 0 on padding.
         """
         (parts,) = self._parts
         first = self.linear(vectors)[:, None].to(parts.llm.dtype)
@@ -49,7 +49,7 @@ class BridgeTraining(nn.Module):
 def train_bridge(
     captions: Sequence[str], frozen: FrozenParts, recipe: Recipe, folder: Path, device: torch.device
 ) -> dict[str, float]:
-    """Train the bridge on `captions` into `folder` and return its last loss, in nats a token."""
+    """Train the bridge on `captions` into `folder` and return its last loss, in nats per token."""
     parts = frozen.load(device)
     width = parts.llm.get_input_embeddings().embedding_dim
     with torch.random.fork_rng():

@@ -15,20 +15,20 @@ from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers, 
 from filters.base import Filter, Scores
 from filters.icc.packed import FAMILIES, PackedScorer, token_budget_batches
 
-Given = TypeVar("Given")
-Made = TypeVar("Made")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
-BLOCK = 4096  # captions tokenised at a time: their tokens are all of it that memory holds
+BLOCK = 4096  # captions tokenised at a time, which bounds memory
 
 
 class DistilledScorer(Filter):
-    """Score captions with a sequence-classification checkpoint of one label; its logit is used as it comes.
+    """Scores captions with a one-label sequence classifier; the score is its logit.
 
     Args:
         checkpoint: hub name or folder, in the released scorer's format.
-        precision: ``fp32``; ``bf16``, whose matrix products are in half precision, several times as fast; or
-            ``auto``, bf16 where there is a GPU.
-        token_budget: tokens of one forward pass; by default what suits the device.
+        precision: ``fp32``; ``bf16``, with matrix products in half precision, several times as fast; or ``auto``:
+            bf16 with a GPU, else fp32.
+        token_budget: maximum tokens per forward pass; the default depends on the device.
     """
 
     needs = frozenset({"text"})
@@ -36,9 +36,9 @@ class DistilledScorer(Filter):
 
     def __init__(self, checkpoint: str, precision: str = "auto", token_budget: int | None = None) -> None:
         if precision not in {"auto", *PRECISIONS}:
-            raise UserError(f"filter.precision={precision} is not known; use auto, fp32 or bf16")
+            raise UserError(f"filter.precision={precision} must be auto, fp32 or bf16")
         self.checkpoint = checkpoint
-        if precision == "auto":  # settled here, not on the device: cached scores are known by it
+        if precision == "auto":  # resolved here and not in setup, because it is in the cache key
             precision = "bf16" if torch.cuda.is_available() else "fp32"
         self.precision = precision
         self.token_budget = token_budget
@@ -48,13 +48,13 @@ class DistilledScorer(Filter):
         self._threads = 1
 
     def identity(self) -> dict[str, Any]:
-        """Add the checkpoint's revision. The token budget changes no score."""
+        """Add the checkpoint's revision; leave out the token budget, which does not change scores."""
         identity = super().identity()
         del identity["token_budget"]
         return identity | {"revision": revision(locate_checkpoint(self.checkpoint))}
 
     def setup(self, device: torch.device) -> None:
-        """Load model and tokenizer. Raises `UserError` when the checkpoint is no one-logit RoBERTa."""
+        """Load model and tokenizer. Raises `UserError` unless the checkpoint is a RoBERTa with one label."""
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
         folder = locate_checkpoint(self.checkpoint)
@@ -65,25 +65,25 @@ class DistilledScorer(Filter):
         _check(self.checkpoint, model.config)
         self._model = PackedScorer(model.to(device).eval(), PRECISIONS[self.precision])
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        self._tokenizer = tokenizer.backend_tokenizer  # without the lists of masks and types, twice as fast
+        self._tokenizer = tokenizer.backend_tokenizer  # twice as fast without masks and type ids
         self._tokenizer.enable_truncation(_max_length(tokenizer, model.config))
         self._tokenizer.no_padding()
-        # On two cores the activations of 2,048 tokens stay in the cache; a GPU wants work for all its cores, and
-        # takes the captions of several tokenising threads.
+        # On two CPU cores the activations of 2,048 tokens fit into the caches; a GPU needs large batches, and several
+        # threads that tokenise for it.
         gpu = device.type == "cuda"
         self._budget = self.token_budget or (65536 if gpu else 2048)
         self._threads = min(8, os.cpu_count() or 1) if gpu else 1
 
     @torch.inference_mode()
     def score(self, batch: Batch) -> Scores:
-        """Return one logit a caption, shape (n,); captions beyond the model's length are truncated."""
+        """Return logits of shape (n,); captions are truncated to the model's length."""
         scores = np.empty(len(batch), np.float32)
         order = sorted(
             range(len(batch)), key=lambda r: len(batch.texts[r])
-        )  # so a block's captions are alike
+        )  # so a block's captions have similar lengths
         blocks = [order[start : start + BLOCK] for start in range(0, len(order), BLOCK)]
         texts = ([batch.texts[row] for row in block] for block in blocks)
-        for block, tokens in zip(blocks, ahead(self._tokenize, texts, self._threads), strict=True):
+        for block, tokens in zip(blocks, prefetch_map(self._tokenize, texts, self._threads), strict=True):
             passes = list(token_budget_batches([len(t) for t in tokens], self._budget))
             logits = torch.cat([self._model([tokens[r] for r in rows]) for rows in passes])
             scores[[block[r] for rows in passes for r in rows]] = logits.float().cpu().numpy()
@@ -93,30 +93,26 @@ class DistilledScorer(Filter):
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)]
 
 
-def ahead(work: Callable[[Given], Made], items: Iterator[Given], threads: int) -> Iterator[Made]:
-    """Yield ``work(item)`` of each item in order, while `threads` threads are at the items after it, no further."""
+def prefetch_map(work: Callable[[Item], Result], items: Iterator[Item], threads: int) -> Iterator[Result]:
+    """Yield ``work(item)`` in order, computing at most the next `threads` items ahead in threads."""
     with ThreadPoolExecutor(threads) as pool:
-        waiting = deque[Future[Made]]()
+        pending = deque[Future[Result]]()
         for item in items:
-            waiting.append(pool.submit(work, item))
-            if len(waiting) > threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+            pending.append(pool.submit(work, item))
+            if len(pending) > threads:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
 
 
 def _check(checkpoint: str, config: Any) -> None:
     if config.model_type not in FAMILIES:
-        raise UserError(
-            f"checkpoint {checkpoint} is a {config.model_type}; the concreteness scorer is a RoBERTa"
-        )
+        raise UserError(f"filter.checkpoint={checkpoint} must be a RoBERTa, not {config.model_type}")
     if config.num_labels != 1:
-        raise UserError(
-            f"checkpoint {checkpoint} has {config.num_labels} labels; a concreteness scorer has one logit"
-        )
+        raise UserError(f"filter.checkpoint={checkpoint} must have one label, not {config.num_labels}")
 
 
 def _max_length(tokenizer: Any, config: Any) -> int:
-    """Return the tokenizer's length, or the model's where the tokenizer names none."""
-    first = int(config.pad_token_id) + 1  # positions start behind the padding's
+    """Return the maximum number of tokens that tokenizer and model allow."""
+    first = int(config.pad_token_id) + 1  # position ids start after the padding index
     return min(int(tokenizer.model_max_length), int(config.max_position_embeddings) - first)

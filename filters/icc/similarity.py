@@ -1,4 +1,4 @@
-"""How alike a caption and its reconstruction are (ICC paper, section 2 and Table 6)."""
+"""Similarity of a caption and its reconstruction (ICC paper, section 2 and Table 6)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ Similarities = npt.NDArray[np.float32]
 
 
 class Similarity(Identified, ABC):
-    """Compares captions with reconstructions: 1 for the same text, about 0 for unlike ones."""
+    """Compares captions with reconstructions: 1 for equal texts, about 0 for unrelated ones."""
 
     def setup(self, device: torch.device) -> None:
-        """Load a model, if one is needed."""
+        """Load models, if any."""
 
     @abstractmethod
     def compare(self, captions: Sequence[str], reconstructions: Sequence[str]) -> Similarities:
@@ -29,9 +29,9 @@ class Similarity(Identified, ABC):
         """Return the similarity of each caption and the best of its beams, shape (n,)."""
         if not captions:
             return np.empty(0, np.float32)
-        repeated = [c for c, found in zip(captions, beams, strict=True) for _ in found]
-        values = self.compare(repeated, [beam for found in beams for beam in found])
-        starts = np.cumsum([0, *(len(found) for found in beams[:-1])])
+        repeated = [c for c, of_caption in zip(captions, beams, strict=True) for _ in of_caption]
+        values = self.compare(repeated, [beam for of_caption in beams for beam in of_caption])
+        starts = np.cumsum([0, *(len(of_caption) for of_caption in beams[:-1])])
         best: Similarities = np.maximum.reduceat(values, starts)
         return best
 
@@ -54,8 +54,8 @@ class BertScoreSimilarity(Similarity):
     """BERTScore F1, not rescaled: VBA's measure.
 
     Args:
-        model: encoder, hub name or folder.
-        num_layers: the layer whose vectors are compared.
+        model: hub name or folder of the encoder.
+        num_layers: number of layers to run; the last one's vectors are compared.
     """
 
     def __init__(self, model: str, num_layers: int) -> None:

@@ -1,4 +1,4 @@
-"""Similarities that no longer depend on the caption's length (ICC paper, appendix A.1, Figure 5)."""
+"""Standardisation of similarities by caption length (ICC paper, appendix A.1, Figure 5)."""
 
 import json
 from collections.abc import Sequence
@@ -12,20 +12,20 @@ from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
 
 Array = npt.NDArray[np.float32]
-CLIP = 1e-4  # a similarity of exactly 0 or 1 has no logit
-MIN_COUNT = 100  # captions that a bin needs for a mean and a spread of its own
+CLIP = 1e-4  # similarities are clipped this far from 0 and 1, where the logit is infinite
+MIN_COUNT = 100  # captions per bin, for a stable mean and standard deviation
 
 
 def caption_length(caption: str) -> int:
-    """Return the number of words: what the paper standardises by."""
+    """Return the number of words, by which the paper standardises."""
     return len(caption.split())
 
 
 @dataclass(frozen=True)
 class Standardizer:
-    """Mean and spread of the similarities' logits for each range of lengths.
+    """Mean and standard deviation of the similarities' logits, per range of caption lengths.
 
-    Bin i holds the lengths from `starts[i]` to before `starts[i + 1]`; the last has no end.
+    Bin i holds the lengths from `starts[i]` to `starts[i + 1]`, exclusive; the last bin is unbounded.
     """
 
     starts: tuple[int, ...]
@@ -33,7 +33,7 @@ class Standardizer:
     spreads: tuple[float, ...]
 
     def __call__(self, captions: Sequence[str], similarities: Array) -> Array:
-        """Return scores of shape (n,), 0 to 1: in every bin logit-normal with median 0.5 and sigma 1."""
+        """Return scores of shape (n,), from 0 to 1; in every bin logit-normal with median 0.5 and sigma 1."""
         lengths = np.array([caption_length(caption) for caption in captions], np.int64)
         bins = np.maximum(np.searchsorted(self.starts, lengths, side="right") - 1, 0)
         z = (_logit(similarities) - np.take(self.means, bins)) / np.take(self.spreads, bins)
@@ -45,7 +45,7 @@ class Standardizer:
 
 
 def load_standardizer(path: Path) -> Standardizer:
-    """Read what `save` wrote. Raises `UserError` when it is no such table."""
+    """Read the table that `save` wrote. Raises `UserError` when it is missing or invalid."""
     try:
         table = json.loads(path.read_text(encoding="utf-8"))
         return Standardizer(
@@ -54,7 +54,7 @@ def load_standardizer(path: Path) -> Standardizer:
             tuple(float(v) for v in table["spreads"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path} is no standardizer ({error}); task=icc_build writes one") from None
+        raise UserError(f"{path} must hold a standardizer ({error}); task=icc_build writes one") from None
 
 
 def fit_standardizer(
@@ -62,8 +62,8 @@ def fit_standardizer(
 ) -> Standardizer:
     """Fit the table on similarities of shape (n,).
 
-    Lengths are taken in order; a bin is closed once it holds `min_count` captions, so sparse lengths share one,
-    and what is left at the end joins the last. A bin without spread (one caption in all) is only centred.
+    Lengths are added to a bin in increasing order until it holds `min_count` captions, so sparse lengths share a bin;
+    a remainder joins the last bin. A bin of zero variance is only centred.
     The paper prints the logit as ln(1 / (1 - p)); ln(p / (1 - p)) is meant.
     """
     lengths = np.array([caption_length(caption) for caption in captions], np.int64)
@@ -81,15 +81,17 @@ def fit_standardizer(
 def _bins(lengths: npt.NDArray[np.int64], min_count: int) -> list[int]:
     """Return the first length of each bin."""
     if not len(lengths):
-        raise UserError("there are no captions to standardise; give a larger set")
+        raise UserError(
+            "icc.scoring_captions: at least one caption is needed for standardisation; give a larger set"
+        )
     starts: list[int] = []
-    held = min_count
+    count_in_bin = min_count
     for length, count in zip(*np.unique(lengths, return_counts=True), strict=True):
-        if held >= min_count:
+        if count_in_bin >= min_count:
             starts.append(int(length))
-            held = 0
-        held += int(count)
-    if held < min_count and len(starts) > 1:
+            count_in_bin = 0
+        count_in_bin += int(count)
+    if count_in_bin < min_count and len(starts) > 1:
         starts.pop()
     return starts
 

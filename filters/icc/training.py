@@ -1,4 +1,4 @@
-"""Training as ICC's authors did it: transformers' Trainer at its defaults but for the recipe (appendix A.7)."""
+"""Training as by ICC's authors: transformers' Trainer with default settings apart from the recipe (appendix A.7)."""
 
 import json
 import random
@@ -17,7 +17,7 @@ from benchmark.core.progress import progress
 from benchmark.models.checkpoints import quiet_transformers
 
 Item = TypeVar("Item")
-SAVE_EVERY = 500  # steps: what a killed training loses at most
+SAVE_EVERY = 500  # steps between checkpoints
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ def train(
 ) -> float:
     """Train `model` in place on `items` and return the mean loss of the last tenth of the steps.
 
-    `model` gives a dict with `loss` for what `collate` makes of some items. Checkpoints go to the folder
-    `checkpoints`; a training that was killed goes on from the last of them and ends with the same weights.
+    `model` is called with the output of `collate` and returns a dict with `loss`. Checkpoints go to the folder
+    `checkpoints`; an interrupted training resumes from the last one and ends with the same weights.
     """
     from transformers import Trainer, TrainingArguments
     from transformers.trainer_callback import PrinterCallback
@@ -54,7 +54,7 @@ def train(
         per_device_train_batch_size=recipe.batch,
         learning_rate=recipe.lr,
         lr_scheduler_type="cosine",
-        warmup_steps=recipe.warmup,  # below 1: the share of all steps
+        warmup_steps=recipe.warmup,  # a value below 1 is a share of all steps
         seed=recipe.seed,
         bf16=device.type == "cuda",
         use_cpu=device.type == "cpu",
@@ -67,7 +67,7 @@ def train(
         dataloader_pin_memory=device.type == "cuda",
     )
     with (
-        generators_kept(),
+        preserved_rng_state(),
         quiet_transformers(),
         progress(title, _steps(items, recipe), "steps") as advance,
     ):
@@ -82,25 +82,25 @@ def train(
 
 
 def _drop_unfinished(checkpoints: Path) -> bool:
-    """Delete the checkpoints that a kill cut short and return whether a whole one is left to go on from.
+    """Delete incomplete checkpoints and return whether a complete one is left to resume from.
 
-    The Trainer writes a checkpoint in place, its state last, and only then deletes the one before it: a
-    checkpoint whose state reads as JSON is whole.
+    The Trainer writes a checkpoint in place, its state last, and only then deletes the previous one: a checkpoint
+    is complete when its state is valid JSON.
     """
-    whole = False
+    complete = False
     for folder in checkpoints.glob("checkpoint-*"):
         try:
             json.loads((folder / "trainer_state.json").read_text("utf-8"))
-            whole = True
+            complete = True
         except (FileNotFoundError, ValueError):
             shutil.rmtree(folder)
-    return whole
+    return complete
 
 
 @contextmanager
-def generators_kept() -> Iterator[None]:
-    """Put the global generators, which the Trainer seeds, back as they were: Python's, NumPy's and torch's."""
-    python, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002, the generator that is seeded
+def preserved_rng_state() -> Iterator[None]:
+    """Restore the global random states of Python, NumPy and torch, which the Trainer seeds."""
+    python, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002  the legacy generator is what gets seeded
     try:
         with torch.random.fork_rng():
             yield
@@ -114,7 +114,7 @@ def _steps(items: Sequence[Item], recipe: Recipe) -> int:
 
 
 def _bar(advance: Callable[[int, str], None]) -> Any:
-    """Return a callback of the Trainer that moves our bar."""
+    """Return a callback of the Trainer that advances the progress bar."""
     from transformers import TrainerCallback
 
     class Bar(TrainerCallback):

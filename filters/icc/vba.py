@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from PIL import Image
 
+from benchmark.core.extras import require
 from benchmark.core.identity import Identified
 from benchmark.models.checkpoints import locate_checkpoint, quiet_diffusers, quiet_transformers, revision
 from filters.icc.autoencoder import Autoencoder, Beams, caption_seed, one_line
@@ -17,11 +18,12 @@ class TextToImage(Identified):
 
     Args:
         checkpoint: hub name or folder in diffusers' format.
-        steps: of the solver; the paper's 20.
-        guidance: weight of the caption (classifier-free guidance); the paper's 9.
+        steps: sampling steps; 20 in the paper.
+        guidance: scale of classifier-free guidance; 9 in the paper.
     """
 
     def __init__(self, checkpoint: str, steps: int = 20, guidance: float = 9.0) -> None:
+        require("diffusion")
         self.checkpoint = checkpoint
         self.steps = steps
         self.guidance = guidance
@@ -40,7 +42,7 @@ class TextToImage(Identified):
             pipeline = AutoPipelineForText2Image.from_pretrained(
                 folder,
                 dtype=torch.bfloat16 if device.type == "cuda" else torch.float32,
-                safety_checker=None,  # it would paint some images black, and nobody looks at them
+                safety_checker=None,  # it would replace some images by black ones
                 requires_safety_checker=False,
                 use_safetensors=True,
                 local_files_only=True,
@@ -52,8 +54,8 @@ class TextToImage(Identified):
         self._pipeline = pipeline.to(device)
 
     def generate(self, captions: Sequence[str], seeds: Sequence[int]) -> list[Image.Image]:
-        """Return one image a caption, at the model's own size; its noise comes from its seed alone."""
-        # Drawn on the CPU: the same noise whatever device it is sampled on.
+        """Return one image per caption, at the model's own size; the noise depends only on the seed."""
+        # Noise from CPU generators is the same on every device.
         noise = [torch.Generator().manual_seed(seed) for seed in seeds]
         with torch.inference_mode(), quiet_diffusers():
             images: list[Image.Image] = self._pipeline(
@@ -67,9 +69,9 @@ class ImageCaptioner(Identified):
 
     Args:
         checkpoint: hub name or folder of a BLIP or BLIP-2 captioner.
-        prompt: what its captions are made to begin with; it is taken off them again.
-        beams: beams, and captions returned for each image.
-        max_new_tokens: where a caption that does not end is cut.
+        prompt: beginning of every caption, which is removed from the output.
+        beams: number of beams, all of which are returned.
+        max_new_tokens: maximum length of a caption.
     """
 
     def __init__(self, checkpoint: str, prompt: str = "", beams: int = 5, max_new_tokens: int = 40) -> None:
@@ -111,21 +113,21 @@ class ImageCaptioner(Identified):
                 max_new_tokens=self.max_new_tokens,
             )
         prompt = one_line(self.prompt)
-        found = [
+        captions = [
             one_line(text).removeprefix(prompt).strip()
             for text in self._processor.batch_decode(ids, skip_special_tokens=True)
         ]
-        return [found[start : start + self.beams] for start in range(0, len(found), self.beams)]
+        return [captions[start : start + self.beams] for start in range(0, len(captions), self.beams)]
 
 
 class VisualBottleneck(Autoencoder):
-    """Draws each caption and describes the drawing.
+    """Generates an image of each caption and captions the image.
 
     Args:
-        text_to_image: draws.
-        captioner: describes.
-        images_dir: where the drawings are kept, one JPEG a caption, named by its seed; None keeps none.
-        batch: captions drawn at a time.
+        text_to_image: generates the images.
+        captioner: captions them.
+        images_dir: folder for the generated images, one JPEG per caption, named by its seed; None discards them.
+        batch: number of captions per batch.
     """
 
     def __init__(
@@ -146,7 +148,7 @@ class VisualBottleneck(Autoencoder):
         self.captioner.setup(device)
 
     def reconstruct(self, captions: Sequence[str]) -> list[Beams]:
-        """Return the beams of the captioner for the image drawn from each caption."""
+        """Return the captioner's beams for the image generated from each caption."""
         beams: list[Beams] = []
         for start in range(0, len(captions), self._batch):
             part = [one_line(caption) for caption in captions[start : start + self._batch]]

@@ -1,1 +1,1 @@
-"""Text in images: found and read once for a whole pool, shared by every filter that asks for it."""
+"""Text in images: detected and read once per pool, shared by all filters that use it."""

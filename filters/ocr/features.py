@@ -1,4 +1,4 @@
-"""The two steps of OCR as features, cached for each shard: a pool is read once for all filters."""
+"""The two steps of OCR as cached features: each pool is read once, for all filters."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -9,11 +9,11 @@ from benchmark.core.batch import Batch
 from filters.base import Features
 from filters.ocr.spotter import TextSpotter
 
-MAX_CHARACTERS = 300  # of a line: what an image says is untrusted
+MAX_CHARACTERS = 300  # per line: text in images is untrusted input
 
 
 class TextDetection(Features):
-    """Where text is: a list of polygons for each image, each a flat list of pixel coordinates."""
+    """Text areas: a list of polygons per image, each a flat list of pixel coordinates."""
 
     needs = frozenset({"image"})
     batch_size: ClassVar[int] = 128
@@ -26,12 +26,12 @@ class TextDetection(Features):
         self.spotter.setup(device)
 
     def extract(self, batch: Batch) -> Mapping[str, list[Any]]:
-        """Return ``polygons``: for each of the n images its list of polygons, empty where there is no text."""
+        """Return ``polygons``: n lists of polygons, empty for images without text."""
         return {"polygons": self.spotter.detect(batch.images)}
 
 
 class TextRecognition(Features):
-    """What the text says: for each polygon of `TextDetection` its words and how sure the reader is."""
+    """Text of each polygon of `TextDetection`, with its confidence."""
 
     needs = frozenset({"image"})
     batch_size: ClassVar[int] = 128
@@ -45,7 +45,7 @@ class TextRecognition(Features):
         self.spotter.setup(device)
 
     def extract(self, batch: Batch) -> Mapping[str, list[Any]]:
-        """Return ``words`` and ``confidences``: for each of the n images a string and a float for each polygon."""
+        """Return ``words`` and ``confidences``: n lists with a string and a float per polygon."""
         lines = self.spotter.read(batch.images, list(batch.features["polygons"]))
         return {
             "words": [[line.text[:MAX_CHARACTERS] for line in of_image] for of_image in lines],
@@ -54,12 +54,12 @@ class TextRecognition(Features):
 
 
 def legible_lines(batch: Batch, spotter: TextSpotter) -> list[list[int]]:
-    """Return for each of the n images the numbers of the lines that count as text; needs `TextRecognition`."""
+    """Return per image the indices of the lines that count as text. Needs the outputs of `TextRecognition`."""
     lines = zip(batch.features["words"], batch.features["confidences"], strict=True)
     return [
         [
-            number
-            for number, (text, confidence) in enumerate(zip(texts, confidences, strict=True))
+            index
+            for index, (text, confidence) in enumerate(zip(texts, confidences, strict=True))
             if text.strip() and confidence >= spotter.legible
         ]
         for texts, confidences in lines

@@ -1,4 +1,4 @@
-"""RapidOCR: the PP-OCR models that its wheel carries, run in batches with its own steps before and after them.
+"""RapidOCR: the PP-OCR models in its wheel, run in batches with RapidOCR's own pre- and postprocessing.
 
 Detection is DB (Liao et al. 2020), recognition a CTC model (Shi et al. 2015) whose alphabet is in the model file.
 """
@@ -17,28 +17,30 @@ import torch
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.extras import require
 from benchmark.models.checkpoints import revision
 from filters.ocr.spotter import Line, Polygon, TextSpotter
 
 Pixels = npt.NDArray[np.uint8]
-LINE_HEIGHT = 48  # that the recognition models take
+LINE_HEIGHT = 48  # pixels, the recognition model's input height
 WIDTH_STEP = 16  # pixels; two columns of the recognition model's output
-LINE_WIDTHS = (32, 1536)  # longer lines are squeezed more
-SQUEEZE = 0.75  # of a line's width, which costs in proportion; on rendered text no more words are misread
-READ_SIDE = 4096  # lines are cut from an image whose longer side is at most this: OpenCV warps up to 32,767
-BATCH_PIXELS = 4 * 128 * 128  # that either model sees at once; twice as many leave the processor's caches
+LINE_WIDTHS = (32, 1536)  # minimum and maximum in pixels; longer lines are squeezed more
+SQUEEZE = 0.75  # factor of a line's width: cost falls in proportion, errors on rendered text do not rise
+READ_SIDE = (
+    4096  # larger images are shrunk to this longer side before lines are cut: OpenCV warps up to 32,767
+)
+BATCH_PIXELS = 4 * 128 * 128  # per forward pass of either model; twice as many exceed the processor's caches
 
 
 class RapidSpotter(TextSpotter):
     """Text lines by RapidOCR's models, without any download.
 
     Args:
-        max_side: detection sees an image at its own size, but its longer side never longer than this. Nothing is
-            enlarged: a small picture costs as little as it holds.
-        box_threshold: mean probability of text that a line must have (0 to 1).
-        unclip_ratio: how far a detected core is grown to the whole line.
-        legible: confidence from which a line counts as text. Of demo images with text 0.8 takes .985, of the others
-            .037; 0.5 takes .986 and .104, detection alone .986 and .232.
+        max_side: longer side in pixels that larger images are shrunk to for detection; smaller ones keep their size.
+        box_threshold: lowest mean probability of text in a detected line (0 to 1).
+        unclip_ratio: factor by which a detected core is grown to the whole line.
+        legible: lowest confidence of a line that counts as text. On demo images with text 0.8 finds it in .985, on
+            those without in .037; 0.5 in .986 and .104; detection alone in .986 and .232.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class RapidSpotter(TextSpotter):
         unclip_ratio: float = 1.6,
         legible: float = 0.8,
     ) -> None:
+        require("ocr")
         self.max_side = max_side
         self.box_threshold = box_threshold
         self.unclip_ratio = unclip_ratio
@@ -56,7 +59,7 @@ class RapidSpotter(TextSpotter):
         self._reader: Any = None
 
     def identity(self) -> dict[str, Any]:
-        """Add the hashes of the two model files."""
+        """Add the hashes of both model files."""
         return super().identity() | {kind: revision(model_file(kind)) for kind in ("det", "rec")}
 
     def setup(self, device: torch.device) -> None:
@@ -73,19 +76,19 @@ class RapidSpotter(TextSpotter):
         self._decode = CTCLabelDecode(alphabet).decode
 
     def detect(self, images: Sequence[Image.Image]) -> list[list[Polygon]]:
-        """Return the quadrilaterals of each image's lines; images of one size are run together."""
+        """Return the quadrilaterals of each image's lines; images of the same size share a batch."""
         by_shape: dict[tuple[int, ...], list[tuple[int, Pixels]]] = defaultdict(list)
         for index, image in enumerate(images):
             pixels = self._fit_size(_bgr(image))
-            if pixels is not None:  # None: too thin for any text once its longer side fits
+            if pixels is not None:  # None: too thin for text after shrinking
                 by_shape[pixels.shape].append((index, pixels))
-        found: list[list[Polygon]] = [[] for _ in images]
+        detected: list[list[Polygon]] = [[] for _ in images]
         for same in by_shape.values():
             for part in _parts(same):
                 maps = _run(self._detector, [pixels for _, pixels in part])
                 for (index, _), text_map in zip(part, maps, strict=True):
-                    found[index] = self._polygons(text_map, images[index])
-        return found
+                    detected[index] = self._polygons(text_map, images[index])
+        return detected
 
     def _polygons(self, text_map: npt.NDArray[np.float32], image: Image.Image) -> list[Polygon]:
         from rapidocr.ch_ppocr_det.main import TextDetector
@@ -94,7 +97,7 @@ class RapidSpotter(TextSpotter):
         return [[round(v) for v in box.ravel().tolist()] for box in TextDetector.sorted_boxes(boxes)]
 
     def read(self, images: Sequence[Image.Image], polygons: Sequence[Sequence[Polygon]]) -> list[list[Line]]:
-        """Return the lines of each image. Crops of all images are run together, by width, without padding."""
+        """Return the lines of each image. Crops of the same width share a batch, so that none is padded."""
         by_width: dict[int, list[tuple[tuple[int, int], Pixels]]] = defaultdict(list)
         for i, (image, areas) in enumerate(zip(images, polygons, strict=True)):
             for j, crop in _crop_lines(image, areas):
@@ -112,17 +115,17 @@ class RapidSpotter(TextSpotter):
 
 
 def model_file(kind: str) -> Path:
-    """Return the model for `kind` (``det`` or ``rec``) in RapidOCR's wheel; `UserError` if there is none."""
+    """Return the path of the `kind` model (``det`` or ``rec``) in RapidOCR's wheel. Raises `UserError`."""
     package = find_spec("rapidocr")
     folder = Path(
         package.submodule_search_locations[0] if package and package.submodule_search_locations else ""
     )
-    found = sorted((folder / "models").glob(f"*_{kind}_*.onnx"))
-    if len(found) != 1:
+    files = sorted((folder / "models").glob(f"*_{kind}_*.onnx"))
+    if len(files) != 1:
         raise UserError(
-            f"RapidOCR's own {kind} model is not in {folder / 'models'}: reinstall the package rapidocr"
+            f"RapidOCR's {kind} model is missing in {folder / 'models'}; reinstall the package rapidocr"
         )
-    return found[0]
+    return files[0]
 
 
 def _session(kind: str, device: torch.device) -> Any:
@@ -130,7 +133,7 @@ def _session(kind: str, device: torch.device) -> Any:
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    options.enable_cpu_mem_arena = False  # it would keep the memory of every size of image ever seen
+    options.enable_cpu_mem_arena = False  # the arena would keep memory for every image size seen
     options.intra_op_num_threads = torch.get_num_threads()
     options.add_session_config_entry("session.set_denormal_as_zero", "1")  # for its own threads
     cuda = ("CUDAExecutionProvider", {"device_id": device.index or 0})
@@ -143,9 +146,9 @@ def _session(kind: str, device: torch.device) -> Any:
 
 @contextmanager
 def _denormals_as_zero() -> Iterator[None]:
-    """For this thread: denormal numbers in the detection model make it 3.5 times as slow.
+    """Flush denormal numbers in this thread: they make the detection model 3.5 times as slow.
 
-    The runtime's own setting reaches the calling thread only if it is the first that is ever made in a process.
+    The runtime's own setting affects the calling thread only for the first session of a process.
     """
     torch.set_flush_denormal(True)
     try:
@@ -172,14 +175,14 @@ def _parts(same: list[tuple[Any, Pixels]]) -> Iterator[list[tuple[Any, Pixels]]]
 
 
 def _bgr(image: Image.Image) -> Pixels:
-    """The models are trained on OpenCV's order."""
+    """Return the pixels in OpenCV's channel order, which the models are trained on."""
     return np.ascontiguousarray(np.asarray(image)[:, :, ::-1])
 
 
 def _crop_lines(image: Image.Image, polygons: Sequence[Polygon]) -> Iterator[tuple[int, Pixels]]:
-    """Yield the index and the pixels of each line: straightened, 48 high, a whole number of steps wide.
+    """Yield index and pixels of each line: straightened, 48 high, a multiple of `WIDTH_STEP` wide.
 
-    Polygons with nothing in them are left out; an image without polygons is not touched.
+    Empty polygons are skipped; an image without polygons is not decoded.
     """
     from rapidocr.utils.process_img import get_rotate_crop_image
 
@@ -195,13 +198,13 @@ def _crop_lines(image: Image.Image, polygons: Sequence[Polygon]) -> Iterator[tup
             continue
         crop = get_rotate_crop_image(pixels, corners)
         width = SQUEEZE * LINE_HEIGHT * crop.shape[1] / crop.shape[0]
-        # Stretched by half a step at most: batches need no padding, and a line's text depends on no other line.
+        # Stretched by at most half a step: batches need no padding, so a line's text does not depend on its batch.
         steps = round(float(np.clip(width, *LINE_WIDTHS)) / WIDTH_STEP)
         yield index, np.asarray(cv2.resize(crop, (WIDTH_STEP * steps, LINE_HEIGHT)), np.uint8)
 
 
 def _corners(polygon: npt.NDArray[np.float32], width: int, height: int) -> npt.NDArray[np.float32] | None:
-    """Return the four corners inside of the picture, clockwise from the top left; None if too thin."""
+    """Return the four corners clipped to the image, clockwise from the top left; None if too thin."""
     points = polygon.reshape(-1, 2)
     if len(points) < 4:
         return None

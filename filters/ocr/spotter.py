@@ -1,4 +1,4 @@
-"""What an engine that finds and reads text in images must offer. Another engine is one more file."""
+"""The interface of OCR engines."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -13,23 +13,25 @@ Polygon = list[int]  # x0, y0, x1, y1, ... in pixels of the image, clockwise fro
 
 
 class Line(NamedTuple):
-    """What was read in one polygon, words apart by spaces; `confidence` is from 0 to 1."""
+    """Text of one polygon, with spaces between words; `confidence` is from 0 to 1."""
 
     text: str
     confidence: float
 
 
 class TextSpotter(Identified, ABC):
-    """Finds text and reads it, in two steps, because some filters need the first alone.
+    """Detects text and reads it, in two steps because some filters need detection only.
 
-    Its identity holds the revision of its model files, so that a cache knows which engine filled it.
+    The identity must include the revision of the model files, which the cache key depends on.
     """
 
-    legible: float  # confidence from which a line counts as text: engines find text in petals and wheels too
+    legible: (
+        float  # lowest confidence of a line that counts as text: engines see text in petals and wheels too
+    )
 
     @abstractmethod
     def setup(self, device: torch.device) -> None:
-        """Load the models, once per worker. Raises `UserError` if there are none."""
+        """Load the models, once per worker. Raises `UserError` when they are missing."""
 
     @abstractmethod
     def detect(self, images: Sequence[Image.Image]) -> list[list[Polygon]]:
@@ -37,4 +39,4 @@ class TextSpotter(Identified, ABC):
 
     @abstractmethod
     def read(self, images: Sequence[Image.Image], polygons: Sequence[Sequence[Polygon]]) -> list[list[Line]]:
-        """Return what is written in each polygon of each image; empty text where nothing could be read."""
+        """Return the text in each polygon of each image; an empty text where nothing is legible."""

@@ -9,20 +9,20 @@ from PIL import Image
 
 Pixels = npt.NDArray[np.uint8]
 Polygon = Sequence[float]  # x0, y0, x1, y1, ... in pixels
-# CLIP looks at 224 to 336 pixels: larger pictures are shrunk first, which makes painting many times faster.
-LONGEST_SIDE = 512
-RADIUS = 3  # of the neighbourhood that inpainting looks at, in pixels (Telea 2004)
+# CLIP sees 224 to 336 pixels: larger images are shrunk first, which makes painting many times faster.
+MAX_SIDE = 512
+RADIUS = 3  # pixels, the neighbourhood of inpainting (Telea 2004)
 
 
 def remove_areas(image: Image.Image, polygons: Sequence[Polygon], fill: str) -> Image.Image:
-    """Return `image`, at most `LONGEST_SIDE` pixels long, with the polygons painted over.
+    """Return `image`, shrunk to a longer side of at most `MAX_SIDE`, with the polygons painted over.
 
     Args:
-        image: RGB.
-        polygons: in pixels of `image`; what lies outside of it is cut off.
-        fill: a key of `FILLS`.
+        image: RGB image.
+        polygons: polygons in pixels of `image`; parts outside the image are ignored.
+        fill: key of `FILLS`.
     """
-    scale = min(1.0, LONGEST_SIDE / max(image.size))
+    scale = min(1.0, MAX_SIDE / max(image.size))
     if scale < 1:
         size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
         image = image.resize(size, Image.Resampling.BICUBIC)
@@ -32,7 +32,7 @@ def remove_areas(image: Image.Image, polygons: Sequence[Polygon], fill: str) -> 
 
 def _mask(pixels: Pixels, outlines: Sequence[npt.NDArray[np.int32]]) -> Pixels:
     mask = np.zeros(pixels.shape[:2], np.uint8)
-    for outline in outlines:  # one by one: together, what two of them share would stay empty
+    for outline in outlines:  # one by one: filled together, overlaps would stay empty
         cv2.fillPoly(mask, [outline], 255)
     return mask
 
@@ -47,16 +47,16 @@ def surround(pixels: Pixels, outlines: Sequence[npt.NDArray[np.int32]]) -> Pixel
         width = 2 * max(2, round(0.15 * height)) + 1
         ring = cv2.dilate(area, np.ones((width, width), np.uint8))
         around = pixels[(ring > 0) & (text == 0)]
-        if not len(around):  # text to the image's edges: the colour of what is left, or of everything
+        if not len(around):  # text up to the image's edges: use all other pixels, or all pixels
             around = pixels[text == 0] if (text == 0).any() else pixels.reshape(-1, 3)
         painted[area > 0] = around.mean(axis=0).round().astype(np.uint8)
     return painted
 
 
 def inpaint(pixels: Pixels, outlines: Sequence[npt.NDArray[np.int32]]) -> Pixels:
-    """Fill the areas by the fast marching method (section 5.1; Telea 2004)."""
+    """Fill the areas by fast marching (section 5.1; Telea 2004)."""
     mask = _mask(pixels, outlines)
-    if mask.all():  # nothing is left to draw from
+    if mask.all():  # inpainting needs some pixels outside the mask
         return surround(pixels, outlines)
     return np.asarray(cv2.inpaint(pixels, mask, RADIUS, cv2.INPAINT_TELEA), np.uint8)
 

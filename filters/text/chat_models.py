@@ -1,4 +1,4 @@
-"""Chat models that answer one question a caption: behind an OpenAI-compatible endpoint, or on this machine."""
+"""Chat models: behind an OpenAI-compatible endpoint, or on this machine."""
 
 import logging
 import os
@@ -13,10 +13,10 @@ from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import locate_checkpoint
 
 KEY = "OPENAI_API_KEY"
-LONGEST_ANSWER = 16  # tokens
-TRIES = 4
-LONGEST_WAIT = 30.0  # seconds before another try, whatever the endpoint asks for
-BUSY = frozenset({408, 409, 429, 500, 502, 503, 504})
+MAX_ANSWER_TOKENS = 16
+MAX_ATTEMPTS = 4
+MAX_WAIT = 30.0  # seconds before a retry, whatever the endpoint asks for
+RETRYABLE = frozenset({408, 409, 429, 500, 502, 503, 504})
 log = logging.getLogger(__name__)
 
 
@@ -24,17 +24,17 @@ class ChatModel(Protocol):
     """Answers questions, greedily."""
 
     def answer(self, system: str, questions: Sequence[str]) -> list[str]:
-        """Return one answer a question."""
+        """Return one answer per question, in order."""
 
 
 class EndpointChat:
-    """A model behind ``{endpoint}/chat/completions``; the key comes from the environment and goes nowhere else.
+    """A model behind ``{endpoint}/chat/completions``. The API key is read from the environment and never stored.
 
     Args:
-        endpoint: base URL, with its ``/v1`` where the server has one.
-        model: the name that the server knows it by.
-        concurrency: requests at a time.
-        timeout: seconds for one request.
+        endpoint: base URL, including ``/v1`` where the server has it.
+        model: the server's name of the model.
+        concurrency: number of concurrent requests.
+        timeout: seconds per request.
     """
 
     def __init__(self, endpoint: str, model: str, concurrency: int = 8, timeout: float = 60.0) -> None:
@@ -46,17 +46,17 @@ class EndpointChat:
         try:
             self._client = httpx.Client(base_url=self.endpoint, headers=headers, timeout=timeout)
         except (httpx.InvalidURL, ValueError) as error:
-            raise UserError(f"filter.endpoint={endpoint} is no URL: {error}") from None
-        logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs a line a request
+            raise UserError(f"filter.endpoint={endpoint} must be a URL: {error}") from None
+        logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs every request
 
     def answer(self, system: str, questions: Sequence[str]) -> list[str]:
-        """Return one answer a question, in their order. Raises `UserError` when the endpoint refuses or is away."""
+        """Return one answer per question, in order. Raises `UserError` when the endpoint fails or is unreachable."""
         with ThreadPoolExecutor(self.concurrency) as pool:
-            asked = [pool.submit(self._ask, system, question) for question in questions]
+            futures = [pool.submit(self._ask, system, question) for question in questions]
             try:
-                return [future.result() for future in asked]
+                return [future.result() for future in futures]
             finally:
-                for future in asked:  # after a failure the others need not be asked
+                for future in futures:  # after a failure the remaining requests are useless
                     future.cancel()
 
     def _ask(self, system: str, question: str) -> str:
@@ -66,10 +66,10 @@ class EndpointChat:
             "model": self.model,
             "messages": _messages(system, question),
             "temperature": 0,
-            "max_tokens": LONGEST_ANSWER,
+            "max_tokens": MAX_ANSWER_TOKENS,
         }
         failure = ""
-        for attempt in range(TRIES):
+        for attempt in range(MAX_ATTEMPTS):
             wait = 2.0**attempt
             try:
                 response = self._client.post("/chat/completions", json=request)
@@ -78,34 +78,36 @@ class EndpointChat:
             except httpx.TransportError as error:
                 failure = f"{type(error).__name__} {error}".strip()
             else:
-                if response.status_code not in BUSY:
+                if response.status_code not in RETRYABLE:
                     return self._read(response)
                 failure = f"HTTP {response.status_code}"
-                wait = _asked_for(response.headers.get("retry-after"), wait)
-            if attempt + 1 < TRIES:
-                time.sleep(min(wait, LONGEST_WAIT))
-        raise UserError(f"endpoint {self.endpoint} did not answer {TRIES} times: {failure}; try again later")
+                wait = _retry_after(response.headers.get("retry-after"), wait)
+            if attempt + 1 < MAX_ATTEMPTS:
+                time.sleep(min(wait, MAX_WAIT))
+        raise UserError(
+            f"filter.endpoint={self.endpoint} did not answer {MAX_ATTEMPTS} times: {failure}; try again later"
+        )
 
     def _read(self, response: Any) -> str:
         if response.status_code in (401, 403):
-            raise UserError(f"endpoint {self.endpoint} refuses the key; set {KEY} to a valid one")
+            raise UserError(f"filter.endpoint={self.endpoint} refuses the key; set {KEY} to a valid one")
         if response.status_code != 200:
             reason = " ".join(response.text[:200].split())
-            raise UserError(f"endpoint {self.endpoint} answers HTTP {response.status_code}: {reason}")
+            raise UserError(f"filter.endpoint={self.endpoint} answers HTTP {response.status_code}: {reason}")
         try:
             return str(response.json()["choices"][0]["message"]["content"] or "")
         except (ValueError, LookupError, TypeError):
             raise UserError(
-                f"endpoint {self.endpoint} does not answer as OpenAI's chat completions do"
+                f"filter.endpoint={self.endpoint} must answer in the format of OpenAI's chat completions"
             ) from None
 
 
-def _asked_for(header: str | None, otherwise: float) -> float:
-    """Return the seconds of a Retry-After header; it may also hold a date, which is not waited for."""
+def _retry_after(header: str | None, default: float) -> float:
+    """Return the seconds in a Retry-After header; `default` without one, or when it holds a date."""
     try:
-        return float(header) if header is not None else otherwise
+        return float(header) if header is not None else default
     except ValueError:
-        return otherwise
+        return default
 
 
 def _messages(system: str, question: str) -> list[dict[str, str]]:
@@ -113,22 +115,25 @@ def _messages(system: str, question: str) -> list[dict[str, str]]:
 
 
 class LocalChat:
-    """A causal language model with a chat template, decoding greedily: bf16 on a GPU.
+    """A causal language model with a chat template, decoding greedily, in bf16 on a GPU.
 
     Args:
         checkpoint: folder or hub name.
+        device: device of the model.
     """
 
     def __init__(self, checkpoint: str, device: torch.device) -> None:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         folder = locate_checkpoint(checkpoint)
-        # Answers follow their questions at once only where the padding stands before them.
+        # Padding on the left, so that each answer directly follows its question.
         self._tokenizer: Any = AutoTokenizer.from_pretrained(
             folder, padding_side="left", local_files_only=True
         )
         if not self._tokenizer.chat_template:
-            raise UserError(f"checkpoint {checkpoint} has no chat template; give a chat (instruct) model")
+            raise UserError(
+                f"filter.model={checkpoint} must have a chat template; give a chat (instruct) model"
+            )
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
@@ -137,7 +142,7 @@ class LocalChat:
 
     @torch.inference_mode()
     def answer(self, system: str, questions: Sequence[str]) -> list[str]:
-        """Return one answer a question, in their order."""
+        """Return one answer per question, in their order."""
         inputs = self._tokenizer.apply_chat_template(
             [_messages(system, question) for question in questions],
             add_generation_prompt=True,
@@ -147,7 +152,7 @@ class LocalChat:
         ).to(self._model.device)
         ids = self._model.generate(
             **inputs,
-            max_new_tokens=LONGEST_ANSWER,
+            max_new_tokens=MAX_ANSWER_TOKENS,
             do_sample=False,
             temperature=None,
             top_p=None,

@@ -1,4 +1,4 @@
-"""Nouns and the word pairs that describe them: the n-grams of AVA-Captions (Ghosal et al. 2019, section 3)."""
+"""The n-grams of AVA-Captions: nouns, and pairs of descriptive words (Ghosal et al. 2019, section 3)."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 NOUNS = frozenset({"NOUN", "PROPN"})
 FIRST = NOUNS | {"ADJ", "ADV"}
 SECOND = NOUNS | {"ADJ"}
-# Function words stand between no two words: the paper's n-grams hold "depth field", "rule third" and "lighting bit"
-# (supplement, table 3), and the scores of its figure 2 cannot be reached without them.
+# Function words are removed before pairing: the paper's n-grams include "depth field", "rule third" and "lighting
+# bit" (supplement, table 3), and the scores of its figure 2 cannot be reproduced otherwise.
 FUNCTION = frozenset({"ADP", "AUX", "CCONJ", "DET", "PART", "PRON", "PUNCT", "SCONJ", "SPACE", "SYM"})
 
 
 class Ngrams(Features):
-    """A caption's unigrams and bigrams, in lower case and in their order, as often as they occur.
+    """A caption's unigrams and bigrams, lower-cased, in order, with repetitions.
 
-    Parts of speech are a spaCy pipeline's; of a caption longer than 1,000 characters the first 1,000 are read.
+    A spaCy pipeline tags the parts of speech. Captions are truncated to 1,000 characters.
 
     Args:
-        parser: the name of an installed spaCy pipeline for English, or the folder of one.
+        parser: name of an installed spaCy pipeline for English, or the path of one.
     """
 
     needs = frozenset({"text"})
@@ -41,13 +41,13 @@ class Ngrams(Features):
         self.parser.setup()
 
     def extract(self, batch: Batch) -> Mapping[str, list[list[str]]]:
-        """Return ``unigrams`` and ``bigrams``, for each of the n captions a list."""
-        both = self.parser.read(batch.texts, ngrams)
-        return {"unigrams": [unigrams for unigrams, _ in both], "bigrams": [bigrams for _, bigrams in both]}
+        """Return ``unigrams`` and ``bigrams``, each a list per caption."""
+        pairs = self.parser.read(batch.texts, ngrams)
+        return {"unigrams": [unigrams for unigrams, _ in pairs], "bigrams": [bigrams for _, bigrams in pairs]}
 
 
 def ngrams(doc: "Doc") -> tuple[list[str], list[str]]:
-    """Return nouns, and bigrams (noun | adjective | adverb)(noun | adjective) with a space between the words."""
+    """Return the nouns, and the bigrams (noun | adjective | adverb)(noun | adjective), joined by a space."""
     words = [(token.lower_, token.pos_) for token in doc if token.pos_ not in FUNCTION]
     unigrams = [word for word, speech in words if speech in NOUNS]
     bigrams = [

@@ -1,4 +1,4 @@
-"""Captions read by a spaCy pipeline: parts of speech, and dependencies where they are wanted."""
+"""Parts of speech and dependency parses of captions, by a spaCy pipeline."""
 
 import hashlib
 import importlib.metadata
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchmark.core.errors import UserError
+from benchmark.core.extras import require
 from benchmark.core.identity import Identified
 
 if TYPE_CHECKING:
@@ -15,58 +16,59 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 T = TypeVar("T")
-# What parts of speech need, and a parse; entities, lemmas and categories are not read.
+# The components that tagging and parsing need; those for entities, lemmas and categories are disabled.
 TAGGING = frozenset(
     {"tok2vec", "transformer", "curated_transformer", "tagger", "attribute_ruler", "morphologizer"}
 )
 PARSING = TAGGING | {"parser"}
-LONGEST_CAPTION = 1000  # characters; the text towers and the captioner read fewer
+MAX_CHARACTERS = 1000  # per caption; text towers and captioners read fewer
 
 
 class CaptionParser(Identified):
-    """A spaCy pipeline for English, known by its content: the same one in another place reads the same.
+    """A spaCy pipeline for English, identified by its content, wherever it lies.
 
     Args:
-        name: of an installed pipeline, or the folder of one.
-        parse: whether dependencies are wanted beside parts of speech.
+        name: name of an installed pipeline, or the path of one.
+        parse: whether to parse dependencies in addition to tagging parts of speech.
     """
 
     def __init__(self, name: str, *, parse: bool) -> None:
+        require("parsing")
         self.name = name
         self.parse = parse
         self._pipeline: Language | None = None
 
     def identity(self) -> dict[str, Any]:
-        """Name the pipeline by its content."""
+        """Identify the pipeline by its content."""
         return super().identity() | {"name": pipeline_revision(self.name)}
 
     def setup(self) -> None:
-        """Load the pipeline, on the CPU. Raises `UserError` when it is missing or gives less than is wanted."""
+        """Load the pipeline, on the CPU. Raises `UserError` when it is missing or lacks a component."""
         self._pipeline = load_pipeline(self.name, self.parse)
 
-    def read(self, texts: Sequence[str], of: "Callable[[Doc], T]") -> list[T]:
-        """Return what `of` makes of each of n captions; one that occurs several times is parsed once.
+    def read(self, texts: Sequence[str], extract: "Callable[[Doc], T]") -> list[T]:
+        """Return ``extract(doc)`` for the parsed document of each of n captions; equal captions are parsed once.
 
-        Of a caption longer than 1,000 characters the first 1,000 are read.
+        Captions are truncated to `MAX_CHARACTERS`.
         """
         assert self._pipeline is not None, "setup comes before read"
-        beginnings = [text[:LONGEST_CAPTION] for text in texts]
-        distinct = list(dict.fromkeys(beginnings))
-        with self._pipeline.memory_zone():  # or every word ever seen would stay in its vocabulary
+        truncated = [text[:MAX_CHARACTERS] for text in texts]
+        distinct = list(dict.fromkeys(truncated))
+        with self._pipeline.memory_zone():  # otherwise every word ever seen stays in its vocabulary
             docs = self._pipeline.pipe(distinct, batch_size=256)
-            found = {text: of(doc) for text, doc in zip(distinct, docs, strict=True)}
-        return [found[text] for text in beginnings]
+            extracted = {text: extract(doc) for text, doc in zip(distinct, docs, strict=True)}
+        return [extracted[text] for text in truncated]
 
 
 def load_pipeline(name: str, parse: bool = True) -> "Language":
-    """Return the installed spaCy pipeline `name`, or that in the folder `name`, with the components of a parse alone.
+    """Return the installed spaCy pipeline `name`, or the one in the folder `name`, without unneeded components.
 
-    Without `parse` it gives parts of speech alone, and faster. Raises `UserError` when it is missing, or gives less
-    than that.
+    Without `parse` it only tags parts of speech, which is faster. Raises `UserError` when it is missing or lacks a
+    needed component.
     """
+    _locate(name)
     import spacy
 
-    _found(name)
     try:
         pipeline = spacy.load(name)
     except (OSError, ValueError, KeyError, ImportError) as error:
@@ -78,7 +80,7 @@ def load_pipeline(name: str, parse: bool = True) -> "Language":
     probe = pipeline("A dog runs.")
     if not (probe.has_annotation("POS") and (probe.has_annotation("DEP") or not parse)):
         raise UserError(
-            f"filter.parser={name} has no dependency parser or no tagger; en_core_web_sm, for one, has both"
+            f"filter.parser={name} must have a tagger and a dependency parser, as en_core_web_sm has"
         )
     return pipeline
 
@@ -86,7 +88,7 @@ def load_pipeline(name: str, parse: bool = True) -> "Language":
 @lru_cache
 def pipeline_revision(name: str) -> str:
     """Return a package's name and version, or a hash of all files of a folder."""
-    folder = _found(name)
+    folder = _locate(name)
     if folder is None:
         return f"{name}-{importlib.metadata.version(name)}"
     digest = hashlib.sha256()
@@ -97,8 +99,9 @@ def pipeline_revision(name: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def _found(name: str) -> Path | None:
-    """Return the folder of a pipeline, None for an installed package; raise `UserError` where there is neither."""
+def _locate(name: str) -> Path | None:
+    """Return the folder of a pipeline, None for an installed package. Raises `UserError` when there is neither."""
+    require("parsing")
     from spacy.util import is_package
 
     if is_package(name):
@@ -106,9 +109,9 @@ def _found(name: str) -> Path | None:
     folder = Path(name).expanduser()
     if (folder / "config.cfg").is_file():
         return folder
-    remedy = "give filter.parser=FOLDER, a spaCy pipeline"
+    remedy = "give filter.parser=FOLDER"
     if not folder.exists() and "/" not in name:
         remedy = f"run `python -m spacy download {name}`, or give filter.parser=FOLDER"
     raise UserError(
-        f"filter.parser={name}: no spaCy pipeline is installed under that name or there; {remedy}"
+        f"filter.parser={name} must be an installed spaCy pipeline or the folder of one; {remedy}"
     )

@@ -30,7 +30,7 @@ OBJECTS = {"dobj", "obj", "iobj", "dative", "attr", "oprd"}
 PREPOSITIONS = {"prep", "agent", "dative", "advmod"}  # of "next to" the first word is an adverb
 CLAUSES, SHARED = {"acl", "relcl"}, {"xcomp", "advcl", "conj"}
 BE = {"is", "are", "was", "were", "be", "been", "being", "am", "'s", "'re"}
-# "A group of dogs" is dogs, and what is on top of a box is on the box: before "of" these name no object.
+# "A group of dogs" means dogs, and "on top of a box" means on the box: before "of" these nouns name no object.
 _STAND_INS = (
     "group groups bunch couple pair pairs lot lots number set row rows piece pieces kind type variety top side front "
     "back left right corner middle center centre bottom end edge photo photos picture pictures image images view up "
@@ -41,10 +41,10 @@ STAND_INS = frozenset(_STAND_INS.split())
 
 @dataclass
 class SceneGraph:
-    """What a caption says there is. Objects are indices of tokens in the parsed document.
+    """Objects, attributes and relations in a caption. An object is the index of its token in the parsed document.
 
-    `attributes` are (object, word), `relations` (object, predicate, object); `actions` are the verbs, as written,
-    that something does or that is done to it, without stative verbs.
+    `attributes` are pairs (object, word), `relations` triples (object, predicate, object); `actions` are the
+    non-stative verbs with a subject or modified noun, as written.
     """
 
     objects: list[int] = field(default_factory=list)
@@ -54,15 +54,15 @@ class SceneGraph:
 
     @property
     def complexity(self) -> int:
-        """The number of attributes and relations of the object that has most of them; 0 without any.
+        """The highest number of attributes and relations of any object; 0 without objects.
 
-        Radenovic et al. 2023, section 3.1: what is said of an object counts, be it a quality or another object.
+        Radenovic et al. 2023, section 3.1.
         """
         return max(self._counts(attributes=True).values(), default=0)
 
     @property
     def relatedness(self) -> int:
-        """The same without attributes: the relations to other objects of the object that has most of them."""
+        """The highest number of relations of any object; 0 without relations."""
         return max(self._counts(attributes=False).values(), default=0)
 
     def _counts(self, attributes: bool) -> "Counter[int]":
@@ -73,7 +73,7 @@ class SceneGraph:
 
 
 def scene_graph(doc: "Doc") -> SceneGraph:
-    """Return the scene graph of a document with parts of speech and dependencies, in either scheme of labels."""
+    """Return the scene graph of a document with parts of speech and dependencies, in either label scheme."""
     graph = SceneGraph()
     for token in doc:
         if _is_noun(token) and not _is_attribute(token):
@@ -98,14 +98,14 @@ def _label(token: "Token") -> str:
 
 
 def _is_predicate(token: "Token") -> bool:
-    """Whether something other than a full verb is said of a subject: "be", or what stands over UD's copula."""
+    """Whether a token is a non-verbal predicate: "be", or the head of UD's copula."""
     if token.lower_ in BE and _label(token) not in {"aux", "auxpass", "cop"}:
         return True
     return any(_label(child) == "cop" for child in token.children)
 
 
 def _thing(noun: "Token") -> "Token":
-    """Return what a noun stands for: the dogs of "a group of dogs"."""
+    """Return the noun that a stand-in refers to: "dogs" for "group" in "a group of dogs"."""
     while noun.lower_ in STAND_INS:
         inner = next((n for word, n in _prepositional(noun) if word == "of" and _is_noun(n)), None)
         if inner is None:
@@ -115,7 +115,7 @@ def _thing(noun: "Token") -> "Token":
 
 
 def _expand(token: "Token") -> Iterator["Token"]:
-    """Yield the object that a noun names, and those of the nouns joined to it by "and"; nothing for a pronoun."""
+    """Yield the object that a noun names and those of nouns coordinated with it; nothing for a pronoun."""
     queue = [token]
     for noun in queue:
         thing = _thing(noun)
@@ -139,7 +139,7 @@ def _prepositional(token: "Token") -> Iterator[tuple[str, "Token"]]:
 
 
 def _case(noun: "Token") -> str:
-    """Return UD's preposition of a noun, of several words perhaps; "" if it has none."""
+    """Return UD's preposition of a noun, of one or more words; "" without one."""
     cases = [child for child in noun.children if _label(child) == "case"]
     return " ".join(
         word.lower_ for case in cases for word in (case, *case.children) if word.dep_ in {"case", "fixed"}
@@ -147,7 +147,7 @@ def _case(noun: "Token") -> str:
 
 
 def _noun(graph: SceneGraph, noun: "Token") -> None:
-    """Enter an object and what is said of it inside its own phrase: attributes, owner, prepositions."""
+    """Add an object with the attributes, owner and prepositions of its noun phrase."""
     thing = _thing(noun)
     if thing.i != noun.i:  # "a group of dogs on the grass": the dogs are
         _relate(graph, [thing], [(words, n) for words, n in _prepositional(noun) if words != "of"])
@@ -162,15 +162,15 @@ def _noun(graph: SceneGraph, noun: "Token") -> None:
 
 
 def _relate(graph: SceneGraph, subjects: list["Token"], complements: Iterable[tuple[str, "Token"]]) -> bool:
-    """Enter a relation of every subject to every complement; return whether there is any."""
+    """Add a relation of every subject to every complement; return whether there is any."""
     things = [(words, thing) for words, noun in complements for thing in _expand(noun)]
-    found = {(one.i, words, other.i) for one in subjects for words, other in things if one.i != other.i}
-    graph.relations |= found
-    return bool(found)
+    relations = {(one.i, words, other.i) for one in subjects for words, other in things if one.i != other.i}
+    graph.relations |= relations
+    return bool(relations)
 
 
 def _predicate(graph: SceneGraph, head: "Token") -> None:
-    """Enter what a verb, or a noun or quality after "be", says of its subjects and objects."""
+    """Add the relations, attributes and actions of a verb, or of a noun or adjective after "be"."""
     has_subject, subjects, objects = _arguments(head)
     is_verb = head.pos_ == "VERB" and head.lower_ not in BE
     verb = head.lower_ if is_verb else ""
@@ -181,7 +181,7 @@ def _predicate(graph: SceneGraph, head: "Token") -> None:
     if not subjects:  # "riding a horse on the beach", "there is a car on the track"
         subjects = [thing for noun in objects for thing in _expand(noun)]
         complements = [(words, noun) for words, noun in complements if noun not in objects]
-    found = _relate(graph, subjects, complements)
+    has_relation = _relate(graph, subjects, complements)
     qualities = [
         child
         for child in head.children
@@ -189,7 +189,7 @@ def _predicate(graph: SceneGraph, head: "Token") -> None:
     ]
     if not is_verb and head.pos_ == "ADJ":
         qualities.append(head)
-    if is_verb and not found and not qualities:  # "the dog sleeps"
+    if is_verb and not has_relation and not qualities:  # "the dog sleeps"
         qualities = [head]
     graph.attributes |= {(subject.i, quality.lower_) for subject in subjects for quality in qualities}
     fragment = bool(subjects) and head.lower_.endswith("ing")
@@ -198,7 +198,7 @@ def _predicate(graph: SceneGraph, head: "Token") -> None:
 
 
 def _arguments(head: "Token") -> tuple[bool, list["Token"], list["Token"]]:
-    """Return whether the predicate has a subject at all, its subjects that are objects of the scene, its objects."""
+    """Return whether the predicate has a subject, its subjects among the scene's objects, and its objects."""
     objects = [child for child in head.children if _label(child) in OBJECTS and _is_noun(child)]
     clause = head
     while True:
@@ -217,7 +217,7 @@ def _arguments(head: "Token") -> tuple[bool, list["Token"], list["Token"]]:
 
 
 def _modified(clause: "Token") -> list["Token"]:
-    """Return what a clause is about: its noun, and those joined to that noun before the clause begins."""
+    """Return the nouns that a clause modifies: its head, and nouns coordinated with it before the clause."""
     noun = clause.head
     joined = [
         child for child in noun.children if _label(child) == "conj" and _is_noun(child) and child.i < clause.i

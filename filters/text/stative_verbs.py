@@ -1,7 +1,7 @@
-"""English verbs of state: a caption with no other verb shows no action."""
+"""English stative verbs, which describe a state and not an action."""
 
 # Being and having, thinking, feeling and perceiving, as grammars of English list them. Postures (sit, stand, lie) and
-# "wear" or "hold" can be seen and are no states here.
+# "wear" or "hold" are visible and do not count as states.
 _REGULAR = (
     "adore admire agree appear appreciate assume believe belong concern consist contain cost depend deserve desire "
     "despise detest differ disagree dislike doubt enjoy entail equal exist expect favor favour fear guess hate "
@@ -28,5 +28,5 @@ def _forms(verb: str) -> set[str]:
     return forms
 
 
-# Forms, not lemmas: no pipeline's lemmatizer, or its lack of one, decides.
+# Forms, not lemmas, so that the result does not depend on a pipeline's lemmatizer.
 STATIVE_FORMS = frozenset(_IRREGULAR.split()).union(*map(_forms, _REGULAR.split()))

@@ -3,62 +3,23 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hydra.core.global_hydra import GlobalHydra
 
-from benchmark.__main__ import main
 from benchmark.core.uids import read_subset
+from tests.command_line import Done, Run, assert_one_line
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_metadata, write_pool
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@dataclass(frozen=True)
-class Done:
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Run = Callable[..., Done]
-
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command line in this process: a process of its own would spend seconds on importing torch."""
-
-    def call(*arguments: str) -> Done:
-        monkeypatch.setattr(sys, "argv", ["benchmark", *arguments])
-        GlobalHydra.instance().clear()
-        code = 0
-        try:
-            main()
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        return Done(code, *capfd.readouterr())
-
-    return call
-
-
 def run_process(*arguments: str, cwd: Path = ROOT) -> Done:
     command = [sys.executable, "-m", "benchmark", *arguments]
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
     return Done(done.returncode, done.stdout, done.stderr)
-
-
-def assert_one_line(done: Done, message: str) -> None:
-    assert done.returncode == 2, done.stderr
-    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert len(errors) == 1
-    assert message in errors[0]
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
 
 
 @pytest.mark.parametrize(
@@ -69,7 +30,7 @@ def assert_one_line(done: Done, message: str) -> None:
         (["size=abc"], "size=abc is unknown; known: 100k, 1m, 200k, 500k"),
         (["task=reprt"], "did you mean 'report'?"),
         (["nosuch=1"], "there is no setting 'nosuch'"),
-        (["task=report", "results_dir=/nowhere"], "no results in /nowhere; run"),
+        (["task=report", "results_dir=/nowhere"], "results_dir=/nowhere holds no results; run"),
     ],
 )
 def test_misspelt_commands(run: Run, arguments: list[str], message: str) -> None:
@@ -164,12 +125,13 @@ def test_a_selector_prints_the_subset_file_of_each_epoch(run: Run, pool_folder: 
     assert_one_line(run(*given, "selector=cluster_unifrom"), "did you mean 'cluster_uniform'?")
 
 
-def test_commas_are_a_sweep_without_being_told(run: Run, pool_folder: Path) -> None:
+def test_commas_make_a_sweep(run: Run, pool_folder: Path) -> None:
     done = run(*POOL[:-1], f"pool.url={pool_folder}", "size.samples=4,6", "seed=0,1")
     assert done.returncode == 0, done.stderr
     assert len(set(done.stdout.split())) == 4
 
 
+@pytest.mark.slow
 def test_unexpected_errors_keep_their_traceback(pool_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "broken_filter.py").write_text(
         "from filters.base import Filter\n"

@@ -26,7 +26,7 @@ def composed(monkeypatch: pytest.MonkeyPatch, *overrides: str) -> DictConfig:
 
 
 @pytest.mark.parametrize("name", names("experiment"))
-def test_experiment(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_experiment_builds_its_parts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     cfg = composed(monkeypatch, f"experiment={name}", *GIVEN.get(name, []))
     for node in (*cfg.downstream.values(), cfg.selector):
         hydra.utils.instantiate(node, _convert_="all")
@@ -35,7 +35,7 @@ def test_experiment(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", names("selector"))
-def test_selector(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_selector_can_be_made(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     selector = hydra.utils.instantiate(composed(monkeypatch, f"selector={name}").selector, _convert_="all")
     assert isinstance(selector, Selector)
     assert (CONF / "selector" / f"{name}.yaml").read_text().startswith("# ")

@@ -1,6 +1,4 @@
-"""Fixtures of the downstream tests: one thread, so that a busy machine does not slow tiny models a hundredfold."""
-
-from collections.abc import Iterator
+"""Fixtures of the downstream tests: eight pairs, and tiny models with random weights."""
 
 import pytest
 import torch
@@ -14,14 +12,6 @@ from tests.downstream.tiny_models import (
     save_swin,
     save_vit,
 )
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="session")

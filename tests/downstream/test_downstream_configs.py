@@ -41,10 +41,10 @@ def test_the_papers_values() -> None:
         assert model.training.samples_seen == 2_000_000
         assert model.training.lr == 2e-5
         assert model.training.seed == 7
-    assert captioner.encoder == "microsoft/swin-base-patch4-window7-224-in22k"
-    assert captioner.decoder == "gpt2"
-    assert dual_encoder.image_encoder == "google/vit-base-patch16-224"
-    assert dual_encoder.text_encoder == "bert-base-uncased"
+    assert captioner.encoder.name == "microsoft/swin-base-patch4-window7-224-in22k"
+    assert captioner.decoder.name == "gpt2"
+    assert dual_encoder.image_encoder.name == "google/vit-base-patch16-224"
+    assert dual_encoder.text_encoder.name == "bert-base-uncased"
     assert dual_encoder.locked
 
 

@@ -9,9 +9,12 @@ from benchmark.models.clip_models import load_clip
 from filters.ave_clip import AveClip
 from filters.icc.autoencoder import caption_seed
 from filters.icc.vba import TextToImage
+from tests.extras import needs_extra
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.generators import diffusion_model
 from tests.pools import numbered_uids
+
+pytestmark = needs_extra("diffusion")
 
 CPU = torch.device("cpu")
 

@@ -8,7 +8,10 @@ import torch
 from benchmark.core.batch import Batch
 from filters.basic import Basic
 from filters.text.language import english_detector
+from tests.extras import needs_extra
 from tests.pools import numbered_uids
+
+pytestmark = needs_extra("language")
 
 CAPTION = "a red bicycle in front of an old house"
 

@@ -45,7 +45,7 @@ def test_a_caption_that_is_the_slot_disturbs_nothing(model: str) -> None:
 
 @pytest.mark.parametrize("prompts", [[], ["no slot"], ["[*] and [*]"], ["I see [*]", " [*] "]])
 def test_prompts_need_one_slot(prompts: list[str]) -> None:
-    with pytest.raises(UserError, match=r"filter\.prompts must be sentences with one slot"):
+    with pytest.raises(UserError, match=r"filter\.prompts must be sentences, each with one slot"):
         ClipStroop("m", None, prompts)
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import spacy
 import torch
 
 from benchmark.config import demo_model
@@ -14,10 +13,12 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters.complexity_action import ComplexityAction, rank
 from filters.text import parsing
-from filters.text.parsing import LONGEST_CAPTION, load_pipeline, pipeline_revision
+from filters.text.parsing import MAX_CHARACTERS, load_pipeline, pipeline_revision
 from filters.text.scene_graph import SceneGraph
+from tests.extras import needs_extra
 from tests.pools import numbered_uids
 
+pytestmark = needs_extra("parsing")
 CPU = torch.device("cpu")
 
 
@@ -68,8 +69,8 @@ def test_a_caption_scores_the_same_in_any_company(made: ComplexityAction) -> Non
 
 
 def test_of_a_long_caption_the_beginning_is_read(made: ComplexityAction) -> None:
-    beginning = "a dog sleeping on the grass " * (LONGEST_CAPTION // 28 + 1)
-    assert len(beginning) > LONGEST_CAPTION
+    beginning = "a dog sleeping on the grass " * (MAX_CHARACTERS // 28 + 1)
+    assert len(beginning) > MAX_CHARACTERS
     assert score(made, beginning) == score(made, beginning + "and two red balls " * 500)
     assert all(
         0 <= value < 2 for value in score(made, "dog " * 5000, "x" * 10_000, "a\x00b\u2028 dog", "((((" * 900)
@@ -86,13 +87,15 @@ def test_a_missing_pipeline_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_a_pipeline_that_does_not_parse_is_refused(tmp_path: Path) -> None:
+    import spacy
+
     spacy.blank("en").to_disk(tmp_path / "blank")
-    with pytest.raises(UserError, match="no dependency parser or no tagger"):
+    with pytest.raises(UserError, match="must have a tagger and a dependency parser"):
         load_pipeline(str(tmp_path / "blank"))
     shutil.copytree(demo_model("parser"), tmp_path / "untagged")
     untagged = spacy.load(tmp_path / "untagged", exclude=["morphologizer"])
     untagged.to_disk(tmp_path / "untagged2")
-    with pytest.raises(UserError, match="no dependency parser or no tagger"):
+    with pytest.raises(UserError, match="must have a tagger and a dependency parser"):
         load_pipeline(str(tmp_path / "untagged2"))
 
 
@@ -107,6 +110,8 @@ def test_a_broken_pipeline_is_the_users_mistake(tmp_path: Path) -> None:
 
 
 def test_components_that_are_not_needed_do_not_run(tmp_path: Path) -> None:
+    import spacy
+
     pipeline = spacy.load(demo_model("parser"))
     pipeline.add_pipe("entity_ruler")
     pipeline.to_disk(tmp_path / "more")
@@ -122,7 +127,7 @@ def test_the_key_follows_the_content_of_the_pipeline(tmp_path: Path, monkeypatch
     model.write_bytes(model.read_bytes() + b"\x00")
     assert copy.key() != ComplexityAction(str(tmp_path / "changed")).key()
     # An installed package is known by its version; any will do here.
-    monkeypatch.setattr(parsing, "_found", lambda name: None)
+    monkeypatch.setattr(parsing, "_locate", lambda name: None)
     assert pipeline_revision("spacy") == f"spacy-{importlib.metadata.version('spacy')}"
 
 

@@ -1,21 +1,31 @@
-"""A walk over conf/filter: every filter there is keeps the contract."""
+"""A walk over conf/filter: every filter keeps the contract, on ordinary pairs and on the worst of the web."""
 
+import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-import hydra
 import numpy as np
 import pytest
 import torch
 from hydra import compose, initialize_config_dir
+from hydra.errors import InstantiationException
+from omegaconf import DictConfig
 from safetensors.torch import save_file
 
-from benchmark.config import CONF, register_resolvers
-from benchmark.core.batch import Batch
+from benchmark.config import CONF, make_filter, register_resolvers
+from benchmark.core.batch import CAPTION_EMPTY, IMAGE_UNREADABLE, Batch
+from benchmark.core.extras import EXTRAS
+from benchmark.core.uids import encode_uids
+from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
+from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.shard_reader import PoolBatches, ShardReader
 from filters.base import Composite, Filter
 from filters.no_filter import NoFilter
+from tests.extras import has_extra, hide_extra, needs_extra
+from tests.filters.bad_pairs import UNREADABLE, bad_rows
 from tests.filters.checkpoints import open_clip_model, roberta_scorer
 from tests.filters.generators import chat_model, diffusion_model
 from tests.filters.text.wordnet_files import PHOTO, write_synsets, write_wordnet
@@ -23,6 +33,18 @@ from tests.pools import numbered_uids, rows, write_metadata, write_pool
 
 CPU = torch.device("cpu")
 NAMES = sorted(path.stem for path in (CONF / "filter").glob("*.yaml"))
+DIRECT = {"icc", "vba"}  # need their extra with filter.mode=direct only
+
+
+def named_extras(name: str) -> set[str]:
+    """The extras whose description names the filter."""
+    return {extra for extra, of in EXTRAS.items() if re.search(rf"\b{name}\b", of.needed_by)}
+
+
+FILTERS = [
+    pytest.param(name, marks=[needs_extra(extra) for extra in named_extras(name) if name not in DIRECT])
+    for name in NAMES
+]
 COLUMNS = {
     "clip_l14_similarity_score": [0.1, 0.2, 0.3, 0.25],
     "noise": ["concrete", "concrete", "parrot", "concrete"],
@@ -30,6 +52,18 @@ COLUMNS = {
     "original_width": [640, 200, 199, 300],
     "original_height": [480, 601, 400, 300],
 }
+
+
+@pytest.fixture(scope="module")
+def module_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True, name="cache")
+def shared_cache(module_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One cache for the whole file: filters of the same features extract them once."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(module_cache))
+    return module_cache
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +75,24 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     ]
 
 
-@pytest.fixture
-def pool(tmp_path: Path) -> Pool:
-    write_pool(tmp_path / "pool", [rows(4)])
-    write_metadata(tmp_path / "pool" / "metadata" / "00000000.parquet", rows(4), **COLUMNS)
-    return Pool("p", str(tmp_path / "pool"))
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Pool:
+    folder = tmp_path_factory.mktemp("pool")
+    write_pool(folder, [rows(4)])
+    write_metadata(folder / "metadata" / "00000000.parquet", rows(4), **COLUMNS)
+    return Pool("p", str(folder))
+
+
+@pytest.fixture(scope="module")
+def bad_pool(tmp_path_factory: pytest.TempPathFactory) -> Pool:
+    folder = tmp_path_factory.mktemp("bad_pool")
+    pairs = bad_rows()
+    unknown = [None] * (len(pairs) - 2)
+    columns: dict[str, list[Any]] = {name: values[:2] + unknown for name, values in COLUMNS.items()}
+    columns["noise"] = ["concrete", "concrete", *("" for _ in unknown)]
+    write_pool(folder, [pairs])
+    write_metadata(folder / "metadata" / "00000000.parquet", pairs, **columns)
+    return Pool("bad", str(folder))
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +107,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     save_file({"weight": torch.ones(1, 16), "bias": torch.zeros(1)}, folder / "head.safetensors")
     distilled = [f"filter.checkpoint={roberta_scorer(folder / 'distilled')}"]
     np.save(folder / "target.npy", np.eye(2, 16))
-    return {
+    overrides = {
         "aesthetics": [
             f"filter.model={clip}", "filter.pretrained=null", f"filter.head={folder / 'head.safetensors'}",
         ],
@@ -76,26 +123,30 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
         "score_file": [f"filter.path={folder / 'scores.csv'}"],
         "uid_list": [f"filter.path={folder / 'uids.txt'}"],
         "llm_rating": [f"filter.model={chat_model(folder / 'chat')}"],
-        "ave_clip": [
-            f"filter.checkpoint={diffusion_model(folder / 'diffusion')}", "filter.images=2", "filter.steps=2",
-        ],
     }  # fmt: skip
+    if has_extra("diffusion"):
+        diffusion = diffusion_model(folder / "diffusion")
+        overrides["ave_clip"] = [f"filter.checkpoint={diffusion}", "filter.images=2", "filter.steps=2"]
+    return overrides
 
 
-def make(name: str, checkpoints: list[str], given: dict[str, list[str]]) -> Filter:
+@cache
+def config(name: str, *overrides: str) -> DictConfig:
     register_resolvers()
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        cfg = compose("config", [f"filter={name}", *checkpoints, *given.get(name, [])])
-    made: Filter = hydra.utils.instantiate(cfg.filter, _convert_="all")
-    made.setup(CPU)
-    return made
+        return compose("config", [f"filter={name}", *overrides])
 
 
-@pytest.mark.parametrize("name", NAMES)
+def make(name: str, *overrides: str) -> Filter:
+    return make_filter(config(name, *overrides))
+
+
+@pytest.mark.parametrize("name", FILTERS)
 def test_filter_keeps_the_contract(
     name: str, checkpoints: list[str], given: dict[str, list[str]], pool: Pool
 ) -> None:
-    made = make(name, checkpoints, given)
+    made = make(name, *checkpoints, *given.get(name, []))
+    made.setup(CPU)
     parts = list(made.filters.values()) if isinstance(made, Composite) else [made]
     while any(isinstance(p, Composite) for p in parts):
         parts = [q for p in parts for q in (p.filters.values() if isinstance(p, Composite) else [p])]
@@ -118,28 +169,17 @@ def test_filter_keeps_the_contract(
         assert (combined.shape, combined.dtype) == ((50,), np.float32)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_bad_captions_get_a_score_or_none(
-    name: str, checkpoints: list[str], given: dict[str, list[str]]
+@pytest.mark.parametrize("name", FILTERS)
+def test_bad_pairs_get_a_score_or_a_reason(
+    name: str, checkpoints: list[str], given: dict[str, list[str]], bad_pool: Pool
 ) -> None:
-    made = make(name, checkpoints, given)
-    if made.sources != {"text"} or made.corpus_dependent:
-        return
-    captions = [
-        "",
-        " ",
-        "🙂🙂🙂",
-        "?!...",
-        "word " * 2000,
-        "x" * 10_000,
-        "a\u2028b\r\n\x00c",
-        "{x} [*] %s",
-        "a",
-    ]
-    for texts in (captions, captions[:1], captions[4:5]):
-        scores = made.score(Batch(numbered_uids(len(texts)), texts))
-        assert (scores.shape, scores.dtype) == ((len(texts),), np.float32)
-        assert not np.isinf(scores).any()
+    made = make(name, *checkpoints, *given.get(name, []))
+    table = score_pool(bad_pool, made, LocalEngine("cpu", 1))
+    assert (table.scores.shape, table.scores.dtype) == ((len(table.uids),), np.float32)
+    assert not np.isinf(table.scores).any()
+    assert table.drops in ({CAPTION_EMPTY: 2}, {CAPTION_EMPTY: 2, IMAGE_UNREADABLE: UNREADABLE})
+    usable = encode_uids([row.uid for row in bad_rows()[:-UNREADABLE] if row.text.strip()])
+    assert np.isin(usable, table.uids).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -156,14 +196,31 @@ def test_config_header_says_what_it_is(name: str) -> None:
 def test_another_filter_takes_the_place_of_a_composites_part(
     name: str, part: str, checkpoints: list[str]
 ) -> None:
-    made = make(name, checkpoints, {name: [f"filter@filter.{part}=no_filter"]})
+    made = make(name, *checkpoints, f"filter@filter.{part}=no_filter")
     assert isinstance(made, Composite)
     assert isinstance(made.filters[part.removeprefix("filters.")], NoFilter)
 
 
 def test_the_oracle_never_chooses_an_unlisted_kind(checkpoints: list[str]) -> None:
-    oracle = make("oracle", checkpoints, {})
+    oracle = make("oracle", *checkpoints)
     columns = {"noise": np.array(["concrete", "parrot"]), "concreteness": np.array([0.5, 0.9], np.float32)}
     scores = oracle.score(Batch(numbered_uids(2), ["", ""], columns=columns))
     assert scores[0] == pytest.approx(1.5)
     assert np.isnan(scores[1])
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_filter_names_the_extra_that_it_needs_when_made(
+    name: str, checkpoints: list[str], given: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    direct = ["filter.mode=direct", "models=demo"] if name in {"vba", "icc"} else []
+    overrides = [*checkpoints, *given.get(name, []), *direct]
+    needed = set()
+    for extra in EXTRAS:
+        with monkeypatch.context() as hidden:
+            hide_extra(extra, hidden)
+            try:
+                make(name, *overrides)
+            except InstantiationException as error:
+                needed |= {extra} if f"pairsift[{extra}]" in str(error) else set()
+    assert needed == named_extras(name)

@@ -9,7 +9,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters.icc import scorer as module
 from filters.icc.packed import token_budget_batches
-from filters.icc.scorer import DistilledScorer, ahead
+from filters.icc.scorer import DistilledScorer, prefetch_map
 from tests.filters.checkpoints import roberta_scorer
 from tests.pools import numbered_uids
 
@@ -85,7 +85,7 @@ def test_bad_captions_get_the_score_that_transformers_gives_them(tmp_path, capti
     assert scores == pytest.approx(alone, abs=1e-5 if precision == "fp32" else 0.2)
 
 
-def test_blocks_that_are_tokenised_ahead_change_nothing(tmp_path, monkeypatch) -> None:
+def test_blocks_that_are_tokenised_prefetch_map_change_nothing(tmp_path, monkeypatch) -> None:
     made = scorer(tmp_path, token_budget=64)
     rng = np.random.default_rng(1)
     captions = ["red ball thing of life"[: rng.integers(0, 22)] + str(i) for i in range(100)]
@@ -96,22 +96,22 @@ def test_blocks_that_are_tokenised_ahead_change_nothing(tmp_path, monkeypatch) -
     assert made.score(batch(captions)) == pytest.approx(whole, abs=1e-5)
 
 
-def test_work_ahead_keeps_the_order_and_waits() -> None:
+def test_work_prefetch_map_keeps_the_order_and_waits() -> None:
     here = threading.get_ident()
-    made = list(ahead(lambda item: (item, threading.get_ident()), iter(range(50)), 2))
+    made = list(prefetch_map(lambda item: (item, threading.get_ident()), iter(range(50)), 2))
     assert [item for item, _ in made] == list(range(50))
     assert here not in {thread for _, thread in made}
 
     taken = []
     items = (taken.append(i) or i for i in range(50))
-    steps = ahead(str, items, 2)
+    steps = prefetch_map(str, items, 2)
     next(steps)
-    assert len(taken) <= 3  # the first, and two ahead
+    assert len(taken) <= 3  # the first, and two prefetch_map
 
 
-def test_a_failure_ahead_is_raised_where_it_is_used() -> None:
+def test_a_failure_prefetch_map_is_raised_where_it_is_used() -> None:
     with pytest.raises(ZeroDivisionError):
-        list(ahead(lambda item: 1 // item, iter([1, 0, 1]), 1))
+        list(prefetch_map(lambda item: 1 // item, iter([1, 0, 1]), 1))
 
 
 def test_bf16_ranks_like_fp32_on_a_trained_scorer(tmp_path) -> None:
@@ -172,7 +172,7 @@ def test_batches_keep_the_budget_and_lose_nothing() -> None:
 
 
 def test_a_checkpoint_with_two_labels_is_refused(tmp_path) -> None:
-    with pytest.raises(UserError, match="2 labels"):
+    with pytest.raises(UserError, match="one label, not 2"):
         DistilledScorer(str(roberta_scorer(tmp_path, labels=2))).setup(CPU)
 
 
@@ -205,5 +205,5 @@ def test_another_architecture_is_refused(tmp_path) -> None:
         vocab_size=64, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, num_labels=1
     )
     BertForSequenceClassification(config).save_pretrained(tmp_path)
-    with pytest.raises(UserError, match="is a bert"):
+    with pytest.raises(UserError, match="must be a RoBERTa, not bert"):
         DistilledScorer(str(tmp_path)).setup(CPU)

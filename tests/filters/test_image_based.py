@@ -6,7 +6,10 @@ import pytest
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters.image_based import ImageBased
+from tests.extras import needs_extra
 from tests.pools import hashed_uids
+
+pytestmark = needs_extra("clusters")
 
 CENTRES = np.eye(4, 6)
 
@@ -61,8 +64,8 @@ def test_one_image_and_none(tmp_path: Path) -> None:
 
 def test_a_target_that_cannot_be_used_says_so(tmp_path: Path) -> None:
     batch, _ = pool(4)
-    with pytest.raises(UserError, match="is not there"):
+    with pytest.raises(UserError, match="not found"):
         made(tmp_path / "absent.npy").key()
     np.save(tmp_path / "target.npy", np.eye(5))
-    with pytest.raises(UserError, match="same CLIP model"):
+    with pytest.raises(UserError, match="the pool's CLIP model"):
         made(tmp_path / "target.npy").fit([batch])

@@ -7,29 +7,33 @@ import tracemalloc
 from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import hydra
 import numpy as np
 import pytest
-import spacy
 import torch
 from hydra import compose, initialize_config_dir
-from spacy.tokens import Doc
 
-from benchmark.config import CONF, demo_model, register_resolvers
+from benchmark.config import CONF, demo_model, make_filter, register_resolvers
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
+from filters.composite import Threshold
 from filters.informativeness import Informativeness
 from filters.text.ngrams import Ngrams, ngrams
 from filters.text.parsing import load_pipeline
+from tests.extras import needs_extra
 from tests.filters.text.english_web_treebank import sentences
+from tests.filters.text.parses import vocabulary
 from tests.pools import numbered_uids, rows, write_pool
 
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+pytestmark = needs_extra("parsing")
 CPU = torch.device("cpu")
-VOCAB = spacy.blank("en").vocab  # lower case is the language's
 FIGURE_2 = {
     "I love the colors here": 1.85,
     "Photo Quality : Awesome": 9.62,
@@ -45,9 +49,11 @@ def batch(unigrams: list[list[str]], bigrams: list[list[str]]) -> Batch:
     return Batch(numbered_uids(len(unigrams)), [], features=features)
 
 
-def tagged(*words: str) -> Doc:
+def tagged(*words: str) -> "Doc":
+    from spacy.tokens import Doc
+
     pairs = [word.rsplit("/", 1) for word in words]
-    return Doc(VOCAB, words=[word for word, _ in pairs], pos=[speech for _, speech in pairs])
+    return Doc(vocabulary(), words=[word for word, _ in pairs], pos=[speech for _, speech in pairs])
 
 
 def test_equation_2_by_hand() -> None:
@@ -77,7 +83,7 @@ def test_ngrams_by_hand() -> None:
     unigrams, bigrams = ngrams(doc)
     assert unigrams == ["trees", "paris", "houses"]
     assert bigrams == ["very small", "small trees", "trees paris", "paris quiet"]
-    assert ngrams(Doc(VOCAB, words=[])) == ([], [])
+    assert ngrams(tagged()) == ([], [])
 
 
 def test_a_noun_after_a_verb_or_a_number_is_no_bigram() -> None:
@@ -142,7 +148,8 @@ def test_the_papers_threshold_through_hydra() -> None:
         cfg = compose(
             "config", ["filter=threshold", "filter@filter.filter=informativeness", "filter.minimum=20"]
         )
-    made = hydra.utils.instantiate(cfg.filter, _convert_="all")
+    made = make_filter(cfg)
+    assert isinstance(made, Threshold)
     assert isinstance(made.filters["filter"], Informativeness)
     kept = made.combine(np.array([[19.9, 20, 31]], np.float32))
     assert np.array_equal(kept, np.array([np.nan, 20, 31], np.float32), equal_nan=True)
@@ -191,9 +198,7 @@ def test_critiques_score_as_in_figure_2(shared_data: Path) -> None:
 
     def read(texts: list[str]) -> Batch:
         words = [re.findall(r"[a-z']+|[^a-z\s]", text.lower()) for text in texts]
-        docs = [
-            Doc(VOCAB, words=of_one, pos=[usual.get(word, "NOUN") for word in of_one]) for of_one in words
-        ]
+        docs = [tagged(*(f"{word}/{usual.get(word, 'NOUN')}" for word in of_one)) for of_one in words]
         both = [ngrams(doc) for doc in docs]
         return batch([unigrams for unigrams, _ in both], [bigrams for _, bigrams in both])
 

@@ -14,7 +14,10 @@ from filters.composite import Threshold
 from filters.english import English
 from filters.laion2b import laion2b
 from filters.random import Random
+from tests.extras import needs_extra
 from tests.pools import Row, numbered_uids, write_metadata
+
+pytestmark = needs_extra("language")
 
 CLIP: dict[str, str | None] = {"model": "unused", "pretrained": None}
 CAPTIONS = [

@@ -51,8 +51,8 @@ def test_mean_rating_by_hand(ratings: Path, caption: str, expected: float) -> No
     ("content", "message"),
     [
         ("Word,Conc.M\na,1", "no column 'Word'"),
-        ("Word\tConc.M\na\tx", "line 2: Conc.M is not a number"),
-        ("Word\tConc.M\na", "line 2: Conc.M is not a number"),
+        ("Word\tConc.M\na\tx", "Conc.M of line 2 must be a number"),
+        ("Word\tConc.M\na", "Conc.M of line 2 must be a number"),
     ],
 )
 def test_broken_ratings(tmp_path: Path, content: str, message: str) -> None:
@@ -62,7 +62,7 @@ def test_broken_ratings(tmp_path: Path, content: str, message: str) -> None:
 
 
 def test_ratings_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"filter\.ratings=.* is not there"):
+    with pytest.raises(UserError, match=r"filter\.ratings=.* cannot be read"):
         lexicon(tmp_path / "absent.txt")
 
 

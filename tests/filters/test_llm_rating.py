@@ -145,7 +145,7 @@ def test_many_questions_keep_their_order_and_what_is_no_rating_is_counted(
     assert found == pytest.approx(expected, nan_ok=True)
     assert found.dtype == np.float32
     assert 1 < state.most_at_once <= 4
-    assert "2 of 20 answers are no rating from 1 to 5, such as '?'" in caplog.text
+    assert "2 of 20 answers hold no rating from 1 to 5, such as '?'" in caplog.text
 
 
 def test_the_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,8 +174,8 @@ def test_a_busy_server_is_asked_again_after_what_it_says(waits: list[float]) -> 
         (Server(failures=[(401, {})]), "refuses the key; set OPENAI_API_KEY"),
         (Server(failures=[(404, {})], body=b"no such\nmodel"), "answers HTTP 404: no such model"),
         (Server(failures=[(302, {"location": "http://127.0.0.1:9/"})]), "answers HTTP 302"),
-        (Server(body=b"<html>"), "does not answer as OpenAI's chat completions do"),
-        (Server(body=b'{"choices": []}'), "does not answer as OpenAI's chat completions do"),
+        (Server(body=b"<html>"), "must answer in the format of OpenAI's chat completions"),
+        (Server(body=b'{"choices": []}'), "must answer in the format of OpenAI's chat completions"),
     ],
 )
 def test_a_server_that_refuses_is_told_in_one_line(state: Server, message: str) -> None:
@@ -203,7 +203,7 @@ def test_a_slow_server_runs_out_of_time(waits: list[float]) -> None:
 
 
 def test_only_the_papers_ranges() -> None:
-    with pytest.raises(UserError, match=r"filter\.n=4 is no range"):
+    with pytest.raises(UserError, match=r"filter\.n=4 must be one of"):
         LlmRating("m", n=4)
 
 
@@ -219,5 +219,5 @@ def test_a_local_chat_model(tmp_path: Path) -> None:
 
 def test_a_local_model_that_cannot_chat(tmp_path: Path) -> None:
     made = LlmRating(str(chat_model(tmp_path / "plain", template=None)))
-    with pytest.raises(UserError, match="has no chat template"):
+    with pytest.raises(UserError, match="must have a chat template"):
         made.setup(CPU)

@@ -5,7 +5,10 @@ from benchmark.core.batch import Batch
 from benchmark.core.uids import decode_uids
 from filters.composite import Threshold
 from filters.near_duplicates import BLOCK, NearDuplicates, distinct, nearest_before
+from tests.extras import needs_extra
 from tests.pools import hashed_uids
+
+pytestmark = needs_extra("clusters")
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from filters.negcliploss import COLDEST, TILE, NegClipLoss, normalisers
+from filters.negcliploss import MIN_TEMPERATURE, TILE, NegClipLoss, normalisers
 from tests.pools import hashed_uids, numbered_uids
 
 
@@ -71,9 +71,9 @@ def test_tiles_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_opposite_pairs_do_not_overflow() -> None:
     eye = np.eye(3, dtype=np.float32)
     images, texts = torch.from_numpy(eye), torch.from_numpy(-eye)
-    found = normalisers(images, texts, COLDEST)  # exp(500) and exp(-500)
-    assert found == pytest.approx(np.full(3, COLDEST * math.log(2)), abs=1e-7)
-    found = normalisers(images, torch.from_numpy(eye), COLDEST)
+    found = normalisers(images, texts, MIN_TEMPERATURE)  # exp(500) and exp(-500)
+    assert found == pytest.approx(np.full(3, MIN_TEMPERATURE * math.log(2)), abs=1e-7)
+    found = normalisers(images, torch.from_numpy(eye), MIN_TEMPERATURE)
     assert found == pytest.approx(np.ones(3), abs=1e-7)
 
 

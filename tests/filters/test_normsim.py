@@ -50,7 +50,7 @@ def test_by_hand(tmp_path: Path) -> None:
 
 
 def test_norms_equal_the_plain_loop_across_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(normsim, "TARGETS", 7)
+    monkeypatch.setattr(normsim, "TARGET_CHUNK", 7)
     rng = np.random.default_rng(0)
     target, batch = unit(rng.normal(size=(20, 6))), images(rng.normal(size=(15, 6)))
     np.save(tmp_path / "target.npy", target)
@@ -111,15 +111,15 @@ def test_one_image_and_none() -> None:
 
 
 def test_what_makes_no_sense_says_so(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="use 2 or inf"):
+    with pytest.raises(UserError, match="must be 2 or inf"):
         made(3, None)
-    with pytest.raises(UserError, match="wants a target"):
+    with pytest.raises(UserError, match=r"needs filter\.target"):
         made(math.inf, None)
-    with pytest.raises(UserError, match="use 1 at least"):
+    with pytest.raises(UserError, match="must be at least 1"):
         made(2, None, steps=0)
-    with pytest.raises(UserError, match="is not there"):
+    with pytest.raises(UserError, match="not found"):
         made(2, tmp_path / "absent.npy")
     np.save(tmp_path / "target.npy", np.eye(4))
     for norm in (2, math.inf):
-        with pytest.raises(UserError, match="same CLIP model"):
+        with pytest.raises(UserError, match="the pool's CLIP model"):
             made(norm, tmp_path / "target.npy").score(images(np.eye(3)))

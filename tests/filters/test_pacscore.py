@@ -14,7 +14,7 @@ from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
-from downstream.metrics.clipscore import PacScoreConfig, pac_score
+from downstream.metrics import clipscore
 from downstream.metrics.metric import Corpus
 from filters import pacscore
 from filters.clip import Clip
@@ -59,7 +59,7 @@ def test_the_filter_scores_as_the_metric_does(clip: str, checkpoint: str, tmp_pa
     uids = decode_uids(batch.uids)
     corpus = Corpus(dict(zip(uids, batch.texts, strict=True)), {uid: ["a"] for uid in uids})
     images = dict(zip(uids, batch.images, strict=True))
-    expected, _ = pac_score(corpus, images, PacScoreConfig(clip, None, checkpoint), CPU)
+    expected, _ = clipscore.PacScore(clip, None, checkpoint).scores(corpus, images, CPU)
     found = dict(zip(decode_uids(table.uids), table.scores, strict=True))
     assert len(found) == 6
     assert any(score > 0.01 for score in expected.values())

@@ -69,9 +69,9 @@ def test_an_empty_file_of_uids(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("caption,scores\na,1\n", "no column 'score'; did you mean 'scores'"),
-        ("name,score\na,1\n", "neither a column uid nor one of caption, text"),
-        ("caption,score\na,high\n", "column 'score' is not numeric"),
+        ("caption,scores\na,1\n", "filter.column=score is not in .*; did you mean 'scores'"),
+        ("name,score\na,1\n", "must have a column uid or one of caption, text"),
+        ("caption,score\na,high\n", "filter.column=score of .* must be numeric"),
         ("uid,score\nabc,1\n", "uids are 32 hex characters"),
         ("", "cannot be read"),
         ("caption,score\na,1,2\n", "cannot be read"),
@@ -85,7 +85,7 @@ def test_broken_files_are_told_in_one_line(tmp_path: Path, content: str, message
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"filter\.path=.* is not there"):
+    with pytest.raises(UserError, match=r"filter\.path=.* not found"):
         score_file(tmp_path / "absent.csv")
     (tmp_path / "s.parquet").write_text("caption,score\n")
     with pytest.raises(UserError, match="cannot be read"):

@@ -11,8 +11,11 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters.text.wordnet import DEBIAN, ENDINGS, Nouns, find_wordnet
 from filters.text_based import TextBased, read_synsets
+from tests.extras import needs_extra
 from tests.filters.text.wordnet_files import CHURCH, DOG, GOOSE, HOT_DOG, PHOTO, write_synsets, write_wordnet
 from tests.pools import numbered_uids
+
+pytestmark = needs_extra("language")
 
 CPU = torch.device("cpu")
 installed = pytest.mark.skipif(
@@ -71,10 +74,10 @@ def test_identity_is_of_contents_not_of_places(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("02084071\n", "line 1 is no noun's id"),
-        ("n02084071\nv02084071\n", "line 2 is no noun's id"),
+        ("02084071\n", "line 1 must be a noun's id"),
+        ("n02084071\nv02084071\n", "line 2 must be a noun's id"),
         ("n2084071\n", "line 1"),
-        ("\n\n", "lists no ids"),
+        ("\n\n", "must list at least one id"),
     ],
 )
 def test_another_kind_of_list_says_so(tmp_path: Path, content: str, message: str) -> None:
@@ -90,21 +93,21 @@ def test_blank_lines_and_windows_ends_are_read(tmp_path: Path) -> None:
 
 def test_ids_of_another_wordnet_are_refused(tmp_path: Path) -> None:
     made = small(tmp_path, DOG, "n02083346", "n01854415")  # WordNet 3.0's, and two that these files lack
-    with pytest.raises(UserError, match=r"knows 1 of the 3 ids.*WordNet 3\.0"):
+    with pytest.raises(UserError, match=r"only 1 of its 3 ids.*one version, 3\.0"):
         made.setup(CPU)
 
 
 def test_what_is_not_there_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match="cannot be read"):
         read_synsets(str(tmp_path / "absent.txt"))
-    with pytest.raises(UserError, match=r"holds no index.noun.*apt install wordnet-base"):
+    with pytest.raises(UserError, match=r"must hold index.noun.*apt install wordnet-base"):
         find_wordnet(str(tmp_path))
     monkeypatch.setattr("filters.text.wordnet.DEBIAN", tmp_path / "absent")
-    monkeypatch.setattr("filters.text.wordnet._nltk_places", lambda: iter([]))
+    monkeypatch.setattr("filters.text.wordnet._nltk_locations", lambda: iter([]))
     with pytest.raises(UserError, match=r"not installed.*nltk.downloader wordnet"):
         find_wordnet(None)
     (tmp_path / "index.noun").write_text("a table of something else\n")
-    with pytest.raises(UserError, match="no WordNet index"):
+    with pytest.raises(UserError, match="must be a WordNet index"):
         Nouns(tmp_path)
 
 

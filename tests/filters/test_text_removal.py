@@ -91,9 +91,9 @@ def test_the_control_takes_areas_of_other_images(pool: Pool, clip: str) -> None:
     scorer = RandomAreaRemovedClip(clip, None, planted(pool), fill="inpaint")
     scorer.setup(CPU)
     scorer.fit(PoolBatches(pool, scorer, CPU))
-    assert len(scorer._foreign) == 3
+    assert len(scorer._donors) == 3
     (batch,) = ShardReader(pool, CPU).batches(pool.shards(scorer.sources)[0], scorer, Counter())
-    painted = scorer._painted(batch)
+    painted = scorer._areas_to_paint(batch)
     assert [bool(polygons) for polygons in painted] == [True, False, True, True]
     others = {tuple(map(tuple, [p for p, _ in lines])) for lines in PLANTED.values()}
     for row, number in ((0, 0), (2, 2), (3, 3)):

@@ -56,11 +56,11 @@ def test_both_halves_of_a_uid_count(tmp_path: Path) -> None:
         ("list.txt", b"0123\n", "32 characters long"),
         ("list.txt", b"z" * 32 + b"\n", "not hexadecimal"),
         ("list.csv", b"id\n" + b"0" * 32 + b"\n", "uid"),
-        ("list.csv", b"uid\n", "lists no uid"),
+        ("list.csv", b"uid\n", "is empty"),
         ("list.csv", b"uid,x\n1\n", "in a column uid"),
         ("list.parquet", b"PAR1", "in a column uid"),
         ("list.npy", b"nonsense", "not a numpy array"),
-        ("list.json", b"[]", r"give a \.npy, \.parquet, \.csv, \.txt"),
+        ("list.json", b"[]", r"must be a file of uids: a \.npy, \.parquet, \.csv, \.txt"),
     ],
 )
 def test_broken_lists_say_what_is_wrong(tmp_path: Path, name: str, content: bytes, message: str) -> None:
@@ -80,7 +80,7 @@ def test_tables_with_other_columns(tmp_path: Path) -> None:
 
 
 def test_a_list_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"filter\.path=.*absent\.npy is no file of uids"):
+    with pytest.raises(UserError, match=r"filter\.path=.*absent\.npy must be a file of uids"):
         UidList(str(tmp_path / "absent.npy")).identity()
 
 

@@ -20,14 +20,16 @@ IMAGES = [draw(caption) for caption in CAPTIONS]
 TRAINING = TrainConfig(samples_seen=2400, batch_size=8, lr=3e-3, workers=2, log_every=1)
 
 
-def test_captioner(checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path) -> None:
+def test_the_captioner_learns_on_a_gpu(
+    checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path
+) -> None:
     captioner, tracker = Captioner(checkpoints.swin, checkpoints.gpt2, TRAINING, 16, 3, 12, 5), Recorder()
     captioner.train(eight_pairs, tmp_path, torch.device("cuda"), tracker, "f")
     assert tracker.losses()[-1] < 0.2 < tracker.losses()[0]
     assert captioner.caption(IMAGES) == CAPTIONS
 
 
-def test_captioner_with_an_encoder_of_timm(
+def test_a_captioner_with_a_timm_encoder_learns_on_a_gpu(
     checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path
 ) -> None:
     import timm
@@ -45,7 +47,7 @@ def test_captioner_with_an_encoder_of_timm(
     assert len(captioner.caption(IMAGES)) == len(IMAGES)
 
 
-def test_both_towers_with_lamb_and_augmented_images(
+def test_both_towers_learn_with_lamb_on_a_gpu(
     checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path
 ) -> None:
     training = replace(TRAINING, optimizer="lamb", lr=2e-2, weight_decay=0.2)
@@ -56,7 +58,9 @@ def test_both_towers_with_lamb_and_augmented_images(
     assert tracker.losses()[-1] < tracker.losses()[0]
 
 
-def test_dual_encoder(checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path) -> None:
+def test_the_dual_encoder_embeds_on_a_gpu_as_on_a_cpu(
+    checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path
+) -> None:
     encoder = DualEncoder(checkpoints.vit, checkpoints.bert, TRAINING, True, True, 16, 5, UNLOCKED)
     tracker = Recorder()
     encoder.train(eight_pairs, tmp_path, torch.device("cuda"), tracker, "f")

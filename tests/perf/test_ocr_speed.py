@@ -93,7 +93,7 @@ def test_detection_and_recognition_against_the_readme(pictures) -> None:
     assert each < 0.025
 
 
-def test_memory_is_flat(pictures) -> None:
+def test_memory_does_not_grow_with_the_images(pictures) -> None:
     """Pictures of many sizes, again and again: what the first pass took is all that is taken."""
     rng = np.random.default_rng(0)
     sizes = [tuple(int(v) for v in rng.integers(40, 500, 2)) for _ in range(32)]

@@ -48,7 +48,7 @@ def batch(captions: list[str]) -> Batch:
     return Batch(numbered_uids(len(captions)), captions)
 
 
-def test_rates(tmp_path: Path, shared_data: Path) -> None:
+def test_captions_parsed_per_second(tmp_path: Path, shared_data: Path) -> None:
     folder = tmp_path / "as_large_as_sm"
     large = pipeline(width=96, rows=2000, depth=4, hidden=64)
     treebank = list(islice(sentences(shared_data / "ud_english_ewt" / "en_ewt-ud-dev.conllu"), 300))

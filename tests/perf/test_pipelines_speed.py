@@ -36,12 +36,12 @@ def compare(name: str, made: SemanticBottleneck | VisualBottleneck) -> float:
     return ours / alone
 
 
-def test_sba():
+def test_captions_reconstructed_by_sba_per_second():
     clip = {"model": f"local-dir:{demo_model('clip')}", "pretrained": None}
     bridge = Path(demo_model("icc")) / "sba" / "bridge"
     assert compare("SBA", SemanticBottleneck(FrozenParts(clip, demo_model("llama")), str(bridge))) > 3
 
 
-def test_vba():
+def test_captions_reconstructed_by_vba_per_second():
     made = VisualBottleneck(TextToImage(demo_model("diffusion")), ImageCaptioner(demo_model("blip")))
     assert compare("VBA", made) > 2

@@ -102,7 +102,7 @@ def top_overlap(one: np.ndarray, other: np.ndarray, share: float) -> float:
     return len(set(np.argsort(-one)[:k]) & set(np.argsort(-other)[:k])) / k
 
 
-def test_rates(checkpoint, shared_data) -> None:
+def test_captions_scored_per_second(checkpoint, shared_data) -> None:
     captions = laion_captions(shared_data)[:COUNT]
     released = Released(checkpoint)
     lengths = released.lengths(captions)
@@ -196,7 +196,7 @@ def peak(checkpoint: Path, folder: Path, queue: multiprocessing.Queue) -> None:
     queue.put((len(table.uids), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
 
 
-def test_memory_stays(shared_data, tmp_path) -> None:
+def test_memory_does_not_grow_with_the_pool(shared_data, tmp_path) -> None:
     """A small model: what grows would be captions, tokens and activations, not weights."""
     checkpoint = roberta_scorer(tmp_path / "small")
     captions = laion_captions(shared_data)

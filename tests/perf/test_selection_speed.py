@@ -46,7 +46,7 @@ def datacomps_recipe(paths, k: int) -> int:
     return len(array)
 
 
-def test_selecting_30_percent(parts) -> None:
+def test_seconds_and_memory_of_selecting_30_percent(parts) -> None:
     k = int(ROWS * 0.3)
     start = time.monotonic()
     assert datacomps_recipe(sorted(parts.glob("datacomp/*")), k) > k

@@ -50,7 +50,7 @@ def plain_loop(batch: Batch) -> list[float]:
 
 
 @pytest.mark.parametrize("size", [128, 1024])
-def test_inpainting_and_rescoring(size: int) -> None:
+def test_images_inpainted_and_scored_per_second(size: int) -> None:
     batch = batch_of(COUNT if size == 128 else 48, size)
     rates = {}
     for fill in ("surround", "inpaint"):

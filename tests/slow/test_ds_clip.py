@@ -16,6 +16,7 @@ from PIL import Image
 from timm.models import save_for_hf
 
 from benchmark.config import demo_model
+from tests.command_line import Done, Run
 from tests.pools import rows, write_pool
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,23 +63,29 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     ]  # fmt: skip
 
 
-def launch(given: list[str], folder: Path, processes: int) -> dict[str, Any]:
-    """The result of a run in a cache of its own."""
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
-    command = [sys.executable, *(torchrun if processes > 1 else []), "-m", "benchmark", *given]
-    environment = os.environ | {"XDG_CACHE_HOME": str(folder), "OMP_NUM_THREADS": "1"}
+def launch_two(*arguments: str) -> Done:
+    """What both processes of a launch print together."""
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     done = subprocess.run(
-        [*command, f"results_dir={folder}"],
-        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False,
+        [*command, "-m", "benchmark", *arguments],
+        cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def result_of(done: Done) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr[-3000:]
     (path,) = done.stdout.splitlines()  # one process speaks
     result: dict[str, Any] = json.loads(Path(path).read_text())
     return result
 
 
-def test_two_processes_choose_train_and_evaluate_as_one(given: list[str], tmp_path: Path) -> None:
-    one, two = launch(given, tmp_path / "one", 1), launch(given, tmp_path / "two", 2)
+def test_two_processes_choose_train_and_evaluate_as_one(
+    run: Run, given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = result_of(run(*given, f"results_dir={tmp_path / 'one'}"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    two = result_of(launch_two(*given, f"results_dir={tmp_path / 'two'}"))
     trained = one["downstream"]["dual_encoder"]
     assert (one["selection"]["k"], len(one["selection"]["files"])) == (10, 3)
     assert (trained["training"]["samples_seen"], trained["training"]["epochs"]) == (30, 3)

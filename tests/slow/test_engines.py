@@ -1,8 +1,7 @@
 """Ray and Hydra's joblib launcher; both are extras, so their tests skip where they are not installed."""
 
-import os
-import subprocess
-import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -18,41 +17,53 @@ from filters.clip import ClipFeatures
 from filters.embeddings.cluster_labels import ClusterLabels
 from filters.embeddings.timm_features import TimmFeatures
 from filters.random import Random
+from tests.command_line import Run
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_pool
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow
 
 
-def test_ray_gives_the_scores_of_the_local_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ray", reason="pip install 'pairsift[ray]'")
+@pytest.fixture(scope="module")
+def ray() -> Iterator[RayEngine]:
+    """Ray on this machine, started once for the module: that takes longer than what the tests do with it."""
+    if find_spec("ray") is None:
+        pytest.skip("pip install 'pairsift[ray]'")
+    yield RayEngine(workers=2)  # sets what Ray reads when it is imported
+    import ray
+
+    ray.shutdown()
+
+
+def test_ray_gives_the_scores_of_the_local_engine(
+    ray: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(5), rows(5, start=5), rows(5, start=10)])))
     local = score_pool(pool, Random(), LocalEngine("cpu", 1))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
-    on_ray = score_pool(pool, Random(), RayEngine(workers=2))
+    on_ray = score_pool(pool, Random(), ray)
     assert on_ray.reused == 0
     assert (on_ray.uids == local.uids).all()
     assert np.array_equal(on_ray.scores, local.scores)
 
 
-def test_a_mistake_that_shows_on_ray_is_told_as_on_this_machine(tmp_path: Path) -> None:
-    pytest.importorskip("ray", reason="pip install 'pairsift[ray]'")
+def test_ray_raises_the_same_error_as_the_local_engine(ray: RayEngine, tmp_path: Path) -> None:
     pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(5), rows(5, start=5)])))
     labels = ClusterLabels(TimmFeatures("vit_small_patch8_224.dino"), of="image", clusters=2, seed=0)
-    for engine in (LocalEngine("cpu", 2), RayEngine(workers=2)):
+    for engine in (LocalEngine("cpu", 2), ray):
         with pytest.raises(
             UserError, match=r"timm model vit_small_patch8_224.dino cannot be loaded .*; load it"
         ):
             score_pool(pool, labels, engine)
 
 
-def test_draws_over_clusters_are_the_same_on_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ray", reason="pip install 'pairsift[ray]'")
+def test_draws_over_clusters_are_the_same_on_ray(
+    ray: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(20), rows(20, start=20), rows(20, start=40)])))
     clip = ClipFeatures(open_clip_model(tmp_path / "clip"), None)
     drawn = []
-    for number, engine in enumerate((LocalEngine("cpu", 1), RayEngine(workers=2))):
+    for number, engine in enumerate((LocalEngine("cpu", 1), ray)):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"cache{number}"))
         labels = ClusterLabels(clip, of="image", clusters=4, seed=0)
         selector = ClusterSelector(labels, weight="size", order="random", seed=0)
@@ -62,14 +73,12 @@ def test_draws_over_clusters_are_the_same_on_ray(tmp_path: Path, monkeypatch: py
     assert all((one == other).all() for one, other in zip(here.epochs, on_ray.epochs, strict=True))
 
 
-def test_joblib_launches_a_sweep(tmp_path: Path) -> None:
+def test_joblib_launches_a_sweep(run: Run, cache: Path, tmp_path: Path) -> None:
     pytest.importorskip("hydra_plugins.hydra_joblib_launcher", reason="pip install 'pairsift[joblib]'")
     pool = write_pool(tmp_path / "pool", [rows(20)])
-    command = [sys.executable, "-m", "benchmark", "-m", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]
-    command += ["task=select", "pool=img2dataset", f"pool.url={pool}", "filter=random", "size.samples=5,7"]
-    done = subprocess.run(
-        command, cwd=ROOT, env=os.environ.copy(), capture_output=True, text=True, timeout=300, check=False
-    )
+    launcher = ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]
+    sweep = ["task=select", "pool=img2dataset", f"pool.url={pool}", "filter=random", "size.samples=5,7"]
+    done = run(*launcher, *sweep)
     assert done.returncode == 0, done.stderr
-    found = list((Path(os.environ["XDG_CACHE_HOME"]) / "pairsift" / "selections").rglob("*.npy"))
+    found = list((cache / "pairsift" / "selections").rglob("*.npy"))
     assert sorted(len(np.load(path)) for path in found) == [5, 7]

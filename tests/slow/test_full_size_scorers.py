@@ -1,8 +1,5 @@
 """Full-size scorers with random weights, saved locally in the real formats, through the paper's configuration."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,40 +8,37 @@ import pytest
 import torch
 
 from benchmark.core.images import decode_image
+from tests.command_line import Run
 from tests.filters.checkpoints import roberta_scorer
 from tests.pools import rows, write_pool
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow
 
 
-def score(pool: Path, *overrides: str) -> dict[str, float]:
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmark", "task=score", "experiment=icc_paper", *overrides],
-        cwd=ROOT,
-        env=os.environ | {"LAION400M_8M": str(pool)},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+@pytest.fixture
+def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LAION400M_8M", str(tmp_path / "pool"))
+    return write_pool(tmp_path / "pool", [rows(30)])
+
+
+def score(run: Run, *overrides: str) -> dict[str, float]:
+    done = run("task=score", "experiment=icc_paper", *overrides)
     assert done.returncode == 0, done.stderr[-3000:]
     parts = [pq.read_table(p).to_pydict() for p in Path(done.stdout.splitlines()[-1]).glob("*.parquet")]
     return {uid: value for part in parts for uid, value in zip(part["uid"], part["score"], strict=True)}
 
 
-def test_clip_vit_b_32_equals_open_clips_own_processing(tmp_path: Path) -> None:
+def test_clip_vit_b_32_equals_open_clips_own_processing(run: Run, pool: Path, tmp_path: Path) -> None:
     import open_clip
     from safetensors.torch import save_file
 
-    pool = write_pool(tmp_path / "pool", [rows(8)])
     with torch.random.fork_rng([]):
         torch.manual_seed(0)
         model, _, preprocess = open_clip.create_model_and_transforms("ViT-B-32-quickgelu", load_weights=False)
     model.eval()
     save_file(model.state_dict(), tmp_path / "ViT-B-32.safetensors")
     found = score(
-        pool,
+        run,
         "filter=clip",
         "filter.model=ViT-B-32-quickgelu",
         f"filter.pretrained={tmp_path / 'ViT-B-32.safetensors'}",
@@ -59,10 +53,9 @@ def test_clip_vit_b_32_equals_open_clips_own_processing(tmp_path: Path) -> None:
     )  # features are float16
 
 
-def test_distilroberta_size_scorer(tmp_path: Path) -> None:
+def test_distilroberta_size_scorer_equals_transformers_pipeline(run: Run, pool: Path, tmp_path: Path) -> None:
     from transformers import pipeline
 
-    pool = write_pool(tmp_path / "pool", [rows(30)])
     scorer = roberta_scorer(
         tmp_path / "icc",
         layers=6,
@@ -73,7 +66,7 @@ def test_distilroberta_size_scorer(tmp_path: Path) -> None:
         max_position_embeddings=514,
         initializer_range=0.02,
     )
-    found = score(pool, "filter=icc", f"filter.checkpoint={scorer}")
+    found = score(run, "filter=icc", f"filter.checkpoint={scorer}")
     plain = pipeline("text-classification", str(scorer), function_to_apply="none")
     ours = np.array([found[r.uid] for r in rows(30)])
     assert ours == pytest.approx(np.array([plain(r.text)[0]["score"] for r in rows(30)]), abs=1e-5)

@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-import hydra
 import numpy as np
 import pytest
 import torch
 from hydra import compose, initialize_config_dir
 from safetensors.torch import save_file
 
-from benchmark.config import CONF, register_resolvers
+from benchmark.config import CONF, make_filter, register_resolvers
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import ScoreTable, score_pool
@@ -54,7 +53,7 @@ def make(name: str, folder: Path, *more: str) -> Filter | None:
         )
     if "???" in str(cfg.filter):
         return None  # what it needs is a file of captions' scores or of words
-    made: Filter = hydra.utils.instantiate(cfg.filter, _convert_="all")
+    made = make_filter(cfg)
     return made if "image" in made.sources else None
 
 

@@ -1,10 +1,7 @@
 """Real photos and real captions through the command line, with the scale models as checkpoints."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,22 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmark.core.uids import read_subset
+from tests.command_line import Done, Run
 from tests.pools import Row, write_metadata, write_tar
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow
 
 
-def run(*arguments: str, **environment: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmark", *arguments],
-        cwd=ROOT,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
+def printed(done: Done) -> list[str]:
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout.splitlines()
 
@@ -71,22 +59,24 @@ def write_karpathy(folder: Path, captions: dict[Path, list[str]]) -> None:
     (folder / "dataset_coco.json").write_text(json.dumps({"images": images, "dataset": "coco"}))
 
 
-def test_coco_photos_go_through_the_whole_chain(shared_data: Path, tmp_path: Path) -> None:
+def test_coco_photos_go_through_the_whole_chain(
+    run: Run, monkeypatch: pytest.MonkeyPatch, shared_data: Path, tmp_path: Path
+) -> None:
     captions, without = coco_photos(shared_data)
     assert len(captions) + len(without) == 239
     write_photo_pool(tmp_path / "pool", captions, without)
     write_karpathy(tmp_path / "coco", captions)
-    out = run(
+    monkeypatch.setenv("COCO_ROOT", str(tmp_path / "coco"))
+    done = run(
         "pool=img2dataset", f"pool.url={tmp_path / 'pool'}", "models=demo", "filter=clip", "size.samples=100",
         "evalset=paper", "~evalset.nocaps", "~evalset.flickr30k", f"results_dir={tmp_path / 'results'}",
         "downstream.captioner.training.samples_seen=300", "downstream.dual_encoder.training.samples_seen=384",
-        COCO_ROOT=str(tmp_path / "coco"),
     )  # fmt: skip
-    result = json.loads(Path(out[-1]).read_text())
+    result = json.loads(Path(printed(done)[-1]).read_text())
     assert result["k"] == 100
     assert result["selection"]["drops"] == {"caption_missing": len(without)}
     assert result["selection"]["scored"] == len(captions)
-    assert len(read_subset(Path(result["selection"]["path"]))) == 100
+    assert len(read_subset(Path(result["subset"]))) == 100
     captioner, dual = result["downstream"]["captioner"], result["downstream"]["dual_encoder"]
     assert captioner["training"]["samples_seen"] == 300
     assert captioner["training"]["skipped"] == {}
@@ -107,7 +97,7 @@ def test_coco_photos_go_through_the_whole_chain(shared_data: Path, tmp_path: Pat
     ("source", "pairs", "unusable"), [("laion_alt_text", 10_000, 0), ("cc3m_val", 15_833, 0)]
 )
 def test_real_captions_are_scored_by_text_filters(
-    shared_data: Path, tmp_path: Path, source: str, pairs: int, unusable: int
+    run: Run, shared_data: Path, tmp_path: Path, source: str, pairs: int, unusable: int
 ) -> None:
     if source == "laion_alt_text":
         shutil.copy(shared_data / source / "test_10000.parquet", tmp_path / "part.parquet")
@@ -116,10 +106,10 @@ def test_real_captions_are_scored_by_text_filters(
         lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
         table = {"TEXT": [line[0] for line in lines], "URL": [line[1] for line in lines]}
         pq.write_table(pa.table(table), tmp_path / "part.parquet")
-    out = run(
+    done = run(
         "task=select", "pool=img2dataset", f"pool.url={tmp_path}", "+pool.columns.text=TEXT",
         "+pool.columns.url=URL", "filter=random", "size.samples=1000",
     )  # fmt: skip
-    manifest = json.loads(Path(out[-1]).with_suffix(".json").read_text())
+    manifest = json.loads(Path(printed(done)[-1]).with_suffix(".json").read_text())
     assert manifest["scored"] + sum(manifest["drops"].values()) == pairs
     assert sum(v for k, v in manifest["drops"].items() if k != "duplicate_uid") == unusable

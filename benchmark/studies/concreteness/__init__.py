@@ -1,1 +1,1 @@
-"""Concreteness benchmarks: how well a filter's scores follow human ratings of words and captions."""
+"""Concreteness benchmarks: correlation of a filter's scores with human ratings of words and captions."""

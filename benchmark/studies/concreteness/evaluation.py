@@ -1,46 +1,63 @@
-"""One filter judged on one set of rated texts, and the typed JSON that says so."""
+"""One filter's scores compared with the ratings of one set of texts."""
 
 import hashlib
 import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
-from benchmark.core.records import read_records, write_record
+from benchmark.core.records import Schema
 from benchmark.core.uids import encode_uids, make_uid
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.results.result import provenance
+from benchmark.results.provenance import provenance
 from benchmark.scoring.score_pool import fit_filter
 from benchmark.studies.concreteness.correlation import Correlation, correlate
 from benchmark.studies.concreteness.rated_texts import RatedTexts
 from filters.base import Composite, Filter, Scores
 
-SCHEMA_VERSION = 1
-FOLDER = "concreteness"  # within the results
 CAPTIONS_ONLY = frozenset({"text"})
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """How one filter's scores follow the ratings of one benchmark.
+class ConcretenessEvaluation:
+    """Correlations of one filter's scores with the ratings of one benchmark.
 
-    Of `count` texts (drawn from `total`), `unscored` got no score; `correlations` are by coefficient.
+    Args:
+        benchmark: name of the rated texts.
+        source: name of their file.
+        sha256: hash of their file.
+        filter: name of the filter's config.
+        config: the filter's settings.
+        key: the filter's cache key, which covers class, settings and weights.
+        total: texts of the benchmark.
+        count: texts that were scored; fewer than `total` for a sample.
+        unscored: texts among them without a finite score.
+        correlations: by coefficient.
+        seed: random seed of the sample and of the bootstrap.
+        seconds: of scoring.
+        git_commit: commit that the code was run from; None outside git.
+        versions: versions of Python and libraries by name.
+        machine: architecture, cores, GPUs.
+        finished: time, in ISO 8601.
     """
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "concreteness", 2, "concreteness", "python -m benchmark task=concreteness"
+    )
 
     benchmark: str
     source: str
     sha256: str
     filter: str
     config: dict[str, Any]
-    key: str  # the filter's class, settings and weights
+    key: str
     total: int
     count: int
     unscored: int
@@ -51,27 +68,26 @@ class Evaluation:
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ""
     finished: str = ""
-    schema_version: int = SCHEMA_VERSION
 
     @property
     def run_id(self) -> str:
-        """A readable name and a hash of everything that the correlations depend on."""
+        """A readable name and a hash of all that the correlations depend on."""
         identity = [self.filter, self.key, self.config, self.sha256, self.count, self.seed]
         digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
         return f"{self.benchmark}-{self.filter}-{digest}"
 
 
 def check_needs(scorer: Filter, name: str) -> None:
-    """Raise `UserError` when a filter reads more than captions."""
+    """Raise `UserError` when a filter reads more than captions; `name` is its config's."""
     more = sorted(scorer.sources - CAPTIONS_ONLY)
     if more:
         raise UserError(
-            f"filter={name} reads {more[0]!r} beside the caption; task=concreteness takes filters of captions alone"
+            f"filter={name} reads {more[0]!r} beside the caption; task=concreteness needs a filter of captions only"
         )
 
 
 def fit(scorer: Filter, pool: Callable[[], Pool], engine: Engine) -> None:
-    """Gather corpus statistics from the pool, for a filter or the parts of a composite; most need none."""
+    """Fit the filter, or the parts of a composite, to the pool where it needs corpus statistics; most do not."""
     for part in scorer.filters.values() if isinstance(scorer, Composite) else ():
         fit(part, pool, engine)
     if scorer.corpus_dependent:
@@ -79,9 +95,9 @@ def fit(scorer: Filter, pool: Callable[[], Pool], engine: Engine) -> None:
 
 
 def score_texts(scorer: Filter, texts: list[str]) -> Scores:
-    """Return the scores of n texts, shape (n,), in batches of the filter's own size.
+    """Return the scores of n texts, shape (n,), computed in batches of the filter's batch size.
 
-    The parts of a composite score in theirs, and it combines all of their scores at once.
+    Each part of a composite has its own batch size; the composite combines the scores of all texts at once.
     """
     if isinstance(scorer, Composite):
         return scorer.combine(np.stack([score_texts(part, texts) for part in scorer.filters.values()]))
@@ -97,13 +113,16 @@ def score_texts(scorer: Filter, texts: list[str]) -> Scores:
 
 def evaluate(
     scorer: Filter, rated: RatedTexts, *, name: str, config: dict[str, Any], seed: int
-) -> Evaluation:
-    """Score the texts and correlate; texts without a finite score are left out and counted."""
+) -> ConcretenessEvaluation:
+    """Score the texts and correlate; texts without a finite score are left out and counted.
+
+    `name` and `config` are the name and the settings of the filter's config.
+    """
     started = time.monotonic()
     scores = score_texts(scorer, rated.texts)
     seconds = time.monotonic() - started
     scored = np.isfinite(scores)
-    return Evaluation(
+    return ConcretenessEvaluation(
         benchmark=rated.name,
         source=rated.source,
         sha256=rated.sha256,
@@ -118,17 +137,3 @@ def evaluate(
         seconds=round(seconds, 3),
         **provenance(),
     )
-
-
-def write_evaluation(results: Path, evaluation: Evaluation) -> Path:
-    """Write ``results/concreteness/<run_id>.json``, whole or not at all, and return its path."""
-    return write_record(results / FOLDER, evaluation)
-
-
-def read_evaluations(results: Path) -> list[Evaluation]:
-    """Read all evaluations, in the order of their names; files of another schema are left out."""
-    found = []
-    for data in read_records(results / FOLDER, SCHEMA_VERSION, "correlations"):
-        data["correlations"] = {n: Correlation(**c) for n, c in data["correlations"].items()}
-        found.append(Evaluation(**data))
-    return found

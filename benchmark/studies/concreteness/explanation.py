@@ -1,24 +1,20 @@
-"""Why a caption gets its score: what each of its words adds, by leaving it out."""
+"""Why a caption gets its score: the contribution of each word, by leaving it out."""
 
 import hashlib
 import json
 import math
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from benchmark.core.errors import UserError
-from benchmark.core.records import read_records, write_record
+from benchmark.core.records import Schema
 from benchmark.studies.concreteness.evaluation import score_texts
 from filters.base import Filter
-
-SCHEMA_VERSION = 1
-FOLDER = "explained"  # within the results
 
 
 @dataclass(frozen=True)
 class Word:
-    """One word of a caption and what it adds to the score; None where the rest has no score."""
+    """One word of a caption and its contribution to the score; None where the caption without it has no score."""
 
     text: str
     contribution: float | None
@@ -26,7 +22,14 @@ class Word:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A caption's score and its words, in their order."""
+    """A caption's score and its words, in their order.
+
+    `filter` names the filter's config, `config` holds its settings, `key` is its cache key.
+    """
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "explanation", 2, "explained", "python -m benchmark task=concreteness explain=CAPTION"
+    )
 
     caption: str
     filter: str
@@ -35,11 +38,10 @@ class Explanation:
     score: float
     words: list[Word]
     versions: dict[str, str] = field(default_factory=dict)
-    schema_version: int = SCHEMA_VERSION
 
     @property
-    def largest(self) -> float:
-        """The largest size of a contribution; 1 if there is none, so that it can be divided by."""
+    def max_contribution(self) -> float:
+        """The largest absolute contribution; 1 if all are 0 or None, so that it can be divided by."""
         return max((abs(w.contribution) for w in self.words if w.contribution is not None), default=0) or 1.0
 
     @property
@@ -52,29 +54,17 @@ class Explanation:
 def leave_one_out(scorer: Filter, caption: str) -> tuple[float, list[Word]]:
     """Return the score of a caption, and score(caption) - score(caption without the word) for each word.
 
-    Words are what white space parts. Raises `UserError` when there are none, or the caption has no score.
+    Words are separated by white space. Raises `UserError` when there are none, or the caption has no score.
     """
     words = caption.split()
     if not words:
         raise UserError("explain is empty; give a caption: explain='a dog on a beach'")
-    # Joined by single spaces also in whole, so that only the missing word makes the difference.
+    # The whole caption is joined by single spaces too, so that only the missing word makes the difference.
     texts = [" ".join(words), *(" ".join(words[:i] + words[i + 1 :]) for i in range(len(words)))]
     whole, *rest = (float(score) for score in score_texts(scorer, texts))
     if not math.isfinite(whole):
-        raise UserError(f"the filter gives {caption[:60]!r} no score, so there is nothing to explain")
+        raise UserError(
+            f"explain={caption[:60]!r} gets no score from this filter; give another caption or filter"
+        )
     added = [whole - score if math.isfinite(score) else None for score in rest]
     return whole, [Word(word, value) for word, value in zip(words, added, strict=True)]
-
-
-def write_explanation(results: Path, explanation: Explanation) -> Path:
-    """Write ``results/explained/<run_id>.json``, whole or not at all, and return its path."""
-    return write_record(results / FOLDER, explanation)
-
-
-def read_explanations(results: Path) -> list[Explanation]:
-    """Read all explanations, in the order of their names; files of another schema are left out."""
-    found = []
-    for data in read_records(results / FOLDER, SCHEMA_VERSION, "words"):
-        data["words"] = [Word(**word) for word in data["words"]]
-        found.append(Explanation(**data))
-    return found

@@ -1,4 +1,4 @@
-"""What scores are compared with: captions and words that people rated, and the demo's captions."""
+"""Texts with ratings of concreteness: captions and words that people rated, and the demo's captions."""
 
 import csv
 import hashlib
@@ -18,9 +18,15 @@ WORD, BIGRAM, PART_OF_SPEECH, RATING = "Word", "Bigram", "Dom_Pos", "Conc.M"  # 
 
 @dataclass(frozen=True)
 class RatedTexts:
-    """n texts and their concreteness, shape (n,).
+    """n texts and their ratings of concreteness.
 
-    `name` says which benchmark, `source` where they came from, `total` how many there were before a sample was drawn.
+    Args:
+        name: of the benchmark.
+        source: name of the file.
+        sha256: hash of the file.
+        texts: words or captions.
+        ratings: shape (n,).
+        total: texts before a sample was drawn.
     """
 
     name: str
@@ -31,7 +37,7 @@ class RatedTexts:
     total: int
 
     def sample(self, size: int | None, seed: int) -> "RatedTexts":
-        """Return `size` of the texts, drawn without replacement; all of them if there are no more, or for None.
+        """Return `size` of the texts, drawn without replacement; all of them where there are fewer, or for None.
 
         The paper rates costly scorers on 150 words and 150 captions (001, appendix A.6).
         """
@@ -44,55 +50,70 @@ class RatedTexts:
 def read_annotations(path: Path) -> RatedTexts:
     """Read annotated captions: a CSV with the columns ``caption`` and ``concreteness_annotation``.
 
-    Raises `UserError` when the file or a column is missing, or a rating is no number.
+    Raises `UserError` when the file or a column is missing, or a rating is not a number.
     """
-    return _rated(CAPTIONS, path, CAPTION, ANNOTATION, list(_rows(path, (CAPTION, ANNOTATION), ",")))
+    file = _File("task.annotations", path, ",")
+    return _rated(CAPTIONS, file, CAPTION, ANNOTATION, list(_rows(file, (CAPTION, ANNOTATION))))
 
 
 def read_word_ratings(path: Path) -> RatedTexts:
     """Read the unigram nouns of Brysbaert et al. 2014: tab separated, ``Bigram`` 0 and ``Dom_Pos`` Noun.
 
     The published file holds 14,592 of them; the ICC paper (section 3.2) counts 14,562 and does not say which are left
-    out. Raises `UserError` when the file or a column is missing, or a rating is no number.
+    out. Raises `UserError` when the file or a column is missing, or a rating is not a number.
     """
-    columns = (WORD, BIGRAM, PART_OF_SPEECH, RATING)
-    nouns = [r for r in _rows(path, columns, "\t") if r[1][BIGRAM] == "0" and r[1][PART_OF_SPEECH] == "Noun"]
-    return _rated(WORDS, path, WORD, RATING, nouns)
+    file = _File("task.ratings", path, "\t")
+    rows = _rows(file, (WORD, BIGRAM, PART_OF_SPEECH, RATING))
+    nouns = [row for row in rows if row[1][BIGRAM] == "0" and row[1][PART_OF_SPEECH] == "Noun"]
+    return _rated(WORDS, file, WORD, RATING, nouns)
 
 
-def _rows(path: Path, columns: Sequence[str], delimiter: str) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Yield each row with its line number; the ratings are not quoted, so their quotes are characters."""
-    if not path.is_file():
-        raise UserError(f"{path} is not there; give the path of the ratings' file")
+@dataclass(frozen=True)
+class _File:
+    """A file of ratings, the setting that names it, and what separates its columns."""
+
+    setting: str
+    path: Path
+    delimiter: str
+
+    def __str__(self) -> str:
+        return f"{self.setting}={self.path}"
+
+
+def _rows(file: _File, columns: Sequence[str]) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Yield each row with its line number; tab separated files have no quoting."""
+    if not file.path.is_file():
+        raise UserError(f"{file} does not exist; give the path of a file of ratings")
+    is_csv = file.delimiter == ","
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with file.path.open(encoding="utf-8-sig", newline="") as lines:
             reader = csv.DictReader(
-                file,
-                delimiter=delimiter,
-                quoting=csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE,
+                lines,
+                delimiter=file.delimiter,
+                quoting=csv.QUOTE_MINIMAL if is_csv else csv.QUOTE_NONE,
                 strict=True,
                 restval="",
             )
             missing = [name for name in columns if name not in (reader.fieldnames or ())]
             if missing:
-                kind = "comma" if delimiter == "," else "tab"
-                raise UserError(f"{path} has no column {missing[0]!r}; a {kind} separated header is expected")
+                kind = "comma" if is_csv else "tab"
+                raise UserError(f"{file} must have a column {missing[0]!r} in a {kind} separated header")
             for row in reader:
                 yield reader.line_num, row
     except (csv.Error, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read as text with columns: {error}") from None
+        raise UserError(f"{file} must be text with columns: {error}") from None
 
 
 def _rated(
-    name: str, path: Path, text: str, rating: str, rows: Sequence[tuple[int, Mapping[str, str]]]
+    name: str, file: _File, text: str, rating: str, rows: Sequence[tuple[int, Mapping[str, str]]]
 ) -> RatedTexts:
     ratings = np.empty(len(rows))
-    for place, (line, row) in enumerate(rows):
+    for index, (line, row) in enumerate(rows):
         try:
-            ratings[place] = float(row[rating])
+            ratings[index] = float(row[rating])
         except ValueError:
-            ratings[place] = np.nan
-        if not np.isfinite(ratings[place]):
-            raise UserError(f"{path}, line {line}: {rating} is {row[rating][:40]!r}, not a number")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return RatedTexts(name, path.name, digest, [row[text] for _, row in rows], ratings, len(rows))
+            ratings[index] = np.nan
+        if not np.isfinite(ratings[index]):
+            raise UserError(f"{file}, line {line}: {rating} must be a number; it is {row[rating][:40]!r}")
+    digest = hashlib.sha256(file.path.read_bytes()).hexdigest()
+    return RatedTexts(name, file.path.name, digest, [row[text] for _, row in rows], ratings, len(rows))

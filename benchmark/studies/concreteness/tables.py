@@ -1,70 +1,71 @@
-"""The ICC paper's Tables 3, 4 and 6, of whatever evaluations there are."""
+"""The evaluations as tables, after Tables 3, 4 and 6 of the ICC paper."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchmark.report.leaderboard import MISSING, Table
+from benchmark.report.table import MISSING, Cell, Table, plain
 from benchmark.studies.concreteness.correlation import NAMES, Correlation
-from benchmark.studies.concreteness.evaluation import Evaluation
+from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation
 from benchmark.studies.concreteness.rated_texts import CAPTIONS, DEMO, WORDS
 
 SYMBOLS = dict(zip(NAMES, ("ρ", "ρ_s", "τ"), strict=True))
-# What stands side by side, and how the title says so: the paper's two, in its order, and the demo's.
+# Benchmarks that share a table, by the end of its title: the paper's two in its order, and the demo's.
 GROUPS = {(WORDS, CAPTIONS): "", (DEMO,): ", demo captions"}
-ORDER = ("lexicon", "clip_stroop", "ave_clip", "llm_rating", "sba", "vba", "icc", "score_file")
+# Rows of Table 3 in its order; other filters come after them.
+METHODS = ("lexicon", "clip_stroop", "ave_clip", "llm_rating", "sba", "vba", "icc", "score_file")
 SIMILARITIES = {"edit": "ED", "bertscore": "BSc"}  # Table 6's abbreviations
-PARTS = {"sba": "llm", "vba": "captioner"}  # the setting that names the part that Table 6 varies
-CIRCULAR = ("lexicon", WORDS)
+PARTS = {"sba": "llm", "vba": "captioner"}  # the setting of each pipeline that Table 6 varies
+CIRCULAR = ("lexicon", WORDS)  # the lexicon is made of the ratings of these words
 STEPS = {"direct": "before", "distilled": "after"}
 
 
-def concreteness_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """Return the tables that have rows: by method, before and after distillation, by part, and signed."""
+def concreteness_tables(evaluations: Sequence[ConcretenessEvaluation]) -> list[Table]:
+    """Return the tables that have rows: by method, before and after distillation, by part, and with intervals."""
     labels = _labels(evaluations)
-    ordered = sorted(evaluations, key=lambda e: (_place(e.filter), labels[e.run_id], e.run_id))
+    ordered = sorted(evaluations, key=lambda e: (_position(e.filter), labels[e.run_id], e.run_id))
     tables = []
-    for benchmarks, words in GROUPS.items():
+    for benchmarks, ending in GROUPS.items():
         group = [e for e in ordered if e.benchmark in benchmarks]
-        found = [_by_method(group, labels), _by_step(group), _by_part(group)]
-        tables += [replace(table, title=table.title + words) for table in found]
+        of_group = [_by_method(group, labels), _by_step(group), _by_part(group)]
+        tables += [replace(table, title=table.title + ending) for table in of_group]
     for name in (name for benchmarks in GROUPS for name in benchmarks):
         tables.append(_signed(name, [e for e in ordered if e.benchmark == name], labels))
     return [table for table in tables if table.rows]
 
 
-def _place(name: str) -> int:
-    return ORDER.index(name) if name in ORDER else len(ORDER)
+def _position(name: str) -> int:
+    return METHODS.index(name) if name in METHODS else len(METHODS)
 
 
-def _labels(evaluations: Iterable[Evaluation], but: str = "") -> dict[str, str]:
-    """Name each evaluation by its filter, and by the settings, `but` one, in which filters of that name differ."""
-    named: dict[str, list[Evaluation]] = defaultdict(list)
+def _labels(evaluations: Iterable[ConcretenessEvaluation], ignored: str = "") -> dict[str, str]:
+    """Return labels by run id: the filter, and the settings in which filters of that name differ, `ignored` aside."""
+    named: dict[str, list[ConcretenessEvaluation]] = defaultdict(list)
     for evaluation in evaluations:
         named[evaluation.filter].append(evaluation)
     labels = {}
     for name, group in named.items():
         settings = {key: {str(e.config.get(key)) for e in group} for e in group for key in e.config}
-        differing = sorted(key for key, values in settings.items() if len(values) > 1 and key != but)
+        differing = sorted(key for key, values in settings.items() if len(values) > 1 and key != ignored)
         for e in group:
-            words = [f"{key}={_short(e.config[key])}" for key in differing if key in e.config]
-            labels[e.run_id] = f"{name} ({', '.join(words)})" if words else name
+            settings_of_e = [f"{key}={_short(e.config[key])}" for key in differing if key in e.config]
+            labels[e.run_id] = f"{name} ({', '.join(settings_of_e)})" if settings_of_e else name
     return labels
 
 
 def _short(value: Any) -> str:
-    """Return a setting as a cell shows it: of a path its end, of a model its name."""
+    """Return a setting as a cell shows it: the last two parts of a path, the name of a model."""
     if isinstance(value, Mapping):
         return _short(value.get("checkpoint", "..."))
     return "/".join(str(value).split("/")[-2:])
 
 
 def _rows(
-    evaluations: Iterable[Evaluation], row_of: Callable[[Evaluation], Hashable]
-) -> dict[Hashable, dict[str, Evaluation]]:
-    """Gather evaluations into rows, by benchmark; of several the one finished last counts."""
-    rows: dict[Hashable, dict[str, Evaluation]] = defaultdict(dict)
+    evaluations: Iterable[ConcretenessEvaluation], row_of: Callable[[ConcretenessEvaluation], Hashable]
+) -> dict[Hashable, dict[str, ConcretenessEvaluation]]:
+    """Gather evaluations into rows, by benchmark; of several in one cell the one that finished last is kept."""
+    rows: dict[Hashable, dict[str, ConcretenessEvaluation]] = defaultdict(dict)
     for evaluation in evaluations:
         row = rows[row_of(evaluation)]
         known = row.get(evaluation.benchmark)
@@ -73,8 +74,8 @@ def _rows(
     return dict(rows)
 
 
-def _table(title: str, header: list[str], rows: dict[Any, dict[str, Evaluation]]) -> Table:
-    """Draw one row for each tuple of cells in `rows`, three columns for each benchmark, the best in bold."""
+def _table(title: str, header: list[str], rows: dict[Any, dict[str, ConcretenessEvaluation]]) -> Table:
+    """Return a row per key of `rows`, a tuple of texts, with three columns per benchmark, the best value bold."""
     shown = [name for group in GROUPS for name in group if any(name in row for row in rows.values())]
     columns = [(name, coefficient) for name in shown for coefficient in NAMES]
     best = {
@@ -82,58 +83,55 @@ def _table(title: str, header: list[str], rows: dict[Any, dict[str, Evaluation]]
         for column in columns
     }
     body = [
-        [*cells, *(_cell(_absolute(row, *column), best[column]) for column in columns)]
-        for cells, row in rows.items()
+        plain(*names) + [_cell(_absolute(row, *column), best[column]) for column in columns]
+        for names, row in rows.items()
     ]
     header = header + [f"{name} {SYMBOLS[coefficient]}" for name, coefficient in columns]
     return Table(title, header, body, _reasons(rows.values()))
 
 
-def _absolute(row: dict[str, Evaluation], benchmark: str, coefficient: str) -> float | None:
+def _absolute(row: dict[str, ConcretenessEvaluation], benchmark: str, coefficient: str) -> float | None:
     return row[benchmark].correlations[coefficient].absolute if benchmark in row else None
 
 
-def _cell(value: float | None, best: float | None) -> str:
-    if value is None:
-        return MISSING
-    text = f"{value:.3f}"
-    return f"**{text}**" if value == best else text
+def _cell(value: float | None, best: float | None) -> Cell:
+    return Cell(MISSING) if value is None else Cell(f"{value:.3f}", bold=value == best)
 
 
-def _reasons(rows: Iterable[dict[str, Evaluation]]) -> list[str]:
-    found = (e for row in rows for e in row.values())
+def _reasons(rows: Iterable[dict[str, ConcretenessEvaluation]]) -> list[str]:
+    evaluations = (e for row in rows for e in row.values())
     return [
         f"{e.filter} on {e.benchmark} is missing: {c.reason}"
-        for e in found
+        for e in evaluations
         if (c := e.correlations[NAMES[0]]).reason
     ]
 
 
-def _by_method(evaluations: Sequence[Evaluation], labels: dict[str, str]) -> Table:
-    def row_of(e: Evaluation) -> tuple[str]:
-        part = f", {e.count} texts" if e.count < e.total else ""
-        return (labels[e.run_id] + part,)
+def _by_method(evaluations: Sequence[ConcretenessEvaluation], labels: dict[str, str]) -> Table:
+    def row_of(e: ConcretenessEvaluation) -> tuple[str]:
+        sample = f", {e.count} texts" if e.count < e.total else ""
+        return (labels[e.run_id] + sample,)
 
-    judged = [e for e in evaluations if (e.filter, e.benchmark) != CIRCULAR]
+    shown = [e for e in evaluations if (e.filter, e.benchmark) != CIRCULAR]
     title = "Absolute correlation with ratings of concreteness (as Table 3)"
-    table = _table(title, ["method"], _rows(judged, row_of))
-    if len(judged) < len(evaluations):
-        table.notes.append("lexicon on words is left out: it is made of those ratings")
+    table = _table(title, ["method"], _rows(shown, row_of))
+    if len(shown) < len(evaluations):
+        table.notes.append("lexicon on words is left out: the lexicon is made of those ratings")
     return table
 
 
-def _by_step(evaluations: Sequence[Evaluation]) -> Table:
+def _by_step(evaluations: Sequence[ConcretenessEvaluation]) -> Table:
     chosen = [e for e in evaluations if e.filter in {"sba", "vba", "icc"} and e.config.get("mode") in STEPS]
-    chosen.sort(key=lambda e: (_place(e.filter), e.config["mode"] == "distilled"))
-    labels = _labels(chosen, but="mode")
+    chosen.sort(key=lambda e: (_position(e.filter), e.config["mode"] == "distilled"))
+    labels = _labels(chosen, ignored="mode")
     rows = _rows(chosen, lambda e: (labels[e.run_id], STEPS[e.config["mode"]]))
     return _table("Before and after distillation (as Table 4)", ["score", "distillation"], rows)
 
 
-def _by_part(evaluations: Sequence[Evaluation]) -> Table:
+def _by_part(evaluations: Sequence[ConcretenessEvaluation]) -> Table:
     chosen = [e for e in evaluations if e.filter in PARTS and e.config.get("mode") == "direct"]
 
-    def row_of(e: Evaluation) -> tuple[str, str, str]:
+    def row_of(e: ConcretenessEvaluation) -> tuple[str, str, str]:
         similarity = str(e.config.get("similarity", MISSING))
         model = _short(e.config.get(PARTS[e.filter], MISSING))
         return e.filter, model, SIMILARITIES.get(similarity, similarity)
@@ -143,14 +141,18 @@ def _by_part(evaluations: Sequence[Evaluation]) -> Table:
     )
 
 
-def _signed(benchmark: str, evaluations: Sequence[Evaluation], labels: dict[str, str]) -> Table:
+def _signed(benchmark: str, evaluations: Sequence[ConcretenessEvaluation], labels: dict[str, str]) -> Table:
     header = ["method", "n", "no score", *(SYMBOLS[name] for name in NAMES)]
     rows = [
-        [labels[e.run_id], f"{e.count:,}", f"{e.unscored:,}"]
-        + [_with_interval(e.correlations[name]) for name in NAMES]
+        plain(
+            labels[e.run_id],
+            f"{e.count:,}",
+            f"{e.unscored:,}",
+            *(_with_interval(e.correlations[name]) for name in NAMES),
+        )
         for e in evaluations
     ]
-    return Table(f"Correlation on {benchmark}, signed, with 95% bootstrap intervals", header, rows, [])
+    return Table(f"Correlation on {benchmark}, signed, with 95% bootstrap intervals", header, rows)
 
 
 def _with_interval(c: Correlation) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.core.paths import write_text
-from benchmark.results.result import library_versions
+from benchmark.results.provenance import library_versions
 
 log = logging.getLogger(__name__)
 MANIFEST = "manifest.json"

@@ -1,1 +1,1 @@
-"""``task=profile``: how much of a pool is text in images, and what it does to CLIP scores (Lin et al. 2023)."""
+"""Profile of a pool: text in its images and its effect on CLIP scores (Lin et al. 2023)."""

@@ -1,4 +1,4 @@
-"""Groups of similar images: k-means of CLIP embeddings, learned from some of a pool, then given to all of it."""
+"""Clusters of similar images: k-means on CLIP embeddings, fitted on a sample of the pool."""
 
 from collections.abc import Iterator
 
@@ -13,24 +13,24 @@ from filters.clip import ClipFeatures
 from filters.embeddings.clusters import PER_CLUSTER, ImageClusters
 
 Integers = npt.NDArray[np.int64]
-FEWEST = 20  # images a cluster, on the average: of fewer there is nothing to say
+MIN_IMAGES = 20  # per cluster on average; with fewer its estimates say little
 
 
 def cluster_images(pool: Pool, features: ClipFeatures, uids: UidArray, clusters: int, seed: int) -> Integers:
     """Return the clusters of n images, shape (n,), numbered from 0.
 
     Args:
-        pool: whose embeddings are in the cache already.
+        pool: its embeddings are in the cache already.
         features: the embeddings.
-        uids: sorted, each of them with an embedding.
-        clusters: at most so many; fewer of few images.
-        seed: of the images that are learned from, and of k-means.
+        uids: sorted, each with an embedding.
+        clusters: largest number of clusters; there are fewer where they would have fewer than 20 images on average.
+        seed: random seed of the sample and of k-means.
     """
-    clusters = max(1, min(clusters, len(uids) // FEWEST))
+    clusters = max(1, min(clusters, len(uids) // MIN_IMAGES))
     if clusters == 1:
         return np.zeros(len(uids), np.int64)
     model = ImageClusters(clusters, seed=seed)
-    model.fit(_some(pool, features, clusters * PER_CLUSTER, np.random.default_rng(seed)))
+    model.fit(_sample(pool, features, clusters * PER_CLUSTER, np.random.default_rng(seed)))
     embedded, assigned = [], []
     for shard_uids, images in _embeddings(pool, features):
         embedded.append(shard_uids)
@@ -38,10 +38,10 @@ def cluster_images(pool: Pool, features: ClipFeatures, uids: UidArray, clusters:
     return np.concatenate(assigned)[find_uids(np.concatenate(embedded), uids)]
 
 
-def _some(
+def _sample(
     pool: Pool, features: ClipFeatures, count: int, rng: np.random.Generator
 ) -> npt.NDArray[np.float32]:
-    """Return embeddings of about `count` images, or all, as many of every shard, shape (m, d)."""
+    """Return embeddings of about `count` images, or of all, equally many per shard, shape (m, d)."""
     most = -(-count // len(pool.shards(features.sources)))
     parts = []
     for _, images in _embeddings(pool, features):

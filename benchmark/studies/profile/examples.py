@@ -1,4 +1,4 @@
-"""The sample of each cluster that CLIP scores highest, as Figure 3b shows them: its caption and what it repeats."""
+"""The sample of each cluster with the highest CLIP score, as in Figure 3b of Lin et al. 2023."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from filters.cotr import co_embedded_words
 from filters.ocr.features import TextRecognition
 from filters.ocr.spotter import TextSpotter
 
-LONGEST = 300  # characters that are kept of a caption
+LONGEST = 300  # characters; captions are cut there
 TEXT = frozenset({"text"})
 BATCH = 4096
 
 
 @dataclass(frozen=True)
 class Example:
-    """A sample: its caption, cut at `LONGEST` characters, the words of it that are in the image, its CLIP score."""
+    """A sample: its caption, cut at `LONGEST` characters, the words of it in the image's text, its CLIP score."""
 
     uid: str
     caption: str
@@ -34,7 +34,7 @@ class Example:
 def top_examples(
     pool: Pool, recognition: TextRecognition, measured: Measurements, clusters: Integers
 ) -> dict[int, Example]:
-    """Return the example of every cluster; `clusters`, shape (n,), is of the n samples that were measured."""
+    """Return an example per cluster; `clusters` has the cluster of each measured sample, shape (n,)."""
     numbers = np.unique(clusters)
     members = [np.flatnonzero(clusters == number) for number in numbers]
     best = np.array([rows[np.argmax(measured.clip[rows])] for rows in members], np.int64)
@@ -54,6 +54,6 @@ def top_examples(
 
 
 def _legible(table: FeatureTable, row: int, spotter: TextSpotter) -> list[str]:
-    """Return the lines that count as text in the image of one row."""
+    """Return the legible lines of text in the image of one row."""
     words, sure = (table.columns[name][row] for name in ("words", "confidences"))
     return [line for line, confidence in zip(words, sure, strict=True) if confidence >= spotter.legible]

@@ -1,4 +1,4 @@
-"""What a profile knows of each sample: scores of filters, which other runs on the pool share through the cache."""
+"""Measurements of each sample: scores of filters, which other runs on the pool share through the cache."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -26,12 +26,20 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Measurements:
-    """n samples, sorted by uid: shape (n,) each.
+    """Measurements of n samples, sorted by uid, shape (n,) each.
 
-    `text`: whether there is text in the image that can be read. `cotr`, `fuzzy`: the share of the caption that is
-    in it. Cosines of caption and image: `clip` of the image as it is, then with text inpainted (section 5.1):
-    `all_removed`, `co_removed`, and with other images' areas in its place `random_all`, `random_co`. An image
-    without such text is as it was.
+    Args:
+        uids: sorted.
+        text: whether the image has legible text.
+        cotr: co-embedded text rate, the share of the caption's words that are in that text.
+        fuzzy: the same with fuzzy matching.
+        clip: cosine of caption and image.
+        all_removed: cosine after all text is inpainted (Lin et al. 2023, section 5.1).
+        co_removed: cosine after co-embedded text is inpainted.
+        random_all: cosine after the areas of another image's text are inpainted, a control.
+        random_co: cosine after the areas of another image's co-embedded text are inpainted, a control.
+
+    Cosines of images without such text equal `clip`.
     """
 
     uids: UidArray
@@ -52,15 +60,15 @@ class Measurements:
 
     @property
     def parrot(self) -> npt.NDArray[np.bool_]:
-        """Whether the caption repeats a word of its image (section 3)."""
+        """Whether the caption repeats a word of the image's text (section 3)."""
         return self.cotr > 0
 
 
 def measuring_filters(spotter: TextSpotter, clip: Mapping[str, Any]) -> dict[str, Filter]:
-    """Return the filters whose scores a profile is made of; `clip` is ``model`` and ``pretrained``."""
+    """Return the filters that measure each column; `clip` has ``model`` and ``pretrained``."""
     removal = {**clip, "ocr": spotter, "fill": "inpaint"}
     return {
-        # The first one needs every feature, so that workers extract them all before anything else is scored.
+        # The first filter needs every feature, so that workers extract all of them in one pass over the shards.
         "co_removed": TextRemovedClip(area="co", **removal),
         "all_removed": TextRemovedClip(area="all", **removal),
         "random_co": RandomAreaRemovedClip(area="co", **removal),
@@ -75,32 +83,40 @@ def measuring_filters(spotter: TextSpotter, clip: Mapping[str, Any]) -> dict[str
 def measure(
     pool: Pool, filters: Mapping[str, Filter], legible: float, engine: Engine
 ) -> tuple[Measurements, Counter[str], float]:
-    """Score the pool, or read what earlier runs scored; return it with the dropped samples and worker seconds."""
+    """Score the pool, or read scores from the cache; return measurements, drop counts by reason and worker seconds.
+
+    `legible` is the confidence from which a line counts as text. Raises `UserError` when no sample can be measured.
+    """
     tables = {name: score_pool(pool, scorer, engine) for name, scorer in filters.items()}
     measured, unscored = join(tables, legible)
     drops: Counter[str] = Counter()
     for table in tables.values():
-        drops |= table.drops  # the filters read the same pool: the same sample dropped twice counts once
+        drops |= (
+            table.drops
+        )  # the largest count: all filters read the same pool, so they drop the same samples
     if unscored:
         drops[NO_SCORE] += unscored
     if not len(measured):
-        raise UserError(f"no sample of pool {pool.name} could be profiled: {dict(drops)}")
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(drops.items()))
+        raise UserError(
+            f"pool={pool.name}: no sample can be profiled ({reasons}); choose a pool with captions and images"
+        )
     features = {key: seconds for table in tables.values() for key, seconds in table.features.items()}
     return measured, drops, sum(table.own_seconds for table in tables.values()) + sum(features.values())
 
 
 def join(tables: Mapping[str, ScoreTable], legible: float) -> tuple[Measurements, int]:
-    """Join scores by uid; return the samples that have all of them, and how many lack one.
+    """Join scores by uid; return the samples that have all scores, and the number of those that lack one.
 
-    `legible`: the confidence from which a line counts as text.
+    `legible` is the confidence from which a line counts as text.
     """
     uids = unite_uids([table.uids for table in tables.values()])
     columns = {}
     for name, table in tables.items():
         columns[name] = np.full(len(uids), np.nan, np.float32)
         columns[name][find_uids(uids, table.uids)] = table.scores
-    whole = np.isfinite(np.stack(list(columns.values()))).all(axis=0)
-    columns = {name: values[whole] for name, values in columns.items()}
+    complete = np.isfinite(np.stack(list(columns.values()))).all(axis=0)
+    columns = {name: values[complete] for name, values in columns.items()}
     text = -columns.pop("text") >= np.float32(legible)
-    columns |= {name: 0.0 - columns[name] for name in ("cotr", "fuzzy")}  # the filters score minus the rate
-    return Measurements(uids=uids[whole], text=text, **columns), int((~whole).sum())
+    columns |= {name: 0.0 - columns[name] for name in ("cotr", "fuzzy")}  # the filters return minus the rate
+    return Measurements(uids=uids[complete], text=text, **columns), int((~complete).sum())

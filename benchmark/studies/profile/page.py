@@ -1,16 +1,18 @@
-"""A profile as one page of HTML without scripts: Figures 3a and 4, the tables, and the clusters with an example."""
+"""A profile as a page of HTML: Figures 3a and 4 of Lin et al. 2023, the tables, and an example of each cluster."""
 
 from collections.abc import Sequence
 from html import escape
 
-from benchmark.report.page import page, rows_html, table_html
-from benchmark.report.svg import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Named, lines, stacked_bars, steps
+from benchmark.report.bar_charts import stacked_columns
+from benchmark.report.html_page import page, rows_html, table_html
+from benchmark.report.line_charts import histograms, lines
+from benchmark.report.svg import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Series
 from benchmark.studies.profile.profiling import Cluster, Profile
 from benchmark.studies.profile.statistics import parrot_shares
 from benchmark.studies.profile.tables import clusters_table, overall_tables
 
-KINDS: tuple[Named, ...] = (("no text", GREY), ("text, none repeated", SKY), ("parrot caption", ORANGE))
-REMOVALS: dict[str, Named] = {
+KINDS: tuple[Series, ...] = (("no text", GREY), ("text, none repeated", SKY), ("parrot caption", ORANGE))
+REMOVALS: dict[str, Series] = {
     "clip_no_text": ("without text", GREY),
     "clip_text": ("with text", ORANGE),
     "clip_text_all_removed": ("all text removed", BLUE),
@@ -18,7 +20,7 @@ REMOVALS: dict[str, Named] = {
     "clip_text_random_all": ("control of all", SKY),
     "clip_text_random_co": ("control of co-embedded", PINK),
 }
-DIFFERENCES: dict[str, Named] = {
+DIFFERENCES: dict[str, Series] = {
     "rsa": ("RSA", BLUE),
     "rsc": ("RSC", GREEN),
     "co_over_all": ("co-embedded over all removed", ORANGE),
@@ -28,7 +30,7 @@ DIFFERENCES: dict[str, Named] = {
 _STYLE = "td.words b{color:#d55e00}"  # words that the image repeats
 
 
-def to_html(profile: Profile) -> str:
+def profile_page(profile: Profile) -> str:
     """Return a whole page; captions and words are escaped."""
     groups = [cluster.group for cluster in profile.clusters]
     titles = [f"cluster {cluster.number}, {cluster.group.images:,} images" for cluster in profile.clusters]
@@ -38,15 +40,15 @@ def to_html(profile: Profile) -> str:
     ordered = "clusters of images, by their share of images with text"
     body = [
         "<h2>Text in images</h2>",
-        stacked_bars(parrot_shares(groups), KINDS, titles, ordered),
+        stacked_columns(parrot_shares(groups), KINDS, titles, ordered),
         "<h2>Mean CLIP score before and after text is removed</h2>",
         lines(means, tuple(REMOVALS.values()), titles, ordered),
-        "<h2>What removal takes from the CLIP score of images with text</h2>",
-        steps(
+        "<h2>CLIP score lost by removing text, images with text</h2>",
+        histograms(
             edges,
             counts,
             tuple(DIFFERENCES.values()),
-            "cosine before minus after, of the images that it changed",
+            "cosine before minus cosine after, of images whose cosine changed",
         ),
         *(table_html(table) for table in overall_tables(profile)),
         _clusters(profile.clusters),
@@ -55,11 +57,11 @@ def to_html(profile: Profile) -> str:
 
 
 def _clusters(clusters: Sequence[Cluster]) -> str:
-    """Return all clusters, each with the caption that CLIP scores highest, its co-embedded words in colour."""
+    """Return a table of all clusters with their captions of the highest CLIP score, co-embedded words coloured."""
     table = clusters_table("Clusters of images", clusters)
     rows = []
     for cells, cluster in zip(table.rows, clusters, strict=True):
-        numbers = "".join(f"<td>{escape(cell)}</td>" for cell in cells[:-1])
+        numbers = "".join(f"<td>{escape(cell.text)}</td>" for cell in cells[:-1])
         rows.append(f'{numbers}<td class="words">{_caption(cluster)}</td>')
     return rows_html(table.title, table.header, rows)
 
@@ -67,4 +69,4 @@ def _clusters(clusters: Sequence[Cluster]) -> str:
 def _caption(cluster: Cluster) -> str:
     repeated = set(cluster.example.words)
     words = cluster.example.caption.split()
-    return " ".join(f"<b>{escape(w)}</b>" if w in repeated else escape(w) for w in words)
+    return " ".join(f"<b>{escape(word)}</b>" if word in repeated else escape(word) for word in words)

@@ -1,33 +1,28 @@
-"""One pool profiled, and the typed JSON that says so."""
+"""The profile of one pool: text in its images, what captions repeat of it, and its effect on CLIP scores."""
 
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from benchmark.core.records import read_records, write_record
+from benchmark.core.records import Schema
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.results.result import provenance
+from benchmark.results.provenance import provenance
 from benchmark.studies.profile.clusters import cluster_images
 from benchmark.studies.profile.examples import Example, top_examples
-from benchmark.studies.profile.intervals import Estimate
 from benchmark.studies.profile.measurements import measure, measuring_filters
-from benchmark.studies.profile.sample import PoolSample
+from benchmark.studies.profile.pool_sample import PoolSample
 from benchmark.studies.profile.statistics import Group, Histogram, by_cluster, histograms, summarise
 from filters.clip import ClipFeatures
 from filters.ocr.features import TextRecognition
 from filters.ocr.spotter import TextSpotter
 
-SCHEMA_VERSION = 1
-FOLDER = "profile"  # within the results
-
 
 @dataclass(frozen=True)
 class Tools:
-    """What a pool is profiled with: the OCR engine with its settings, and the CLIP (``model``, ``pretrained``)."""
+    """The models of a profile: the OCR engine with its settings, and the CLIP (``model``, ``pretrained``)."""
 
     spotter: TextSpotter
     ocr: Mapping[str, Any]
@@ -35,7 +30,7 @@ class Tools:
 
     @property
     def recognition(self) -> TextRecognition:
-        """What was read in each image."""
+        """The lines of text read in each image."""
         return TextRecognition(self.spotter)
 
     @property
@@ -46,7 +41,7 @@ class Tools:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Similar images, and the sample among them that CLIP scores highest."""
+    """A cluster of similar images, and the sample in it with the highest CLIP score."""
 
     number: int
     group: Group
@@ -55,13 +50,35 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Profile:
-    """What text in images is and does in one pool.
+    """Text in the images of one pool.
 
-    Of a random sample, `sample` says how many were asked for, `drawn_from` how many usable samples its shards hold
-    and `unusable`, by reason, what else they hold; of a whole pool they are None and empty. `drops` counts by reason
-    what could not be measured of the sample, or of the pool. Intervals are those of a random sample, also of the
-    whole pool: of the source that it was drawn from.
+    Intervals treat the pool, or the sample of it, as a random sample of its source.
+
+    Args:
+        pool: name of the pool.
+        url: of the pool.
+        shards: number of shards that were read.
+        sample: samples asked for; None for the whole pool.
+        drawn_from: usable samples in those shards; None for the whole pool.
+        unusable: other samples in those shards, counted by reason; empty for the whole pool.
+        drops: samples that could not be measured, counted by reason.
+        ocr: settings of the OCR engine.
+        ocr_key: cache key of the recognised text.
+        clip: model and weights of CLIP.
+        clip_key: cache key of the embeddings.
+        overall: estimates over all samples.
+        clusters: estimates per cluster, by their share of images with text, the largest first.
+        histograms: distributions of the relative scores, by name.
+        run_id: a readable name and a hash of all that the numbers depend on.
+        seed: random seed of the sample, the clusters and the bootstrap.
+        worker_seconds: seconds of scoring, summed over workers.
+        git_commit: commit that the code was run from; None outside git.
+        versions: versions of Python and libraries by name.
+        machine: architecture, cores, GPUs.
+        finished: time, in ISO 8601.
     """
+
+    SCHEMA: ClassVar[Schema] = Schema("profile", 2, "profile", "python -m benchmark task=profile")
 
     pool: str
     url: str
@@ -84,18 +101,17 @@ class Profile:
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ""
     finished: str = ""
-    schema_version: int = SCHEMA_VERSION
 
 
 def profile_pool(pool: Pool, tools: Tools, engine: Engine, *, clusters: int, seed: int) -> Profile:
     """Profile a pool, or a `PoolSample` of one.
 
     Args:
-        pool: what is profiled.
-        tools: what it is measured with.
+        pool: the pool.
+        tools: the OCR engine and CLIP.
         engine: runs the measurements.
-        clusters: of images, at most.
-        seed: of the clusters and of the bootstrap.
+        clusters: largest number of image clusters.
+        seed: random seed of the clusters and the bootstrap.
 
     Raises:
         UserError: when no sample can be measured.
@@ -110,7 +126,7 @@ def profile_pool(pool: Pool, tools: Tools, engine: Engine, *, clusters: int, see
         pool=pool.name,
         url=pool.url,
         shards=len(pool.shards(tools.embeddings.sources)),
-        sample=drawn.asked if drawn else None,
+        sample=drawn.requested if drawn else None,
         drawn_from=drawn.drawn_from if drawn else None,
         unusable=dict(sorted(drawn.unusable.items())) if drawn else {},
         drops=dict(sorted(drops.items())),
@@ -129,31 +145,7 @@ def profile_pool(pool: Pool, tools: Tools, engine: Engine, *, clusters: int, see
 
 
 def _run_id(pool: Pool, tools: Tools, clusters: int, seed: int) -> str:
-    """Return a readable name and a hash of everything that the numbers depend on."""
+    """Return a readable name and a hash of all that the numbers depend on."""
     shards = [f"{shard.name}-{shard.fingerprint}" for shard in pool.shards(tools.embeddings.sources)]
     identity = [pool.key, shards, tools.recognition.key(), tools.embeddings.key(), clusters, seed]
     return f"{pool.name}-{hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:8]}"
-
-
-def write_profile(results: Path, profile: Profile) -> Path:
-    """Write ``results/profile/<run_id>.json``, whole or not at all, and return its path."""
-    return write_record(results / FOLDER, profile)
-
-
-def read_profiles(results: Path) -> list[Profile]:
-    """Read all profiles, in the order of their names; files of another schema are left out."""
-    found = []
-    for data in read_records(results / FOLDER, SCHEMA_VERSION, "histograms"):
-        data["overall"] = _group(data["overall"])
-        data["clusters"] = [
-            Cluster(c["number"], _group(c["group"]), Example(**c["example"])) for c in data["clusters"]
-        ]
-        data["histograms"] = {name: Histogram(**h) for name, h in data["histograms"].items()}
-        found.append(Profile(**data))
-    return found
-
-
-def _group(data: dict[str, Any]) -> Group:
-    means = {name: Estimate(**estimate) for name, estimate in data["means"].items()}
-    shares = {name: Estimate(**data[name]) for name in ("text", "parrot")}
-    return Group(data["images"], data["with_text"], data["parrots"], means=means, **shares)

@@ -1,4 +1,7 @@
-"""Table 1, the means of section 5.1 and Table 9, and the relative scores of Figure 4, of any group of samples."""
+"""Statistics of a group of samples: Table 1, the means of section 5.1 and Table 9, the relative scores of Figure 4.
+
+Tables, sections and figures are those of Lin et al. 2023.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +15,7 @@ from benchmark.studies.profile.measurements import Measurements
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
 ALL, TEXT, NO_TEXT = "all", "text", "no_text"
-# Each mean: what is averaged, over which images.
+# The measurement and the images of each mean.
 MEANS = {
     "cotr": ("cotr", ALL),
     "cotr_text": ("cotr", TEXT),
@@ -46,10 +49,15 @@ BIN = 0.02  # width of a bin of the relative scores
 
 @dataclass(frozen=True)
 class Group:
-    """Some of the samples: how many, and what was estimated of them.
+    """Estimates over a group of samples.
 
-    `text`: share of images with text. `parrot`: share of captions with CoTR > 0 among images with text. `means`: by
-    the names of `MEANS`.
+    Args:
+        images: number of samples.
+        with_text: samples whose image has text.
+        parrots: samples among them whose caption repeats some of it (CoTR > 0).
+        text: share of images with text.
+        parrot: share of parrot captions among images with text.
+        means: by the names of `MEANS`.
     """
 
     images: int
@@ -62,14 +70,14 @@ class Group:
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many images have a relative score in each bin; `edges` are one more than `counts`."""
+    """Number of images per bin of a relative score: `edges` has shape (b + 1,), `counts` (b,)."""
 
     edges: list[float]
     counts: list[int]
 
 
 def summarise(measured: Measurements, seed: int) -> Group:
-    """Estimate everything of n samples."""
+    """Return all estimates over n samples; `seed` is the random seed of the bootstrap."""
     populations = {ALL: np.ones(len(measured), bool), TEXT: measured.text, NO_TEXT: ~measured.text}
     with_text = int(measured.text.sum())
     parrots = int(measured.parrot.sum())
@@ -96,7 +104,10 @@ def column(measured: Measurements, name: str) -> Floats:
 
 
 def by_cluster(measured: Measurements, clusters: Integers, seed: int) -> list[tuple[int, Group]]:
-    """Return the clusters that have images, by their share of images with text, the largest first."""
+    """Return (cluster, estimates) for each cluster that has images, the largest share of images with text first.
+
+    `clusters` has the cluster of each sample, shape (n,); `seed` is the random seed of the bootstrap.
+    """
     groups = [(int(number), summarise(measured[clusters == number], seed)) for number in np.unique(clusters)]
     return sorted(groups, key=lambda pair: (-pair[1].with_text / pair[1].images, pair[0]))
 
@@ -104,21 +115,21 @@ def by_cluster(measured: Measurements, clusters: Integers, seed: int) -> list[tu
 def histograms(measured: Measurements) -> dict[str, Histogram]:
     """Return the distribution of each relative score over the images with text whose score the removal changed.
 
-    All are in the same bins, `BIN` wide.
+    All have the same bins, `BIN` wide.
     """
     columns = {name: column(measured, name)[measured.text] for name in RELATIVE}
     columns = {name: values[values != 0] for name, values in columns.items()}
-    # A bin's middle is a multiple of its width, so that what is next to 0 falls into one bin.
-    places = {name: np.round(values / BIN).astype(np.int64) for name, values in columns.items()}
-    low = min((int(found.min()) for found in places.values() if len(found)), default=0)
-    high = max((int(found.max()) for found in places.values() if len(found)), default=0)
-    edges = [round((place - 0.5) * BIN, 6) for place in range(low, high + 2)]
-    counts = {name: np.bincount(found - low, minlength=high - low + 1) for name, found in places.items()}
+    # The middle of a bin is a multiple of its width, so that values close to 0 share one bin.
+    bins = {name: np.round(values / BIN).astype(np.int64) for name, values in columns.items()}
+    low = min((int(of_name.min()) for of_name in bins.values() if len(of_name)), default=0)
+    high = max((int(of_name.max()) for of_name in bins.values() if len(of_name)), default=0)
+    edges = [round((index - 0.5) * BIN, 6) for index in range(low, high + 2)]
+    counts = {name: np.bincount(of_name - low, minlength=high - low + 1) for name, of_name in bins.items()}
     return {name: Histogram(edges, [int(count) for count in row]) for name, row in counts.items()}
 
 
 def parrot_shares(groups: Sequence[Group]) -> list[tuple[float, float, float]]:
-    """Return for each group the shares of images without text, with other text, and with parroted text."""
+    """Return per group the shares of images without text, with text not repeated, and with parrot captions."""
     return [
         (1 - g.with_text / g.images, (g.with_text - g.parrots) / g.images, g.parrots / g.images)
         for g in groups

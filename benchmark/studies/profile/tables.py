@@ -1,8 +1,8 @@
-"""A profile as tables for the terminal: the paper's Table 1, the means of section 5.1 and Table 9, the clusters."""
+"""A profile as tables: Table 1 of Lin et al. 2023, the means of their section 5.1 and Table 9, the clusters."""
 
 from collections.abc import Callable, Sequence
 
-from benchmark.report.leaderboard import MISSING, Table
+from benchmark.report.table import MISSING, Cell, Table, plain
 from benchmark.studies.profile.intervals import Estimate
 from benchmark.studies.profile.profiling import Cluster, Profile
 
@@ -30,8 +30,8 @@ DIFFERENCES = {
     "random_rsc": "– control: another image's areas",
     "co_over_all": "Co-embedded removed minus all removed",
 }
-Writer = Callable[[float | None], str]
-SHOWN = 10  # clusters at each end
+Format = Callable[[float | None], str]
+SHOWN = 10  # clusters with the most text, and as many with the least
 HEADER = ["", "value", "95% interval", "images"]
 CLUSTERS = [
     "cluster", "images", "with text", "parrot", "CoTR", "CLIP without text", "with text", "all removed", "co removed",
@@ -41,22 +41,22 @@ CAPTION = 40  # characters of a caption in a cell
 
 
 def profile_tables(profile: Profile) -> list[Table]:
-    """Return the tables of one profile: clusters, what removal does to CLIP scores, the scores, text in images."""
+    """Return the tables of one profile: clusters, effects of removing text, CLIP scores, text in images."""
     clusters = profile.clusters
     between = len(clusters) - 2 * SHOWN
     shown = clusters if between <= 0 else [*clusters[:SHOWN], *clusters[-SHOWN:]]
     table = clusters_table(f"Clusters of images by their share with text, {profile.pool}", shown)
     if between > 0:
-        table.notes.append(f"{between} clusters between them are in the JSON and in the page.")
+        table.notes.append(f"The {between} clusters between them are in the JSON and on the page.")
     return [table, *reversed(overall_tables(profile))]
 
 
 def overall_tables(profile: Profile) -> list[Table]:
-    """Return what was estimated of the whole: text in images, CLIP scores, and what removal takes from them."""
+    """Return the estimates over all samples: text in images, CLIP scores, and effects of removing text."""
     group, pool = profile.overall, profile.pool
     text = [
-        ["Images", f"{group.images:,}", "", ""],
-        ["Images with text", f"{group.with_text:,}", "", ""],
+        plain("Images", f"{group.images:,}", "", ""),
+        plain("Images with text", f"{group.with_text:,}", "", ""),
         _row("Share of images with text", group.text, percent),
         _row("Parrot captions (CoTR > 0), images with text", group.parrot, percent),
         *(_row(label, group.means[name], percent) for name, label in RATES.items()),
@@ -64,69 +64,69 @@ def overall_tables(profile: Profile) -> list[Table]:
     scores = [_row(label, group.means[name], fraction) for name, label in CLIP_MEANS.items()]
     differences = [_row(label, group.means[name], signed) for name, label in DIFFERENCES.items()]
     return [
-        Table(f"Text in images, {pool} ({_what(profile)})", HEADER, text, notes(profile)),
-        Table(f"Mean CLIP score, {pool}", HEADER, scores, []),
-        Table(f"What removal takes from the CLIP score, images with text of {pool}", HEADER, differences, []),
+        Table(f"Text in images, {pool} ({_extent(profile)})", HEADER, text, notes(profile)),
+        Table(f"Mean CLIP score, {pool}", HEADER, scores),
+        Table(f"CLIP score lost by removing text, images with text of {pool}", HEADER, differences),
     ]
 
 
 def clusters_table(title: str, clusters: Sequence[Cluster]) -> Table:
-    """Return one row for each cluster."""
-    return Table(title, CLUSTERS, [_cluster_row(cluster) for cluster in clusters], [])
+    """Return one row per cluster."""
+    return Table(title, CLUSTERS, [_cluster_row(cluster) for cluster in clusters])
 
 
-def _what(profile: Profile) -> str:
+def _extent(profile: Profile) -> str:
     if profile.sample is None:
         return "the whole pool"
     return f"a sample of {profile.sample:,}, from {profile.shards} shards"
 
 
 def notes(profile: Profile) -> list[str]:
-    """Return what is not in the tables: what was dropped, and why numbers are missing."""
-    found = []
+    """Return counts of the samples that are not in the tables, by reason."""
+    lines = []
     if profile.drops:
-        found.append(f"Dropped: {_counts(profile.drops)}.")
+        lines.append(f"Dropped: {_counts(profile.drops)}.")
     if profile.unusable:
-        found.append(f"Not drawn from, in the same shards: {_counts(profile.unusable)}.")
+        lines.append(f"Unusable samples in the same shards: {_counts(profile.unusable)}.")
     if profile.sample is not None and profile.drawn_from is not None and profile.drawn_from < profile.sample:
-        found.append(f"The pool has no more than {profile.drawn_from:,} usable samples.")
-    return found
+        lines.append(f"The pool has only {profile.drawn_from:,} usable samples.")
+    return lines
 
 
 def _counts(reasons: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))
 
 
-def _row(label: str, estimate: Estimate, write: Writer) -> list[str]:
-    return [label, write(estimate.value), interval(estimate, write), f"{estimate.count:,}"]
+def _row(label: str, estimate: Estimate, form: Format) -> list[Cell]:
+    return plain(label, form(estimate.value), interval(estimate, form), f"{estimate.count:,}")
 
 
-def interval(estimate: Estimate, write: Writer) -> str:
-    """Return an interval in brackets, or that there is none."""
+def interval(estimate: Estimate, form: Format) -> str:
+    """Return an interval in brackets, or a dash where there is none."""
     if estimate.low is None:
         return MISSING
-    return f"[{write(estimate.low)}, {write(estimate.high)}]"
+    return f"[{form(estimate.low)}, {form(estimate.high)}]"
 
 
 def percent(value: float | None) -> str:
-    """Return a share as the paper prints it."""
+    """Return a share as a percentage, like the paper."""
     return MISSING if value is None else f"{100 * value:.2f}%"
 
 
 def fraction(value: float | None) -> str:
-    """Return a cosine."""
+    """Return a cosine with four decimals."""
     return MISSING if value is None else f"{value:.4f}"
 
 
 def signed(value: float | None) -> str:
-    """Return a difference of cosines."""
+    """Return a difference of cosines with its sign."""
     return MISSING if value is None else f"{value:+.4f}"
 
 
-def _cluster_row(cluster: Cluster) -> list[str]:
+def _cluster_row(cluster: Cluster) -> list[Cell]:
     group, means = cluster.group, cluster.group.means
     names = ("clip_no_text", "clip_text", "clip_text_all_removed", "clip_text_co_removed")
-    return [
+    return plain(
         str(cluster.number),
         f"{group.images:,}",
         percent(group.text.value),
@@ -134,4 +134,4 @@ def _cluster_row(cluster: Cluster) -> list[str]:
         percent(means["cotr"].value),
         *(fraction(means[name].value) for name in names),
         cluster.example.caption[:CAPTION],
-    ]
+    )

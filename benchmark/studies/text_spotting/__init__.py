@@ -1,1 +1,1 @@
-"""Text-spotting benchmark: how similar a CLIP finds a rendered word and the word (Lin et al. 2023, section 5.2)."""
+"""Text-spotting benchmark: cosines between texts and images that show them (Lin et al. 2023, section 5.2)."""

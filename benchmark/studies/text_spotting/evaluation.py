@@ -1,4 +1,4 @@
-"""One model judged on one vocabulary, and the typed JSON that says so."""
+"""One model evaluated on one vocabulary of rendered n-grams."""
 
 import hashlib
 import json
@@ -6,14 +6,15 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmark.core.errors import UserError
-from benchmark.core.records import read_records, write_record
-from benchmark.results.result import provenance
-from benchmark.studies.text_spotting.rendering import why_not
+from benchmark.core.records import Schema
+from benchmark.results.provenance import provenance
+from benchmark.studies.text_spotting.rendering import unrenderable_reason
 from benchmark.studies.text_spotting.similarity import (
     Bin,
     Encoder,
@@ -25,16 +26,14 @@ from benchmark.studies.text_spotting.similarity import (
 )
 from benchmark.studies.text_spotting.vocabulary import Vocabulary
 
-SCHEMA_VERSION = 1
-FOLDER = "text_spotting"  # within the results
-# Intervals of Figures 5b (frequency) and 5c, 5d (characters); the paper draws but does not print its own.
+# Lower ends of the bins of Figures 5b (frequency) and 5c, 5d (characters); the paper does not print its own.
 FREQUENCIES = tuple(10**exponent for exponent in range(10))
 LENGTHS = (1, 3, 5, 7, 9, 11, 13, 16, 21, 31)
 
 
 @dataclass(frozen=True)
 class Model:
-    """What is judged: its encoder, its settings (`model`, `pretrained`) and a key that changes with its weights."""
+    """A model: its encoder, its settings (`model`, `pretrained`) and a key that changes with its weights."""
 
     encoder: Encoder
     config: dict[str, Any]
@@ -42,12 +41,38 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """How similar one model finds the n-grams of a vocabulary and the images that show them.
+class TextSpottingEvaluation:
+    """Cosines of one model between the n-grams of a vocabulary and the images that show them.
 
-    Of `kept` most frequent n-grams `drawn` were taken (all, or a sample); `left_out` of them by reason could not be
-    rendered: ``no_glyph`` (a character that the font lacks), ``too_wide`` (not readable on one line).
+    Args:
+        config: settings of the model.
+        key: changes with its weights.
+        source: of the vocabulary.
+        sha256: hash of the vocabulary.
+        ngram: words per n-gram.
+        distinct: different n-grams counted.
+        occurrences: n-grams counted.
+        too_long: n-grams that were too long to count.
+        undercount: largest possible error of a count, see `Vocabulary`.
+        kept: most frequent n-grams in the vocabulary.
+        drawn: n-grams evaluated, all of them or a sample.
+        left_out: n-grams that could not be rendered, counted by reason: ``no_glyph`` (a character that the font
+            lacks), ``too_wide`` (not readable on one line).
+        overall: over all rendered n-grams.
+        styles: by colours.
+        frequency: by frequency.
+        length: by number of characters.
+        seed: random seed of the sample and the control.
+        seconds: of the evaluation.
+        git_commit: commit that the code was run from; None outside git.
+        versions: versions of Python and libraries by name.
+        machine: architecture, cores, GPUs.
+        finished: time, in ISO 8601.
     """
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "text_spotting", 2, "text_spotting", "python -m benchmark task=text_spotting"
+    )
 
     config: dict[str, Any]
     key: str
@@ -71,36 +96,37 @@ class Evaluation:
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ""
     finished: str = ""
-    schema_version: int = SCHEMA_VERSION
 
     @property
     def run_id(self) -> str:
-        """A readable name and a hash of everything that the similarities depend on."""
+        """A readable name and a hash of all that the similarities depend on."""
         identity = [self.config, self.key, self.source, self.sha256, self.ngram, self.drawn, self.seed]
         digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
         name = Path(str(self.config["model"])).name.replace(":", "-")
         return f"{name}-{self.ngram}gram-{digest}"
 
 
-def evaluate(model: Model, vocabulary: Vocabulary, *, sample: int | None, seed: int) -> Evaluation:
-    """Measure `sample` n-grams of the vocabulary, drawn without replacement, or all of them for None.
+def evaluate(
+    model: Model, vocabulary: Vocabulary, *, sample: int | None, seed: int
+) -> TextSpottingEvaluation:
+    """Evaluate the model on `sample` n-grams, drawn without replacement, or on the whole vocabulary for None.
 
     Raises `UserError` when none can be rendered.
     """
     started = time.monotonic()
-    rows = np.arange(len(vocabulary.ngrams))
-    if sample is not None and sample < len(rows):
-        rows = np.sort(np.random.default_rng(seed).choice(rows, sample, replace=False))
-    reasons = [why_not(vocabulary.ngrams[row]) for row in rows]
-    left_out = Counter(str(reason) for reason in reasons if reason)
-    shown = rows[[reason is None for reason in reasons]]
-    if not len(shown):
+    rows = _draw(len(vocabulary.ngrams), sample, seed)
+    reasons = [unrenderable_reason(vocabulary.ngrams[row]) for row in rows]
+    left_out = Counter(sorted(str(reason) for reason in reasons if reason))
+    rendered = rows[[reason is None for reason in reasons]]
+    if not len(rendered):
+        counts = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())
         raise UserError(
-            f"none of {len(rows):,} n-grams of {vocabulary.source} can be rendered: {dict(left_out)}"
+            f"task.vocabulary: none of {len(rows):,} n-grams of {vocabulary.source} can be rendered ({counts});"
+            " give texts in Latin letters"
         )
-    texts = [vocabulary.ngrams[row] for row in shown]
+    texts = [vocabulary.ngrams[row] for row in rendered]
     similarities = measure(model.encoder, texts, seed)
-    return Evaluation(
+    return TextSpottingEvaluation(
         config=model.config,
         key=model.key,
         source=vocabulary.source,
@@ -112,10 +138,10 @@ def evaluate(model: Model, vocabulary: Vocabulary, *, sample: int | None, seed: 
         undercount=vocabulary.undercount,
         kept=len(vocabulary.ngrams),
         drawn=len(rows),
-        left_out=dict(sorted(left_out.items())),
+        left_out=dict(left_out),
         overall=summarise(similarities),
         styles=by_style(similarities),
-        frequency=by_bin(similarities, vocabulary.counts[shown], FREQUENCIES),
+        frequency=by_bin(similarities, vocabulary.counts[rendered], FREQUENCIES),
         length=by_bin(similarities, np.array([len(text) for text in texts]), LENGTHS),
         seed=seed,
         seconds=round(time.monotonic() - started, 3),
@@ -123,18 +149,9 @@ def evaluate(model: Model, vocabulary: Vocabulary, *, sample: int | None, seed: 
     )
 
 
-def write_evaluation(results: Path, evaluation: Evaluation) -> Path:
-    """Write ``results/text_spotting/<run_id>.json``, whole or not at all, and return its path."""
-    return write_record(results / FOLDER, evaluation)
-
-
-def read_evaluations(results: Path) -> list[Evaluation]:
-    """Read all evaluations, in the order of their names; files of another schema are left out."""
-    found = []
-    for data in read_records(results / FOLDER, SCHEMA_VERSION, "overall"):
-        data["overall"] = Summary(**data["overall"])
-        data["styles"] = {name: Summary(**summary) for name, summary in data["styles"].items()}
-        for name in ("frequency", "length"):
-            data[name] = [Bin(b["low"], b["high"], Summary(**b["summary"])) for b in data[name]]
-        found.append(Evaluation(**data))
-    return found
+def _draw(count: int, sample: int | None, seed: int) -> npt.NDArray[np.int64]:
+    """Return `sample` of `count` rows, drawn without replacement and sorted; all of them for None."""
+    rows = np.arange(count)
+    if sample is None or sample >= count:
+        return rows
+    return np.sort(np.random.default_rng(seed).choice(rows, sample, replace=False))

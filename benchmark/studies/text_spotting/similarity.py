@@ -1,4 +1,4 @@
-"""Similarities of rendered texts: with the text itself, and with another as a control."""
+"""Cosines of rendered texts with the text itself, and with another text as a control."""
 
 import time
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from PIL import Image
 from benchmark.core.progress import progress
 from benchmark.studies.text_spotting.rendering import STYLES, render
 
-BATCH = 64  # texts at once, four images each
+BATCH = 64  # texts per batch, with four images each
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
 
 
 class Encoder(Protocol):
-    """Whatever embeds images and texts as unit vectors of one space, (n, d)."""
+    """Embeds images and texts as unit vectors of one space, shape (n, d)."""
 
     def embed_images(self, images: Sequence[Image.Image], /) -> Floats:
         """Return the unit vectors of RGB images."""
@@ -30,11 +30,11 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True)
 class Similarities:
-    """Cosines of n texts' images, one column for each style, shape (n, 4).
+    """Cosines of the images of n texts, one column per style, shape (n, 4).
 
-    `own`: with the text that is rendered. `other`: with another text of the vocabulary, drawn at random. Cosines of
-    differently trained models are not calibrated: an offset that is in both is no text spotting. NaN where there is
-    only one text.
+    `own`: with the rendered text. `other`: with another text of the vocabulary, drawn at random; NaN where there is
+    only one text. The control is needed since models have different offsets of their cosines, and an offset that both
+    columns share does not show that a model reads.
     """
 
     own: Floats
@@ -45,24 +45,27 @@ class Similarities:
 
 
 def measure(encoder: Encoder, texts: Sequence[str], seed: int) -> Similarities:
-    """Render `texts` and compare them, in batches; no more than one batch of images exists at a time."""
+    """Render `texts` and compare them with images; only one batch of images is in memory at a time.
+
+    `seed` is the random seed of the controls.
+    """
     shape = len(texts), len(STYLES)
     own, other = np.empty(shape, np.float32), np.full(shape, np.nan, np.float32)
-    order = np.random.default_rng(seed).permutation(len(texts))  # so that a text's neighbour is a random text
+    order = np.random.default_rng(seed).permutation(len(texts))  # the next text is then a random one
     started = time.monotonic()
     with progress("text spotting", len(texts), "texts") as advance:
         done = 0
-        # Of equal size, give or take one: a batch of one would have no neighbours.
+        # The sizes of batches differ by at most one: a batch of one text would have no control.
         for rows in np.array_split(order, max(1, -(-len(order) // BATCH))):
-            shown = [texts[row] for row in rows]
-            images = encoder.embed_images([image for text in shown for image in render(text)])
-            images = images.reshape(len(shown), len(STYLES), -1)
-            vectors = encoder.embed_texts(shown)
+            rendered = [texts[row] for row in rows]
+            images = encoder.embed_images([image for text in rendered for image in render(text)])
+            images = images.reshape(len(rendered), len(STYLES), -1)
+            vectors = encoder.embed_texts(rendered)
             own[rows] = np.einsum("nsd,nd->ns", images, vectors)
-            if len(shown) > 1:
+            if len(rendered) > 1:
                 other[rows] = np.einsum("nsd,nd->ns", images, np.roll(vectors, 1, axis=0))
-            done += len(shown)
-            advance(len(shown), f"{done / (time.monotonic() - started):.0f} texts/s")
+            done += len(rendered)
+            advance(len(rendered), f"{done / (time.monotonic() - started):.0f} texts/s")
     return Similarities(own, other)
 
 
@@ -70,8 +73,8 @@ def measure(encoder: Encoder, texts: Sequence[str], seed: int) -> Similarities:
 class Summary:
     """Mean and population standard deviation of the cosines of `texts` texts, over all of their images.
 
-    `other_mean`, `other_std`: the same of the control. `above`: share of images that are more similar to their own
-    text than to the other (chance: 0.5), which no offset or scale of the cosines changes. None without a control.
+    `other_mean`, `other_std`: the same for the control. `above`: share of images that are more similar to their own
+    text than to the other (chance: 0.5), whatever the offset and scale of the cosines. None without a control.
     """
 
     texts: int
@@ -84,7 +87,10 @@ class Summary:
 
 @dataclass(frozen=True)
 class Bin:
-    """A summary of the texts whose frequency, or length in characters, is from `low` to `high`, both included."""
+    """A summary of the texts whose frequency, or length in characters, is from `low` to `high`, both included.
+
+    `high` is None for the last bin, which has no upper end.
+    """
 
     low: int
     high: int | None
@@ -106,20 +112,23 @@ def summarise(similarities: Similarities) -> Summary:
 
 
 def by_style(similarities: Similarities) -> dict[str, Summary]:
-    """Return a summary for each pair of colours."""
+    """Return a summary per pair of colours."""
     own, other = similarities.own, similarities.other
     return {style: summarise(Similarities(own[:, [s]], other[:, [s]])) for s, style in enumerate(STYLES)}
 
 
 def by_bin(similarities: Similarities, values: Integers, lows: Sequence[int]) -> list[Bin]:
-    """Return a summary for each bin that has texts; a bin reaches from its low to the next one's, the last on and on.
+    """Return a summary per bin that has texts.
 
-    `values`: (n,), none below the first of `lows`, which ascend.
+    Args:
+        similarities: of n texts.
+        values: by which texts are binned, shape (n,), none below the first of `lows`.
+        lows: lower ends of the bins, ascending; the last bin has no upper end.
     """
-    places = np.searchsorted(np.asarray(lows), values, side="right") - 1
+    bins = np.searchsorted(np.asarray(lows), values, side="right") - 1
     highs = [*(low - 1 for low in lows[1:]), None]
     return [
-        Bin(lows[place], highs[place], summarise(similarities[places == place]))
-        for place in range(len(lows))
-        if (places == place).any()
+        Bin(lows[index], highs[index], summarise(similarities[bins == index]))
+        for index in range(len(lows))
+        if (bins == index).any()
     ]

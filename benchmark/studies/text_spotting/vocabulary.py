@@ -9,19 +9,25 @@ import numpy as np
 import numpy.typing as npt
 
 TOP = 400_000  # n-grams kept of a vocabulary (Lin et al. 2023, section 5.2)
-LONGEST = (
-    100  # characters of an n-gram; web "words" can be megabytes of base64, and none this long can be drawn
-)
-SLACK = 10  # times as many distinct n-grams as are asked for are held while counting
+# Characters of an n-gram: web "words" can be megabytes of base64, and longer ones cannot be rendered.
+LONGEST = 100
+SLACK = 10  # up to this many times `top` distinct n-grams are held while counting
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """N-grams of one corpus, the most frequent first, equally frequent ones in the order of their characters.
+    """N-grams of one corpus, the most frequent first, equally frequent ones in lexicographic order.
 
-    `counts` int64 (len(ngrams),). `occurrences` are all that were counted, `too_long` those that were not. `distinct`
-    n-grams were held at the end. Where more than memory allows were met, rare ones were forgotten on the way: a
-    count may then be up to `undercount` too low, and `distinct` too.
+    Args:
+        source: name of the corpus.
+        ngram: words per n-gram.
+        ngrams: the most frequent n-grams.
+        counts: of each n-gram, int64, shape (len(ngrams),).
+        distinct: different n-grams in memory at the end.
+        occurrences: n-grams that were counted.
+        too_long: n-grams that were not counted since they have more than `LONGEST` characters.
+        undercount: largest possible error of a count. Where a corpus has too many different n-grams, rare ones are
+            forgotten on the way; counts, and `distinct`, may then be too low.
     """
 
     source: str
@@ -41,7 +47,7 @@ class Vocabulary:
 
 
 def ngrams_of(text: str, n: int) -> Iterator[str]:
-    """Yield the runs of `n` words of `text`, which is split at white space; words are joined by one space."""
+    """Yield all sequences of `n` words of `text`, which is split at white space, joined by single spaces."""
     words = text.split()
     if n == 1:
         yield from words
@@ -51,7 +57,10 @@ def ngrams_of(text: str, n: int) -> Iterator[str]:
 
 
 def count_ngrams(texts: Iterable[str], source: str, n: int = 1, top: int = TOP) -> Vocabulary:
-    """Count the n-grams of `texts` and keep the `top` most frequent; memory is bounded by `top`, not by the texts."""
+    """Count the n-grams of `texts` and keep the `top` most frequent; memory grows with `top`, not with the texts.
+
+    `source` names the corpus.
+    """
     counts: Counter[str] = Counter()
     occurrences = too_long = undercount = 0
     for text in texts:
@@ -77,7 +86,7 @@ def count_ngrams(texts: Iterable[str], source: str, n: int = 1, top: int = TOP) 
 
 
 def forget(counts: Counter[str], keep: int) -> int:
-    """Leave at most `keep` n-grams in `counts`, the most frequent; return the largest count that was forgotten."""
+    """Keep at most the `keep` most frequent n-grams in `counts`; return the largest count that was forgotten."""
     limit = sorted(counts.values(), reverse=True)[keep]
     for ngram in [ngram for ngram, count in counts.items() if count <= limit]:
         del counts[ngram]

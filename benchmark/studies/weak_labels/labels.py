@@ -23,7 +23,7 @@ from benchmark.core.progress import progress
 from benchmark.core.uids import UID_DTYPE, UidArray, decode_uids, encode_uid_column
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool, Shard
-from benchmark.results.result import library_versions
+from benchmark.results.provenance import library_versions
 from benchmark.scoring.shard_reader import PoolBatches, ShardReader, features_path
 from benchmark.scoring.shard_work import ExtractShard
 from benchmark.studies.weak_labels.topics import TopicModel

@@ -1,13 +1,12 @@
 """W&B without a key: an offline run, no prompt, no network."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 import wandb
 
 from benchmark.results.wandb_tracker import WandbTracker, has_key
-from tests.benchmark.report.test_leaderboard import result
+from tests.benchmark.report.made_results import metric, result, trained
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +21,8 @@ def test_a_run_is_logged_offline(tmp_path: Path) -> None:
     assert not has_key()
     tracker = WandbTracker("pairsift", "sweep-1", "run-1")
     tracker.log({"captioner/loss": 2.5}, step=100)
-    tracker.finish(asdict(result("clip")))
+    metrics = [metric("CIDEr", 0.5), metric("SPICE", None, "no models")]
+    tracker.finish(result("clip", downstream={"captioner": trained(coco=metrics)}, kept={"parrot": 5}))
     wandb.teardown()  # its service may still be writing; at the end of a process W&B waits for it itself
     (folder,) = tmp_path.glob("wandb/offline-run-*")
     (log,) = folder.glob("*.wandb")

@@ -96,7 +96,7 @@ def test_features_of_features_are_joined_by_uid(pool: Pool) -> None:
 def test_cached_features_are_read_and_their_cost_stays_known(pool: Pool) -> None:
     first = score_pool(pool, Crowding(), LocalEngine("cpu", 1))
     Sizes.extracted = 0
-    ranked = score_pool(pool, Rank(), LocalEngine("cpu", 2))
+    ranked = score_pool(pool, Rank(), LocalEngine("cpu", 1))
     assert Sizes.extracted == 0
     assert ranked.features == first.features
 

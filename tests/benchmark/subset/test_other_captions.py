@@ -1,9 +1,8 @@
 """Captions besides a sample's own: where they are read from, and what depends on them."""
 
-import hashlib
-import json
 from pathlib import Path
 
+import hydra
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,8 +12,7 @@ from omegaconf import DictConfig, open_dict
 from benchmark.config import CONF, register_resolvers, resolved
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
-from benchmark.models.checkpoints import locate_checkpoint, revision
-from benchmark.pipeline import PARTS, _training_fingerprint
+from benchmark.pipeline import training_fingerprint
 from benchmark.pool.pool import Pool
 from benchmark.subset.other_captions import CaptionSources, OtherCaptions
 from benchmark.subset.subset import Subset
@@ -115,10 +113,9 @@ def cfg(monkeypatch: pytest.MonkeyPatch) -> DictConfig:
 
 
 def test_a_training_without_them_keeps_its_fingerprint(cfg: DictConfig) -> None:
-    recipe = resolved(cfg.downstream.dual_encoder)
-    recipe |= {part: revision(locate_checkpoint(recipe[part])) for part in PARTS if part in recipe}
-    before = hashlib.sha256(json.dumps(["sha", recipe, "cpu"], sort_keys=True).encode()).hexdigest()[:16]
-    assert _training_fingerprint(cfg, "dual_encoder", "sha", "cpu", OtherCaptions().sha256) == before
+    model = hydra.utils.instantiate(cfg.downstream.dual_encoder, _convert_="all")
+    before = training_fingerprint(model, "sha", "cpu")
+    assert training_fingerprint(model, "sha", "cpu", OtherCaptions().sha256) == before
 
 
 def test_where_the_cache_lies_does_not_change_a_run_id(
@@ -138,7 +135,8 @@ def test_fingerprints_depend_on_captions_not_on_paths(cfg: DictConfig) -> None:
     ]
     assert one == same
     assert len({one, *others, None}) == 4
-    prints = {_training_fingerprint(cfg, "captioner", "sha", "cpu", c) for c in (one, *others, None)}
+    model = hydra.utils.instantiate(cfg.downstream.captioner, _convert_="all")
+    prints = {training_fingerprint(model, "sha", "cpu", c) for c in (one, *others, None)}
     assert len(prints) == 4
     with open_dict(cfg):
         cfg.captions.files = ["/some/where"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmark.test_cli import Run, assert_one_line, run  # noqa: F401  the fixture of the command line
+from tests.command_line import Run, assert_one_line
 from tests.filters.checkpoints import roberta_scorer
 
 TASK = "task=concreteness"
@@ -24,7 +24,7 @@ def read(done) -> dict:
     return json.loads(Path(done.stdout.splitlines()[-1]).read_text())
 
 
-def test_the_released_scores_give_the_papers_figures(run: Run, shared_data: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_the_released_scores_give_the_papers_figures(run: Run, shared_data: Path, tmp_path: Path) -> None:
     path = shared_data / "icc_annotations" / "caption_concreteness_annotations.csv"
     where = [f"task.annotations={path}", f"results_dir={tmp_path}"]
     done = run(TASK, "filter=score_file", f"filter.path={path}", "filter.column=icc_score", *where)
@@ -36,7 +36,7 @@ def test_the_released_scores_give_the_papers_figures(run: Run, shared_data: Path
     assert "0.724" in done.stdout
 
 
-def test_a_sweep_fills_one_table(run: Run, ratings: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_sweep_fills_one_table(run: Run, ratings: Path, tmp_path: Path) -> None:
     scores = tmp_path / "s.csv"
     scores.write_text(
         "caption,good,bad\na red ball,4,0\nthe meaning of life,1,0\na photo,3,1\nnumber 7,2,2\n"
@@ -52,7 +52,7 @@ def test_a_sweep_fills_one_table(run: Run, ratings: Path, tmp_path: Path) -> Non
     assert [json.loads(path.read_text())["unscored"] for path in paths] == [1, 1]
 
 
-def test_filters_of_one_sweep_with_a_sample_of_words(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_a_sample_of_words_is_labelled_in_the_table(run: Run, tmp_path: Path) -> None:
     words = tmp_path / "words.txt"
     header = "Word\tBigram\tConc.M\tDom_Pos\n"
     words.write_text(header + "".join(f"{'ab'[n % 2] * (n + 1)}\t0\t{n}\tNoun\n" for n in range(9)))
@@ -64,7 +64,7 @@ def test_filters_of_one_sweep_with_a_sample_of_words(run: Run, tmp_path: Path) -
     assert "lexicon 6 0 1.000 [1.00, 1.00]" in signed
 
 
-def test_the_demo_is_judged_without_any_file(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_the_demo_is_evaluated_without_any_file(run: Run, tmp_path: Path) -> None:
     checkpoint = roberta_scorer(tmp_path / "icc")
     done = run(
         TASK, "filter=icc", f"filter.checkpoint={checkpoint}", "task.demo=60", f"results_dir={tmp_path}"
@@ -79,7 +79,12 @@ def test_the_demo_is_judged_without_any_file(run: Run, tmp_path: Path) -> None: 
     [
         (["filter=clip"], "filter=clip reads 'image' beside the caption"),
         (["filter=oracle"], "filter=oracle reads 'concreteness' beside the caption"),
-        (["filter=random", "task.annotations=/nowhere.csv"], "/nowhere.csv is not there"),
+        (["filter=random", "task.annotations=/nowhere.csv"], "task.annotations=/nowhere.csv does not exist"),
+        (
+            ["filter=random", "task.sample=0"],
+            "task.sample=0 must be a positive integer, or null for all texts",
+        ),
+        (["filter=random", "task.demo=some"], "task.demo=some must be a positive integer"),
         (["filter=random", "pool=img2dataset", "pool.url=/nowhere"], "task.annotations=FILE (data/caption_"),
         (["filter=random", "pool=img2dataset", "pool.url=/x", "task.demo=9"], "add pool=demo"),
         (["filter=random", "explain= "], "explain is empty"),
@@ -87,11 +92,11 @@ def test_the_demo_is_judged_without_any_file(run: Run, tmp_path: Path) -> None: 
         (["filter=score_file", "filter.path=/nowhere.csv"], "filter.path=/nowhere.csv is not there"),
     ],
 )
-def test_mistakes_of_a_user(run: Run, arguments: list[str], message: str) -> None:  # noqa: F811
+def test_a_users_mistake_is_one_clear_line(run: Run, arguments: list[str], message: str) -> None:
     assert_one_line(run(TASK, *arguments), message)
 
 
-def test_a_caption_is_explained_and_the_report_colours_it(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_an_explained_caption_is_coloured_in_the_report(run: Run, tmp_path: Path) -> None:
     checkpoint = roberta_scorer(tmp_path / "icc")
     caption = 'a dog\'s <b>life</b>, "red" = 50%'
     where = f"results_dir={tmp_path / 'results'}"
@@ -106,11 +111,11 @@ def test_a_caption_is_explained_and_the_report_colours_it(run: Run, tmp_path: Pa
     assert "<b>" not in page
 
 
-def test_the_report_holds_the_tables(run: Run, ratings: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_the_report_holds_the_tables(run: Run, ratings: Path, tmp_path: Path) -> None:
     read(run(TASK, "filter=random", f"task.annotations={ratings}", f"results_dir={tmp_path}"))
     done = run("task=report", f"results_dir={tmp_path}")
     assert done.returncode == 0, done.stderr
     text = Path(done.stdout.splitlines()[-1]).read_text()
     assert "(as Table 3)" in text
-    assert "(as Table 3)" in (tmp_path / "leaderboard.html").read_text()
+    assert "(as Table 3)" in (tmp_path / "report.html").read_text()
     assert not (tmp_path / "explained.html").exists()

@@ -40,7 +40,7 @@ def configure(folder: Path, *overrides: str) -> DictConfig:
         return compose("config", [*common, *overrides])
 
 
-def test_a_row_an_image_in_the_order_of_the_set(
+def test_embeddings_are_in_the_order_of_the_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cfg = configure(tmp_path)
@@ -58,7 +58,7 @@ def test_a_row_an_image_in_the_order_of_the_set(
     assert read_target(str(path)) == pytest.approx(expected, abs=1e-3)
 
 
-def test_of_classes_the_images_to_train_on(
+def test_a_classification_set_gives_its_training_images(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number, split in enumerate(("test/cat", "test/dog", "train/cat", "train/dog")):

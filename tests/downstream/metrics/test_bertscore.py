@@ -6,7 +6,7 @@ import torch
 
 from benchmark.core.errors import UserError
 from downstream.metrics import bertscore as module
-from downstream.metrics.bertscore import BertScoreConfig, bert_score
+from downstream.metrics.bertscore import BertScore
 from downstream.metrics.metric import Corpus, UnavailableError
 
 CPU = torch.device("cpu")
@@ -36,24 +36,24 @@ def test_scores_are_those_of_bert_score_itself(tiny_roberta, tmp_path, monkeypat
         num_layers=2,
         device="cpu",
     )
-    ours = bert_score(CORPUS, BertScoreConfig(str(tiny_roberta), 2), CPU)
+    ours = BertScore(str(tiny_roberta), 2).scores(CORPUS, CPU)
     assert list(ours.values()) == pytest.approx(theirs.tolist(), abs=1e-6)
     assert ours[2] == pytest.approx(1, abs=1e-6)
     assert len({round(value, 4) for value in ours.values()}) > 2
 
 
 def test_parts_do_not_change_scores(tiny_roberta, monkeypatch):
-    config = BertScoreConfig(str(tiny_roberta), 2)
-    whole = bert_score(CORPUS, config, CPU)
+    metric = BertScore(str(tiny_roberta), 2)
+    whole = metric.scores(CORPUS, CPU)
     monkeypatch.setattr(module, "IMAGES_AT_ONCE", 1)
-    assert bert_score(CORPUS, config, CPU) == pytest.approx(whole, abs=1e-6)
+    assert metric.scores(CORPUS, CPU) == pytest.approx(whole, abs=1e-6)
 
 
 def test_the_baseline_of_the_layer_rescales(tiny_roberta, tmp_path):
-    raw = bert_score(CORPUS, BertScoreConfig(str(tiny_roberta), 2), CPU)
+    raw = BertScore(str(tiny_roberta), 2).scores(CORPUS, CPU)
     baseline = tmp_path / "baseline.tsv"
     baseline.write_text("LAYER,P,R,F\n0,0.1,0.1,0.1\n1,0.2,0.2,0.2\n2,0.3,0.4,0.5\n3,0.9,0.9,0.9\n")
-    rescaled = bert_score(CORPUS, BertScoreConfig(str(tiny_roberta), 2, str(baseline)), CPU)
+    rescaled = BertScore(str(tiny_roberta), 2, str(baseline)).scores(CORPUS, CPU)
     assert rescaled == pytest.approx({image: (value - 0.5) / 0.5 for image, value in raw.items()})
 
 
@@ -62,35 +62,35 @@ def test_empty_texts_score_zero_and_leave_the_others_alone(tiny_roberta):
         {**CORPUS.candidates, 5: "", 6: " ", 7: "a cat", 8: "\u200b"},
         {**CORPUS.references, 5: ["a cat"], 6: [""], 7: ["", " "], 8: ["a cat"]},
     )
-    config = BertScoreConfig(str(tiny_roberta), 2)
-    scores = bert_score(corpus, config, CPU)
+    metric = BertScore(str(tiny_roberta), 2)
+    scores = metric.scores(corpus, CPU)
     assert [scores[image] for image in (5, 6, 7)] == [0, 0, 0]
     assert {image: scores[image] for image in CORPUS.candidates} == pytest.approx(
-        bert_score(CORPUS, config, CPU), abs=1e-6
+        metric.scores(CORPUS, CPU), abs=1e-6
     )
 
 
 def test_one_empty_reference_among_others_is_passed_over(tiny_roberta):
-    config = BertScoreConfig(str(tiny_roberta), 2)
-    with_empty = bert_score(Corpus({1: "a cat"}, {1: ["", "the cat sits"]}), config, CPU)
-    assert with_empty == pytest.approx(bert_score(Corpus({1: "a cat"}, {1: ["the cat sits"]}), config, CPU))
+    metric = BertScore(str(tiny_roberta), 2)
+    with_empty = metric.scores(Corpus({1: "a cat"}, {1: ["", "the cat sits"]}), CPU)
+    assert with_empty == pytest.approx(metric.scores(Corpus({1: "a cat"}, {1: ["the cat sits"]}), CPU))
 
 
 def test_a_long_caption_is_cut_to_the_encoders_positions(tiny_roberta):
     long = "cat " * 2500
-    scores = bert_score(Corpus({1: long}, {1: [long, "a dog"]}), BertScoreConfig(str(tiny_roberta), 3), CPU)
+    scores = BertScore(str(tiny_roberta), 3).scores(Corpus({1: long}, {1: [long, "a dog"]}), CPU)
     assert scores[1] == pytest.approx(1, abs=1e-6)
 
 
 def test_an_encoder_that_cannot_be_had_is_a_reason(tmp_path):
     with pytest.raises(UnavailableError, match="gone is not there"):
-        bert_score(CORPUS, BertScoreConfig(str(tmp_path / "gone"), 2), CPU)
+        BertScore(str(tmp_path / "gone"), 2).scores(CORPUS, CPU)
 
 
 @pytest.mark.parametrize("layers", [0, 4])
-def test_a_layer_that_the_encoder_does_not_have_is_the_users_mistake(tiny_roberta, layers):
+def test_a_layer_that_the_encoder_lacks_is_a_user_error(tiny_roberta, layers):
     with pytest.raises(UserError, match="has 3 layers"):
-        bert_score(CORPUS, BertScoreConfig(str(tiny_roberta), layers), CPU)
+        BertScore(str(tiny_roberta), layers).scores(CORPUS, CPU)
 
 
 def test_an_encoder_without_its_weights_is_no_random_encoder(tiny_roberta, tmp_path):
@@ -102,13 +102,13 @@ def test_an_encoder_without_its_weights_is_no_random_encoder(tiny_roberta, tmp_p
     kept = {key: value for key, value in weights.items() if "layer.1.output" not in key}
     save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(UserError, match=r"lacks 4 weights of its encoder, e\.g\. encoder\.layer\.1\.output"):
-        bert_score(CORPUS, BertScoreConfig(str(folder), 2), CPU)
-    assert bert_score(CORPUS, BertScoreConfig(str(folder), 1), CPU)  # the layer is not needed
+        BertScore(str(folder), 2).scores(CORPUS, CPU)
+    assert BertScore(str(folder), 1).scores(CORPUS, CPU)  # the layer is not needed
 
 
 def test_the_layers_cut_off_are_not_reported(tiny_roberta, caplog, monkeypatch):
     monkeypatch.setattr(logging.getLogger("transformers"), "propagate", True)
-    bert_score(CORPUS, BertScoreConfig(str(tiny_roberta), 1), CPU)
+    BertScore(str(tiny_roberta), 1).scores(CORPUS, CPU)
     assert "UNEXPECTED" not in caplog.text
 
 
@@ -117,5 +117,5 @@ def test_a_baseline_that_is_none_is_the_users_mistake(tiny_roberta, tmp_path, te
     baseline = tmp_path / "baseline.tsv"
     if text is not None:
         baseline.write_text(text)
-    with pytest.raises(UserError, match="no baseline of bert-score"):
-        bert_score(CORPUS, BertScoreConfig(str(tiny_roberta), 2, str(baseline)), CPU)
+    with pytest.raises(UserError, match="must be a baseline file of bert-score"):
+        BertScore(str(tiny_roberta), 2, str(baseline)).scores(CORPUS, CPU)

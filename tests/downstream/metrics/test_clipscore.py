@@ -55,7 +55,7 @@ class LetterClip:
         return np.array([[text.count("c"), text.count("d") + 1] for text in texts], np.float32)
 
 
-def test_the_scorer_puts_the_prefix_before_captions_and_groups_references():
+def test_the_scorer_adds_the_prefix_and_groups_references():
     clip = LetterClip()
     images = [Image.new("RGB", (1, 1), (1, 2, 0)), Image.new("RGB", (1, 1), (0, 1, 0))]
     plain, with_references = ClipScorer(clip).score(images, ["c", "x"], [["cc", "x"], ["ddd"]])

@@ -69,7 +69,7 @@ def test_a_java_home_that_is_not_there_is_passed_over(no_java, monkeypatch, tmp_
 @pytest.mark.parametrize(
     ("stderr", "line"),
     [
-        (b"", "it said nothing"),
+        (b"", "no error output"),
         (b"WARNING: slow\nno heap\n\n", "no heap"),
         (
             b"x\njava.lang.NoClassDefFoundError: a/B\n\tat C\n\t... 3 more\n",
@@ -79,4 +79,4 @@ def test_a_java_home_that_is_not_there_is_passed_over(no_java, monkeypatch, tmp_
     ],
 )
 def test_the_line_that_says_why(stderr, line):
-    assert java.complaint(stderr) == line
+    assert java.failure_reason(stderr) == line

@@ -21,9 +21,9 @@ CORPUS = Corpus({i: f"a cat {i}" for i in range(60)}, {i: ["a cat", "a dog"] for
         ("echo 1.0 2.0; exec sleep 60", "METEOR answered '1.0 2.0'"),
     ],
 )
-def test_a_process_that_misbehaves_is_a_reason_and_does_not_survive(tmp_path, monkeypatch, script, reason):
+def test_a_misbehaving_process_is_a_reason_and_is_killed(tmp_path, monkeypatch, script, reason):
     monkeypatch.setattr(module, "START_SECONDS", 0.4)
-    monkeypatch.setattr(module, "SECONDS_AN_IMAGE", 0.0)
+    monkeypatch.setattr(module, "SECONDS_PER_IMAGE", 0.0)
     process = tmp_path / "pid"
     java = Java(fake_java(tmp_path, f"echo $$ > {process}; {script}"), 17)
     started = time.monotonic()
@@ -41,5 +41,5 @@ def test_a_missing_jar_is_a_reason(monkeypatch):
 
 
 def test_nothing_in_a_caption_can_end_the_request_or_add_a_field():
-    request = module._request("a ||| b\nEVAL", ["c\r|||", ""])
+    request = module.request_line("a ||| b\nEVAL", ["c\r|||", ""])
     assert request == "SCORE ||| c |||  ||| a b EVAL"

@@ -1,7 +1,7 @@
 """PAC-S and RefPAC-S in the suite, on a small checkpoint; the published example's arithmetic."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 
 from benchmark.core.errors import UserError
 from benchmark.models.pac_clip import load_pac_clip
-from downstream.metrics.clipscore import PACSCORE_WEIGHT, ClipScorer
+from downstream.metrics.clipscore import PACSCORE_WEIGHT, ClipScorer, PacScore
 from downstream.metrics.suite import score_captions, score_domains
 from tests.filters.checkpoints import open_clip_model
 
@@ -26,19 +26,18 @@ IMAGES = {
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+def pac_s(tmp_path_factory: pytest.TempPathFactory) -> PacScore:
     folder = tmp_path_factory.mktemp("pac")
     model = open_clip_model(folder / "clip")
     generator = torch.Generator().manual_seed(3)
     save_file({"visual.proj": torch.randn(32, 16, generator=generator)}, folder / "pac.safetensors")
-    pacscore = {"model": model, "pretrained": None, "checkpoint": str(folder / "pac.safetensors")}
-    return {"metrics": ["PAC-S"], "pacscore": pacscore}
+    return PacScore(model, None, str(folder / "pac.safetensors"))
 
 
-def test_the_means_are_of_one_pair_at_a_time(config):
+def test_the_means_are_of_one_pair_at_a_time(pac_s):
     domains = {"all": list(CANDIDATES), "few": [3, 4]}
-    table = score_domains(CANDIDATES, REFERENCES, domains, config, IMAGES)
-    clip = load_pac_clip(**config["pacscore"], device=CPU)
+    table = score_domains(CANDIDATES, REFERENCES, domains, [pac_s], IMAGES)
+    clip = load_pac_clip(pac_s.model, pac_s.pretrained, pac_s.checkpoint, CPU)
     scorer = ClipScorer(clip, PACSCORE_WEIGHT)
     pairs = [scorer.score([IMAGES[i]], [CANDIDATES[i]], [REFERENCES[i]]) for i in CANDIDATES]
     plain, referenced = (np.array([pair[side][0] for pair in pairs]) for side in (0, 1))
@@ -54,24 +53,24 @@ def test_the_means_are_of_one_pair_at_a_time(config):
 
 
 @pytest.mark.parametrize("checkpoint", [None, "/nowhere/clip_ViT-B-32.pth"])
-def test_without_weights_both_are_absent_with_the_reason(config, checkpoint):
-    absent = config | {"pacscore": config["pacscore"] | {"checkpoint": checkpoint}}
-    for metric in score_captions(CANDIDATES, REFERENCES, absent, IMAGES):
+def test_without_weights_both_are_absent_with_the_reason(pac_s, checkpoint):
+    absent = replace(pac_s, checkpoint=checkpoint)
+    for metric in score_captions(CANDIDATES, REFERENCES, [absent], IMAGES):
         assert metric.value is None
         assert "github.com/aimagelab/pacscore" in metric.reason
         assert metric.version.endswith("weights none")
 
 
-def test_without_images_both_are_absent(config):
-    metrics = score_captions(CANDIDATES, REFERENCES, config)
+def test_without_images_both_are_absent(pac_s):
+    metrics = score_captions(CANDIDATES, REFERENCES, [pac_s])
     assert [metric.reason for metric in metrics] == ["PAC-S needs the images, and none were given"] * 2
 
 
-def test_weights_of_another_model_are_the_users_mistake(config, tmp_path: Path):
+def test_weights_of_another_model_are_the_users_mistake(pac_s, tmp_path: Path):
     save_file({"visual.proj": torch.zeros(3, 3)}, tmp_path / "other.safetensors")
-    other = config | {"pacscore": config["pacscore"] | {"checkpoint": str(tmp_path / "other.safetensors")}}
+    other = replace(pac_s, checkpoint=str(tmp_path / "other.safetensors"))
     with pytest.raises(UserError, match="does not fit"):
-        score_captions(CANDIDATES, REFERENCES, other, IMAGES)
+        score_captions(CANDIDATES, REFERENCES, [other], IMAGES)
 
 
 @dataclass

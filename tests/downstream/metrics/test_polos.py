@@ -16,7 +16,7 @@ from PIL import Image
 from benchmark.core.errors import UserError
 from downstream.metrics import polos as module
 from downstream.metrics.metric import Corpus, UnavailableError
-from downstream.metrics.polos import PolosConfig, PolosEstimator, combine, polos
+from downstream.metrics.polos import Polos, PolosEstimator, combine
 
 CPU = torch.device("cpu")
 CLIP_WIDTH, HIDDEN, LAYERS = 8, 16, 3
@@ -159,8 +159,8 @@ def plain_polos(state, tokenizer_folder, image, candidate, references) -> float:
 
 
 def test_batches_score_as_one_caption_at_a_time(checkpoint, tiny_roberta, state, images, monkeypatch):
-    config = PolosConfig(str(checkpoint), str(tiny_roberta))
-    scores = polos(CORPUS, images, config, CPU)
+    metric = Polos(str(checkpoint), str(tiny_roberta))
+    scores = metric.scores(CORPUS, images, CPU)
     expected = {
         image: plain_polos(
             state, tiny_roberta, images[image], CORPUS.candidates[image], CORPUS.references[image]
@@ -171,7 +171,7 @@ def test_batches_score_as_one_caption_at_a_time(checkpoint, tiny_roberta, state,
     assert len({round(score, 3) for score in scores.values()}) == 4
     monkeypatch.setattr(module, "IMAGES_AT_ONCE", 1)
     monkeypatch.setattr(module, "CAPTIONS_AT_ONCE", 2)
-    assert polos(CORPUS, images, config, CPU) == pytest.approx(scores, abs=1e-5)
+    assert metric.scores(CORPUS, images, CPU) == pytest.approx(scores, abs=1e-5)
 
 
 def test_features_in_the_published_order():
@@ -185,12 +185,12 @@ def test_without_weights_the_reason_says_where_they_are():
     with pytest.raises(
         UnavailableError, match=r"unzip https://.*reprod\.zip and set models\.polos\.checkpoint"
     ):
-        polos(CORPUS, {}, PolosConfig(), CPU)
+        Polos(None).scores(CORPUS, {}, CPU)
 
 
 def test_weights_that_are_not_there_are_a_reason(tmp_path, tiny_roberta):
     with pytest.raises(UnavailableError, match="gone is not there"):
-        polos(CORPUS, {}, PolosConfig(str(tmp_path / "gone"), str(tiny_roberta)), CPU)
+        Polos(str(tmp_path / "gone"), str(tiny_roberta)).scores(CORPUS, {}, CPU)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def corenlp(cache: Path) -> Path:
     return folder
 
 
-def test_without_corenlp_the_reason_is_the_command_that_fetches_it(cache, monkeypatch):
+def test_without_corenlp_the_reason_has_the_command(cache, monkeypatch):
     monkeypatch.setattr(module, "_package", lambda: cache)
     with pytest.raises(UnavailableError) as error:
         spice(CORPUS, find_java())
@@ -57,7 +57,7 @@ cp "$2" {tmp_path}/input.json; [ "$3" = -out ] && echo '{json.dumps(rows)}' > "$
     assert f"{corenlp}/*" in command
 
 
-def test_each_reference_alone_is_scored_in_the_same_run_and_the_best_counts(corenlp, tmp_path):
+def test_spice_1_is_the_best_reference_of_the_same_run(corenlp, tmp_path):
     f_scores = [
         0.5,
         0.25,
@@ -88,7 +88,7 @@ def test_a_jar_that_fails_is_a_reason(corenlp, tmp_path):
 
 def test_a_jar_that_hangs_is_a_reason(corenlp, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "START_SECONDS", 0.3)
-    monkeypatch.setattr(module, "SECONDS_AN_IMAGE", 0.0)
+    monkeypatch.setattr(module, "SECONDS_PER_IMAGE", 0.0)
     with pytest.raises(UnavailableError, match="SPICE did not end"):
         spice(CORPUS, Java(fake_java(tmp_path, "exec sleep 60"), 17))
 

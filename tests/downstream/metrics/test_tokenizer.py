@@ -31,13 +31,13 @@ HOSTILE = {
 }
 
 
-def test_hostile_captions_become_their_words_and_keep_their_neighbours_in_place():
+def test_hostile_captions_become_words_in_their_own_line():
     captions = [text for i, dirty in enumerate(HOSTILE) for text in (f"neighbour {i}", dirty)]
     expected = [text for i, clean in enumerate(HOSTILE.values()) for text in (f"neighbour {i}", clean)]
     assert tokenizer.tokenize([*captions, "the end"], find_java()) == [*expected, "the end"]
 
 
-def test_random_text_of_any_characters_keeps_its_neighbours_in_place():
+def test_random_text_stays_in_its_own_line():
     rng = random.Random(0)
     pieces = [*"\n\r\u2028\u0085\x00\x1e\ud800<>&;#*|\"'`()-.,:/\\ ", "&#10;", "U.S.", "<!--", "1 1/2", "Mr."]
     dirt = [

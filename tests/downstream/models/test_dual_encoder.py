@@ -140,9 +140,7 @@ class CountingSubset(MemorySubset):
         return super().__getitem__(index)
 
 
-def test_each_image_is_read_once_and_a_killed_training_does_not_read_again(
-    checkpoints: Checkpoints, tmp_path: Path
-) -> None:
+def test_each_image_is_read_once_even_if_training_is_killed(checkpoints: Checkpoints, tmp_path: Path) -> None:
     subset = CountingSubset(CAPTIONS)
     CountingSubset.reads = 0
     whole = make(checkpoints, checkpoint_every=16)
@@ -238,7 +236,7 @@ def test_load_gives_the_same_model(trained: Any, checkpoints: Checkpoints, tmp_p
     unlocked.save(tmp_path)
     again.load(tmp_path)
     assert equal(weights(unlocked), weights(again))
-    with pytest.raises(UserError, match="no dual encoder"):
+    with pytest.raises(UserError, match="must be the folder of a dual encoder"):
         again.load(tmp_path / "text")
 
 

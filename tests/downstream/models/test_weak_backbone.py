@@ -121,7 +121,7 @@ def test_weights_come_from_the_seed(architecture: str) -> None:
 
 
 def test_mistakes() -> None:
-    with pytest.raises(UserError, match="architecture=resnet1000 is none that timm knows"):
+    with pytest.raises(UserError, match="architecture=resnet1000 must be an architecture of timm"):
         check_architecture("resnet1000")
     with pytest.raises(UserError, match=r"test_vit cannot be built for weak_backbone\.image_size=37"):
         make(planted(2), "test_vit", 37).build(CPU)

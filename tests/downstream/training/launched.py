@@ -1,6 +1,6 @@
-"""Run by the tests as its own process, alone or under torchrun: trains one of the tiny models.
+"""Run by the tests as its own process, alone or under torchrun: trains tiny models, one after the other.
 
-Usage: launched.py MODEL CHECKPOINTS RUN_DIR SAMPLES [kill after this many samples]
+Usage: launched.py MODEL,MODEL,... CHECKPOINTS FOLDER SAMPLES [kill after this many samples]
 """
 
 import json
@@ -23,11 +23,12 @@ from tests.downstream.tiny_models import CAPTIONS, UNLOCKED, Checkpoints, Memory
 class Log:
     """Prints losses; dies by the signal that cannot be caught."""
 
-    def __init__(self, kill_at: int | None) -> None:
+    def __init__(self, model: str, kill_at: int | None) -> None:
+        self.model = model
         self.kill_at = kill_at
 
     def log(self, values: Mapping[str, float], step: int | None = None) -> None:
-        print(json.dumps(dict(values)), flush=True)
+        print(json.dumps({"model": self.model, **values}), flush=True)
         if self.kill_at is not None and step is not None and step >= self.kill_at:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -35,8 +36,7 @@ class Log:
         """Do nothing."""
 
 
-def main(model: str, checkpoints: str, run_dir: str, samples: str, kill_at: str | None = None) -> None:
-    torch.set_num_threads(1)
+def train(model: str, checkpoints: str, run_dir: Path, samples: str, kill_at: str | None = None) -> None:
     tiny = Checkpoints(**json.loads(checkpoints))
     # Three samples cannot be read: ranks get batches of different sizes, the last one leaves a rank with none.
     broken = {1: "image_unreadable", 2: "image_unreadable", 5: "image_too_large"}
@@ -54,11 +54,14 @@ def main(model: str, checkpoints: str, run_dir: str, samples: str, kill_at: str 
         "unlocked": lambda: DualEncoder(tiny.vit, tiny.bert, training, False, False, 16, 5, UNLOCKED),
         "ds_clip": lambda: DualEncoder(tiny.vit, tiny.bert, training, False, False, 16, 5, unlocked),
     }
-    tracker = Log(int(kill_at) if kill_at else None)
-    report = build[model]().train(subset, Path(run_dir), torch.device("cpu"), tracker, "f")
+    tracker = Log(model, int(kill_at) if kill_at else None)
+    report = build[model]().train(subset, run_dir, torch.device("cpu"), tracker, "f")
     if os.environ.get("RANK", "0") == "0":
-        print(json.dumps({"skipped": report.skipped, "resumed_from": report.resumed_from}))
+        print(json.dumps({"model": model, "skipped": report.skipped, "resumed_from": report.resumed_from}))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    torch.set_num_threads(1)
+    models, given, folder, *rest = sys.argv[1:]
+    for name in models.split(","):
+        train(name, given, Path(folder, name), *rest)

@@ -42,7 +42,7 @@ def test_every_epoch_sees_another_view() -> None:
         assert len({image.numpy().tobytes() for image in seen}) == 6
 
 
-def test_a_view_is_a_square_of_the_models_size_and_leaves_torchs_generator_alone() -> None:
+def test_a_view_has_the_models_size_and_spares_the_global_rng() -> None:
     image = Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 90, 3), dtype=np.uint8))
     state = torch.random.get_rng_state()
     changed = [augment_image(image, 24, np.random.default_rng(seed)) for seed in (0, 0, 1)]
@@ -53,7 +53,7 @@ def test_a_view_is_a_square_of_the_models_size_and_leaves_torchs_generator_alone
     assert not np.array_equal(one, other)
 
 
-def test_a_plain_image_stays_plain_in_shape_and_never_gains_structure() -> None:
+def test_an_image_without_structure_gains_none() -> None:
     """Crop, flip, colour and blur of one colour give one colour; only RandAugment's fill adds black."""
     grey = Image.new("RGB", (30, 30), (120, 120, 120))
     for seed in range(20):

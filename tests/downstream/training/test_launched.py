@@ -5,7 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,28 +21,41 @@ ROOT = SCRIPT.parents[3]
 pytestmark = pytest.mark.slow
 
 
+@dataclass(frozen=True)
+class Trained:
+    """What a process printed of one model's training, and where it left it."""
+
+    folder: Path
+    losses: list[float]
+    report: dict[str, Any]
+
+    def tensors(self) -> dict[str, torch.Tensor]:
+        files = sorted((self.folder / "model").rglob("*.safetensors"))
+        assert files
+        return {f"{f.parent.name}/{key}": tensor for f in files for key, tensor in load_file(f).items()}
+
+
 def launch(
-    model: str, tiny: Checkpoints, run_dir: Path, *rest: Any, processes: int = 1
+    models: Sequence[str], tiny: Checkpoints, folder: Path, *rest: Any, processes: int = 1
 ) -> subprocess.CompletedProcess[str]:
+    """Train models one after the other in one launch: to start one costs more than to train ten."""
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     command = [sys.executable, *(torchrun if processes > 1 else []), str(SCRIPT)]
-    command += [model, json.dumps(asdict(tiny)), str(run_dir), *map(str, rest)]
+    command += [",".join(models), json.dumps(asdict(tiny)), str(folder), *map(str, rest)]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
 
-def said(done: subprocess.CompletedProcess[str]) -> tuple[list[float], dict[str, Any]]:
-    """Return the losses, and the last line."""
+def trained(
+    done: subprocess.CompletedProcess[str], models: Sequence[str], folder: Path
+) -> dict[str, Trained]:
     assert done.returncode == 0, done.stderr[-3000:]
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    losses = [value for line in lines for key, value in line.items() if key.endswith("/loss")]
-    return losses, lines[-1]
-
-
-def tensors(run_dir: Path) -> dict[str, torch.Tensor]:
-    files = sorted((run_dir / "model").rglob("*.safetensors"))
-    assert files
-    return {f"{file.parent.name}/{key}": tensor for file in files for key, tensor in load_file(file).items()}
+    of_model = {name: [line for line in lines if line["model"] == name] for name in models}
+    return {
+        name: Trained(folder / name, [v for e in said for k, v in e.items() if k.endswith("/loss")], said[-1])
+        for name, said in of_model.items()
+    }
 
 
 @pytest.fixture(scope="session")
@@ -60,28 +74,53 @@ def without_dropout(checkpoints: Checkpoints) -> Checkpoints:
     return replace(checkpoints, **quiet)
 
 
-@pytest.mark.parametrize("model", ["captioner", "locked", "ds_clip"])
+KILLED = ("captioner", "locked", "ds_clip")
+SPREAD = (*KILLED, "unlocked")
+
+
+@pytest.fixture(scope="module")
+def resumed(
+    checkpoints: Checkpoints, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, Trained], dict[str, Trained]]:
+    """Models trained in one go, and models whose process was killed and started again."""
+    whole, cut = (tmp_path_factory.mktemp(name) for name in ("whole", "cut"))
+    in_one_go = trained(launch(KILLED, checkpoints, whole, 60), KILLED, whole)
+    for model in KILLED:
+        killed = launch([model], checkpoints, cut, 60, 30)
+        assert killed.returncode == -signal.SIGKILL
+        assert not (cut / model / "finished.json").exists()
+    return in_one_go, trained(launch(KILLED, checkpoints, cut, 60), KILLED, cut)
+
+
+@pytest.fixture(scope="module")
+def spread(
+    without_dropout: Checkpoints, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, Trained], dict[str, Trained]]:
+    """Models trained by one process, and by two."""
+    one, two = (tmp_path_factory.mktemp(name) for name in ("one", "two"))
+    alone = trained(launch(SPREAD, without_dropout, one, 61), SPREAD, one)
+    return alone, trained(launch(SPREAD, without_dropout, two, 61, processes=2), SPREAD, two)
+
+
+@pytest.mark.parametrize("model", KILLED)
 def test_killed_and_started_again_ends_with_the_same_bits(
-    model: str, checkpoints: Checkpoints, tmp_path: Path
+    model: str, resumed: tuple[dict[str, Trained], dict[str, Trained]]
 ) -> None:
-    whole, expected = said(launch(model, checkpoints, tmp_path / "whole", 60))
-    killed = launch(model, checkpoints, tmp_path / "cut", 60, 30)
-    assert killed.returncode == -signal.SIGKILL
-    assert not (tmp_path / "cut" / "finished.json").exists()
-    losses, report = said(launch(model, checkpoints, tmp_path / "cut", 60))
-    assert report == expected | {"resumed_from": 4}
-    assert losses == whole[4:]
-    one, other = tensors(tmp_path / "whole"), tensors(tmp_path / "cut")
-    assert all(torch.equal(tensor, other[name]) for name, tensor in one.items())
+    whole, cut = (trainings[model] for trainings in resumed)
+    assert cut.report == whole.report | {"resumed_from": 4}
+    assert cut.losses == whole.losses[4:]
+    other = cut.tensors()
+    assert all(torch.equal(tensor, other[name]) for name, tensor in whole.tensors().items())
 
 
-@pytest.mark.parametrize("model", ["captioner", "locked", "unlocked", "ds_clip"])
-def test_two_processes_train_as_one(model: str, without_dropout: Checkpoints, tmp_path: Path) -> None:
-    alone, report = said(launch(model, without_dropout, tmp_path / "one", 61))
-    spread, report_of_two = said(launch(model, without_dropout, tmp_path / "two", 61, processes=2))
-    assert len(alone) == 11
-    assert spread == pytest.approx(alone, abs=2e-4)
-    assert report_of_two == report
-    assert set(report["skipped"]) == {"image_unreadable", "image_too_large"}
-    one, other = tensors(tmp_path / "one"), tensors(tmp_path / "two")
-    assert all(torch.allclose(tensor, other[name], atol=2e-3) for name, tensor in one.items())
+@pytest.mark.parametrize("model", SPREAD)
+def test_two_processes_train_as_one(
+    model: str, spread: tuple[dict[str, Trained], dict[str, Trained]]
+) -> None:
+    one, two = (trainings[model] for trainings in spread)
+    assert len(one.losses) == 11
+    assert two.losses == pytest.approx(one.losses, abs=2e-4)
+    assert two.report == one.report
+    assert set(one.report["skipped"]) == {"image_unreadable", "image_too_large"}
+    other = two.tensors()
+    assert all(torch.allclose(tensor, other[name], atol=2e-3) for name, tensor in one.tensors().items())

@@ -60,7 +60,7 @@ def test_budget_is_met_exactly(budget: int, batch_size: int) -> None:
     assert counts.max() - counts.min() <= 1
 
 
-def test_unreadable_samples_leave_their_batch_and_are_counted_at_every_draw() -> None:
+def test_unreadable_samples_are_counted_at_every_draw() -> None:
     subset = MemorySubset(
         CAPTIONS, broken={1: "image_unreadable", 4: "image_too_large", 5: "image_unreadable"}
     )

@@ -12,8 +12,11 @@ from benchmark.scoring.score_pool import score_pool
 from filters.clip import ClipFeatures
 from filters.embeddings.cluster_labels import ClusterLabels
 from filters.embeddings.timm_features import TimmFeatures
+from tests.extras import needs_extra
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import numbered_uids, rows, write_pool
+
+pytestmark = needs_extra("clusters")
 
 
 def batch(vectors: np.ndarray) -> Batch:
@@ -42,12 +45,12 @@ def test_labels_of_a_pool_are_cached_like_scores(tmp_path: Path) -> None:
 
 def test_an_embedding_without_captions() -> None:
     images = Batch(numbered_uids(1), [], features={"image": np.eye(1, 4, dtype=np.float32)})
-    with pytest.raises(UserError, match="has image only; embedding=clip"):
+    with pytest.raises(UserError, match="gives only image; embedding=clip"):
         ClusterLabels(TimmFeatures("m"), "text", 3, seed=0).fit([images])
 
 
 @pytest.mark.parametrize(
-    ("of", "clusters", "message"), [("caption", 3, "image or text"), ("image", 0, "from 1 to")]
+    ("of", "clusters", "message"), [("caption", 3, "must be image or text"), ("image", 0, "from 1 to")]
 )
 def test_mistakes(of: str, clusters: int, message: str) -> None:
     with pytest.raises(UserError, match=message):

@@ -1,6 +1,9 @@
 import numpy as np
 
 from filters.embeddings.clusters import PER_CLUSTER, ImageClusters
+from tests.extras import needs_extra
+
+pytestmark = needs_extra("clusters")
 
 
 def blobs(count: int, dimensions: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -71,7 +71,7 @@ def test_weights_are_part_of_the_identity(saved: tuple[Path, torch.nn.Module], t
     ("model", "message"),
     [
         ("vit_small_patch8_224.din", "did you mean 'vit_small_patch8_224.dino'"),
-        ("local-dir:/nowhere", r"no config\.json"),
+        ("local-dir:/nowhere", r"must hold a file config\.json"),
         ("vit_tiny_patch16_224", "no weights|cannot be loaded"),
     ],
 )

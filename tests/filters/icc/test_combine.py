@@ -50,5 +50,5 @@ def test_saved_and_loaded(tmp_path):
     Combination(1.5, 2.5, -3.0).save(tmp_path / "c.json")
     assert load_combination(tmp_path / "c.json") == Combination(1.5, 2.5, -3.0)
     (tmp_path / "c.json").write_text('{"d": 1}')
-    with pytest.raises(UserError, match="holds no weights"):
+    with pytest.raises(UserError, match="must hold the weights"):
         load_combination(tmp_path / "c.json")

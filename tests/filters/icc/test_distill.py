@@ -59,5 +59,5 @@ def test_odd_captions_can_be_learned_from(tmp_path, texts):
 
 
 def test_another_family_is_the_users_mistake(tmp_path):
-    with pytest.raises(UserError, match="is a bert; the concreteness scorer is a RoBERTa"):
+    with pytest.raises(UserError, match="must be a RoBERTa, not bert"):
         distill(["a"], np.zeros(1, np.float32), demo_model("bert"), Recipe(1, 1, 1e-4), tmp_path, CPU)

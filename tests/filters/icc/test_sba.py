@@ -140,12 +140,12 @@ def test_a_killed_training_ends_with_the_same_weights(tmp_path):
 
 def test_a_bridge_for_another_language_model_is_the_users_mistake(frozen, tmp_path):
     save_file({"weight": torch.zeros(7, 128), "bias": torch.zeros(7)}, tmp_path / BRIDGE)
-    with pytest.raises(UserError, match="ends in 7 dimensions"):
+    with pytest.raises(UserError, match="gives 7; set the language model"):
         SemanticBottleneck(frozen, str(tmp_path)).setup(CPU)
 
 
 def test_no_bridge_is_the_users_mistake(frozen, tmp_path):
-    with pytest.raises(UserError, match="build one with task=icc_build"):
+    with pytest.raises(UserError, match="make one with task=icc_build"):
         SemanticBottleneck(frozen, str(tmp_path)).setup(CPU)
-    with pytest.raises(UserError, match="no such folder"):
+    with pytest.raises(UserError, match="is not there"):
         SemanticBottleneck(frozen, str(Path(tmp_path, "none"))).setup(CPU)

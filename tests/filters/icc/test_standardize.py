@@ -74,7 +74,7 @@ def test_one_caption_in_all():
 
 
 def test_no_captions_is_the_users_mistake():
-    with pytest.raises(UserError, match="no captions to standardise"):
+    with pytest.raises(UserError, match="at least one caption"):
         fit_standardizer([], np.empty(0, np.float32))
 
 
@@ -90,5 +90,5 @@ def test_saved_and_loaded(tmp_path, drawn):
 )
 def test_a_file_that_is_no_table_is_the_users_mistake(tmp_path, text):
     (tmp_path / "t.json").write_text(text)
-    with pytest.raises(UserError, match="no standardizer"):
+    with pytest.raises(UserError, match="must hold a standardizer"):
         load_standardizer(tmp_path / "t.json")

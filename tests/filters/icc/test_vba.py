@@ -6,6 +6,9 @@ from PIL import Image
 from benchmark.config import demo_model
 from filters.icc.autoencoder import caption_seed
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
+from tests.extras import needs_extra
+
+pytestmark = needs_extra("diffusion")
 
 CPU = torch.device("cpu")
 CAPTIONS = ["a red boat on a lake", "hope", "", "👍👍", "?!", "a dog " * 1700, "two green\ntrees"]

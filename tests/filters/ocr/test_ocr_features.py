@@ -10,6 +10,7 @@ from benchmark.core.batch import Batch
 from filters.ocr.features import MAX_CHARACTERS, TextDetection, TextRecognition
 from filters.ocr.rapid import RapidSpotter
 from filters.ocr.spotter import Line, TextSpotter
+from tests.extras import needs_extra
 from tests.pools import numbered_uids
 
 
@@ -71,6 +72,7 @@ def test_the_same_settings_share_a_cache_and_others_do_not() -> None:
     assert TextDetection.needs == TextRecognition.needs == {"image"}
 
 
+@needs_extra("ocr")
 def test_both_steps_with_the_real_engine() -> None:
     recognition = TextRecognition(RapidSpotter())
     (detection,) = recognition.features

@@ -16,6 +16,9 @@ import torch
 from PIL import Image
 
 from filters.ocr.rapid import RapidSpotter
+from tests.extras import needs_extra
+
+pytestmark = needs_extra("ocr")
 
 Marked = list[tuple[list[int], str]]  # quadrilaterals and what they say
 

@@ -15,6 +15,9 @@ from benchmark.demo.draws import sample_pair
 from filters.ocr import rapid
 from filters.ocr.rapid import RapidSpotter, model_file
 from filters.ocr.spotter import Line
+from tests.extras import needs_extra
+
+pytestmark = needs_extra("ocr")
 
 COUNT = 160
 SHARES = {"parrot": 0.4, "concrete": 0.4, "product": 0.2}

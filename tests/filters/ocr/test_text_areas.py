@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from filters.ocr.text_areas import FILLS, LONGEST_SIDE, remove_areas
+from filters.ocr.text_areas import FILLS, MAX_SIDE, remove_areas
 
 BOX = [10, 12, 29, 12, 29, 21, 10, 21]  # corners, which are painted too
 INSIDE = np.s_[12:22, 10:30]
@@ -80,7 +80,7 @@ def test_odd_areas(fill: str, polygon: list[int]) -> None:
 @pytest.mark.parametrize("fill", FILLS)
 def test_odd_sizes(size: tuple[int, int], fill: str) -> None:
     painted = remove_areas(Image.new("RGB", size), [[0, 0, 1, 0, 1, 1, 0, 1]], fill)
-    assert max(painted.size) <= LONGEST_SIDE
+    assert max(painted.size) <= MAX_SIDE
 
 
 def test_large_pictures_are_shrunk_with_their_areas() -> None:

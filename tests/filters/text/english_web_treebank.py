@@ -2,19 +2,18 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import spacy
-from spacy.language import Language
-from spacy.tokens import Doc
-from spacy.training import Example
-from thinc.api import fix_random_seed
 
 from tests.filters.text.parses import document
 
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
 
-def sentences(path: Path) -> Iterator[tuple[str, Doc]]:
+
+def sentences(path: Path) -> Iterator[tuple[str, "Doc"]]:
     """Yield every sentence's id and gold document; ranges of several words, and empty nodes, are left out."""
     for block in path.read_text(encoding="utf-8").split("\n\n"):
         lines = [line.split("\t") for line in block.splitlines() if line and not line.startswith("#")]
@@ -33,8 +32,10 @@ def embedding(width: int, rows: int, depth: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def pipeline(width: int, rows: int, depth: int, hidden: int) -> Language:
+def pipeline(width: int, rows: int, depth: int, hidden: int) -> "Language":
     """Return an untrained tagger of parts of speech and parser over one embedding."""
+    import spacy
+
     made = spacy.blank("en")
     made.add_pipe("tok2vec", config={"model": embedding(width, rows, depth)})
     listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": width, "upstream": "*"}
@@ -45,8 +46,12 @@ def pipeline(width: int, rows: int, depth: int, hidden: int) -> Language:
     return made
 
 
-def trained(docs: list[Doc], steps: int, size: int = 48) -> Language:
+def trained(docs: "list[Doc]", steps: int, size: int = 48) -> "Language":
     """Return a pipeline trained on `docs`. Captions have few capitals: half of what it sees has none."""
+    from spacy.tokens import Doc
+    from spacy.training import Example
+    from thinc.api import fix_random_seed
+
     fix_random_seed(0)
     made = pipeline(64, 2000, 2, 64)
     spellings = [(gold, spell) for gold in docs for spell in (str, str.lower)]

@@ -1,11 +1,18 @@
 """Scene graphs: hand-made parses in both schemes of labels, gold trees of web text, and a gold set of captions."""
 
+from typing import TYPE_CHECKING
+
 import pytest
-from spacy.tokens import Doc
 
 from filters.text.scene_graph import SceneGraph, scene_graph
 from filters.text.stative_verbs import STATIVE_FORMS
+from tests.extras import needs_extra
 from tests.filters.text.parses import document, parsed
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+pytestmark = needs_extra("parsing")
 
 # Each caption: ClearNLP parse, UD parse, objects, attributes, relations, actions, complexity.
 CASES = {
@@ -112,7 +119,7 @@ CASES = {
 }  # fmt: skip
 
 
-def readable(doc: Doc, graph: SceneGraph) -> tuple[str, set[str], set[str], str, int]:
+def readable(doc: "Doc", graph: SceneGraph) -> tuple[str, set[str], set[str], str, int]:
     words = [token.lower_ for token in doc]
     return (
         " ".join(words[i] for i in graph.objects),

@@ -10,8 +10,10 @@ import pytest
 from scipy.stats import pearsonr
 
 from filters.text.scene_graph import SceneGraph, scene_graph
+from tests.extras import needs_extra
 from tests.filters.text.english_web_treebank import sentences, trained
 
+pytestmark = needs_extra("parsing")
 # Sentences of UD English EWT (dev), their gold parses read by hand: relations, attributes, actions, complexity.
 WEB = {
     "weblog-blogspot.com_nominations_20041117172713_ENG_20041117_172713-0001": (
@@ -105,7 +107,7 @@ def show(name: str, figures: dict[str, float]) -> None:
     print(f"{name:34}", ", ".join(f"{figure} {value:.3f}" for figure, value in figures.items()))
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_agreement_with_gold_scene_graphs(web: dict, shared_data: Path) -> None:
     """A parser of 2,001 sentences of web text is far below any that a user has; SPICE's shows what to expect."""
     folder = shared_data / "factual_scene_graphs"

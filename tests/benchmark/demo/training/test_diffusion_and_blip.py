@@ -1,9 +1,6 @@
 """The demo's Stable Diffusion and BLIP, loaded through the classes of the originals."""
 
-from collections.abc import Iterator
-
 import numpy as np
-import pytest
 import torch
 
 from benchmark.demo.training import blip, diffusion
@@ -12,14 +9,6 @@ from benchmark.demo.training.data import HELD_OUT, Pairs
 from benchmark.demo.training.export import MODELS
 from benchmark.demo.training.tokenizers import clip_hub_tokenizer
 from benchmark.models.clip_models import load_clip
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def held_out(samples: int, first: int) -> Pairs:

@@ -1,6 +1,5 @@
 """Positive-augmented fine-tuning of the demo's CLIP, on a few pairs with the shipped generators."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,14 +19,6 @@ CPU = torch.device("cpu")
 CLIP = f"local-dir:{MODELS / 'clip'}"
 SHIPPED = MODELS / "pacscore" / pacscore.FILE
 CHANGED = {"visual.attnpool.c_proj.weight", "visual.attnpool.c_proj.bias", "text_projection"}
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def test_info_nce_equals_hand_computed_value() -> None:

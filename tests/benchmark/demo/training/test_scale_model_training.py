@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -35,14 +34,6 @@ TINY: dict[str, dict[str, Any]] = {
     "blip": {"pairs": 64, "vocabulary": 200, "width": 32, "layers": 1},
     "pacscore": {"pairs": 16},
 }
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("name", list(SCRIPTS))

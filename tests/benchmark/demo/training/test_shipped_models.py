@@ -1,6 +1,5 @@
 """The shipped scale models: in the formats of the original checkpoints, small, and better than chance."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,14 +10,6 @@ from benchmark.demo.training import clip, gpt2, llama, masked_lm, supervised_pre
 from benchmark.demo.training.data import HELD_OUT, Pairs, Scenes
 from benchmark.demo.training.export import MODELS
 from benchmark.demo.training.registry import SCRIPTS
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("name", [name for name in SCRIPTS if name != "parser"])  # spaCy has its own format

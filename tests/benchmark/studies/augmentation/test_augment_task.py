@@ -1,6 +1,5 @@
 """task=augment: parquet files that an interrupted run resumes with, and that training reads."""
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -8,9 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from hydra.core.global_hydra import GlobalHydra
 
-from benchmark.__main__ import main
 from benchmark.config import demo_model
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
@@ -21,6 +18,7 @@ from benchmark.studies.augmentation import caption_writer
 from benchmark.studies.augmentation.base import Augmenter
 from benchmark.studies.augmentation.caption_writer import write_captions
 from benchmark.subset.subset import Subset
+from tests.command_line import Run
 from tests.pools import Row, jpeg, rows, write_pool
 
 HERE = LocalEngine("cpu", 1)
@@ -88,30 +86,23 @@ def test_a_folder_with_other_content_is_refused(subset: Subset, tmp_path: Path) 
 
 
 @pytest.fixture
-def call(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
+def call(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
     for name in ("COCO_ROOT", "NOCAPS_ROOT", "FLICKR30K_ROOT"):
         monkeypatch.setenv(name, "/not/read")
     folder = write_pool(tmp_path / "small", [rows(12)])
     common = [
         "pool=img2dataset", f"pool.url={folder}", "filter=random", "models=demo", "device=cpu",
-        "downstream=dual_encoder",
+        "downstream=dual_encoder", "engine.workers=1",
         "downstream.dual_encoder.training.samples_seen=8", "downstream.dual_encoder.training.batch_size=4",
         f"models.describer={demo_model('blip')}",
         f"models.rewriter={demo_model('llama')}",
     ]  # fmt: skip
 
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["benchmark", *common, *arguments])
-        GlobalHydra.instance().clear()
-        code = 0
-        try:
-            main()
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        out, err = capfd.readouterr()
-        return code, (out.splitlines() or [""])[-1], err
+    def last_line(*arguments: str) -> tuple[int, str, str]:
+        done = run(*common, *arguments)
+        return done.returncode, (done.stdout.splitlines() or [""])[-1], done.stderr
 
-    return run
+    return last_line
 
 
 def test_described_captions_train_another_model(call: Call) -> None:

@@ -8,7 +8,7 @@ from benchmark.studies.concreteness.correlation import NAMES, bootstrap, correla
 ORACLES = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 
 
-def test_coefficients_by_hand() -> None:
+def test_coefficients_equal_those_by_hand() -> None:
     """Sums of products 8, of squares 5 and 21; ranks 1 2 3 4 and 1 3 2 4; of 6 pairs of ranks one disagrees."""
     found = correlate(np.array([1, 2, 3, 4], np.float32), np.array([1.0, 4, 2, 7]))
     assert found["pearson"].value == pytest.approx(8 / np.sqrt(5 * 21))
@@ -16,13 +16,13 @@ def test_coefficients_by_hand() -> None:
     assert found["kendall"].value == pytest.approx((5 - 1) / 6)
 
 
-def test_tau_b_with_ties_by_hand() -> None:
+def test_tau_b_with_ties_equals_that_by_hand() -> None:
     """Of six pairs one is tied in x and one in y; of the other four one agrees and three do not."""
     found = correlate(np.array([1.0, 1, 2, 3]), np.array([1.0, 2, 2, 0]))
     assert found["kendall"].value == pytest.approx((1 - 3) / np.sqrt(5 * 5))
 
 
-def test_the_absolute_value_and_the_sign() -> None:
+def test_reversed_scores_change_only_the_sign() -> None:
     up, down = (correlate(np.arange(6) * sign, np.array([1.0, 2, 2, 4, 5, 9])) for sign in (1, -1))
     for name in NAMES:
         assert down[name].value == pytest.approx(-up[name].value)
@@ -33,7 +33,7 @@ def test_the_absolute_value_and_the_sign() -> None:
 @pytest.mark.parametrize("limit", [10, 3000], ids=["sorting", "matrix"])
 def test_the_bootstrap_equals_a_loop_over_resamples(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(correlation, "KENDALL_MATRIX", limit)
-    monkeypatch.setattr(correlation, "_CELLS", 400)  # several blocks
+    monkeypatch.setattr(correlation, "CELLS", 400)  # several blocks
     rng = np.random.default_rng(0)
     x, y = np.round(rng.normal(size=60), 1), rng.integers(0, 4, 60).astype(float)
     found = bootstrap(x, y, seed=7, resamples=30)
@@ -76,7 +76,7 @@ def test_many_texts_take_fewer_resamples_for_kendall(monkeypatch: pytest.MonkeyP
         ([], [], "0 scored texts; a correlation needs 3"),
     ],
 )
-def test_what_is_undefined_is_absent_with_its_reason(x: list, y: list, reason: str) -> None:
+def test_an_undefined_correlation_has_a_reason(x: list, y: list, reason: str) -> None:
     for c in correlate(np.array(x), np.array(y)).values():
         assert (c.value, c.absolute, c.low, c.reason) == (None, None, None, reason)
 

@@ -8,17 +8,16 @@ import pytest
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.records import read_records, write_record
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.studies.concreteness.correlation import Correlation
 from benchmark.studies.concreteness.evaluation import (
-    Evaluation,
+    ConcretenessEvaluation,
     check_needs,
     evaluate,
     fit,
-    read_evaluations,
     score_texts,
-    write_evaluation,
 )
 from benchmark.studies.concreteness.rated_texts import RatedTexts
 from filters.base import Filter, Scores
@@ -58,7 +57,7 @@ def test_texts_without_a_score_are_left_out_and_counted() -> None:
     assert "numpy" in found.versions
 
 
-def test_a_filter_gets_batches_of_its_size_also_within_a_composite() -> None:
+def test_each_part_of_a_composite_has_its_batch_size() -> None:
     scorer, part = Length(), Length()
     assert score_texts(scorer, RATED.texts[2:]).tolist() == [4, 2, 3]
     assert scorer._batches == [2, 1]
@@ -68,13 +67,13 @@ def test_a_filter_gets_batches_of_its_size_also_within_a_composite() -> None:
     assert score_texts(scorer, []).shape == (0,)
 
 
-def test_filters_of_more_than_captions_are_refused() -> None:
+def test_a_filter_of_more_than_captions_is_refused() -> None:
     with pytest.raises(UserError, match="filter=oracle reads 'concreteness' beside the caption"):
         check_needs(Oracle({}), "oracle")
     check_needs(Threshold(Random(), 0.5), "threshold")
 
 
-def test_filters_of_a_corpus_are_fitted_also_within_a_composite(tmp_path: Path) -> None:
+def test_parts_that_need_a_corpus_are_fitted(tmp_path: Path) -> None:
     opened: list[Pool] = []
 
     def open_pool() -> Pool:
@@ -91,9 +90,9 @@ def test_filters_of_a_corpus_are_fitted_also_within_a_composite(tmp_path: Path) 
     assert scorer._seen == [2, 1, 2] * 2  # twice through both shards, in batches of its size
 
 
-def test_a_constant_filter_is_absent_with_its_reason_and_still_json(tmp_path: Path) -> None:
+def test_a_constant_filter_has_no_correlation_but_a_reason(tmp_path: Path) -> None:
     constant = replace(RATED, texts=["abc"] * 5)
-    path = write_evaluation(tmp_path, evaluate(Length(), constant, name="length", config={}, seed=0))
+    path = write_record(tmp_path, evaluate(Length(), constant, name="length", config={}, seed=0))
     data = json.loads(path.read_text())
     assert data["correlations"]["kendall"]["value"] is None
     assert data["correlations"]["kendall"]["reason"] == "all scores are equal"
@@ -102,16 +101,15 @@ def test_a_constant_filter_is_absent_with_its_reason_and_still_json(tmp_path: Pa
 
 def test_an_evaluation_is_read_back_as_it_was(tmp_path: Path) -> None:
     made = evaluate(Length(), RATED, name="length", config={"mode": "direct"}, seed=0)
-    path = write_evaluation(tmp_path, made)
+    path = write_record(tmp_path, made)
     assert path.parent == tmp_path / "concreteness"
-    (tmp_path / "concreteness" / "other.json").write_text('{"schema_version": 0}')
-    assert read_evaluations(tmp_path) == [made]
-    assert read_evaluations(tmp_path / "absent") == []
+    assert read_records(tmp_path, ConcretenessEvaluation) == [made]
+    assert read_records(tmp_path / "absent", ConcretenessEvaluation) == []
     assert isinstance(made.correlations["pearson"], Correlation)
 
 
-def test_the_name_of_a_result_changes_with_what_it_depends_on() -> None:
-    made: Evaluation = evaluate(Length(), RATED, name="length", config={}, seed=0)
+def test_the_run_id_changes_with_each_dependency() -> None:
+    made: ConcretenessEvaluation = evaluate(Length(), RATED, name="length", config={}, seed=0)
     others = [
         replace(made, key="k"), replace(made, config={"a": 1}), replace(made, sha256="cd"), replace(made, seed=1),
         replace(made, count=4), replace(made, benchmark="words"),

@@ -9,13 +9,16 @@ from rich.console import Console
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.studies.concreteness.coloured import to_html, to_line, to_table
+from benchmark.core.records import read_records, write_record
+from benchmark.studies.concreteness.coloured_captions import (
+    coloured_line,
+    contribution_table,
+    explanations_page,
+)
 from benchmark.studies.concreteness.explanation import (
     Explanation,
     Word,
     leave_one_out,
-    read_explanations,
-    write_explanation,
 )
 from filters.base import Filter, Scores
 from filters.icc.scorer import DistilledScorer
@@ -39,7 +42,7 @@ def explanation(*words: Word) -> Explanation:
     return Explanation("c", "icc", {}, "k", 0.5, list(words))
 
 
-def test_contributions_by_hand() -> None:
+def test_a_contribution_is_the_loss_without_the_word() -> None:
     score, words = leave_one_out(Sum(), " dog  and an idea, idea dog")
     assert score == 3.0
     assert words == [
@@ -47,7 +50,7 @@ def test_contributions_by_hand() -> None:
     ]  # fmt: skip
 
 
-def test_a_single_word_has_no_rest_to_compare_with() -> None:
+def test_a_single_word_has_no_contribution() -> None:
     assert leave_one_out(Sum(), "dog") == (2.0, [Word("dog", None)])
 
 
@@ -62,11 +65,11 @@ def test_a_caption_without_a_score_is_refused() -> None:
         def score(self, batch: Batch) -> Scores:
             return np.full(len(batch), np.nan, np.float32)
 
-    with pytest.raises(UserError, match="no score, so there is nothing to explain"):
+    with pytest.raises(UserError, match="gets no score from this filter"):
         leave_one_out(Nothing(), "a dog")
 
 
-def test_a_model_is_asked_as_it_would_be_directly(tmp_path: Path) -> None:
+def test_contributions_equal_differences_of_scores(tmp_path: Path) -> None:
     scorer = DistilledScorer(str(roberta_scorer(tmp_path / "icc")))
     scorer.setup(torch.device("cpu"))
     caption = "a photo of red ball number 7 🙂"
@@ -85,10 +88,10 @@ def test_a_model_is_asked_as_it_would_be_directly(tmp_path: Path) -> None:
 
 def test_an_explanation_is_read_back_as_it_was(tmp_path: Path) -> None:
     made = explanation(Word("dog", 2.0), Word("é", None))
-    path = write_explanation(tmp_path, made)
+    path = write_record(tmp_path, made)
     assert path.parent == tmp_path / "explained"
-    assert read_explanations(tmp_path) == [made]
-    assert read_explanations(tmp_path / "absent") == []
+    assert read_records(tmp_path, Explanation) == [made]
+    assert read_records(tmp_path / "absent", Explanation) == []
 
 
 class Spans(HTMLParser):
@@ -110,7 +113,7 @@ class Spans(HTMLParser):
 
 def test_the_page_colours_by_sign_and_size() -> None:
     words = (Word("dog", 2.0), Word("of", 0.0), Word("idea", -1.0), Word("x", None))
-    page = Spans(to_html([explanation(*words)]))
+    page = Spans(explanations_page([explanation(*words)]))
     assert [span.get("style") for span in page.spans] == [
         "background:rgba(46,160,67,0.85)",
         "background:rgba(218,54,51,0.00)",
@@ -122,7 +125,9 @@ def test_the_page_colours_by_sign_and_size() -> None:
 
 def test_captions_cannot_write_html() -> None:
     nasty = "<script>alert(1)</script>\"'&{x}"
-    page = to_html([Explanation(nasty, "<b>f</b>", {}, "k", 0.5, [Word(nasty, 1.0), Word(nasty, None)])])
+    page = explanations_page(
+        [Explanation(nasty, "<b>f</b>", {}, "k", 0.5, [Word(nasty, 1.0), Word(nasty, None)])]
+    )
     found = Spans(page)
     assert not {"script", "b"} & found.tags
     assert found.texts.count(nasty) == 2
@@ -132,11 +137,11 @@ def test_captions_cannot_write_html() -> None:
 def test_the_terminal_shows_markup_as_text() -> None:
     made = explanation(Word("[red]dog[/red]", 2.0), Word("idea", -1.0), Word("x", None))
     console = Console(width=80, record=True, file=io.StringIO())
-    console.print(to_line(made))
-    console.print(to_table(made))
+    console.print(coloured_line(made))
+    console.print(contribution_table(made))
     text = console.export_text()
     assert text.startswith("[red]dog[/red] idea x")
     assert "+2.0000" in text
-    styles = [str(span.style) for span in to_line(made).spans]
+    styles = [str(span.style) for span in coloured_line(made).spans]
     assert styles[0] == "#2ea043"
     assert styles[1] == "#ad5b5a"

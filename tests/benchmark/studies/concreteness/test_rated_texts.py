@@ -19,7 +19,7 @@ def word(text: str, bigram: int, rating: str, part: str) -> str:
     return f"{text}\t{bigram}\t{rating}\t0.5\t0\t25\t1\t9\t{part}"
 
 
-def test_annotated_captions(tmp_path: Path) -> None:
+def test_annotated_captions_are_read_with_quotes(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text(
         'sample_id,caption,concreteness_annotation\n1,"a dog, asleep",3\n2,"two\nlines",0\n3,"so ""nice""",1\n',
@@ -31,7 +31,7 @@ def test_annotated_captions(tmp_path: Path) -> None:
     assert (found.name, found.source, found.total) == ("captions", "a.csv", 3)
 
 
-def test_unigram_nouns(tmp_path: Path) -> None:
+def test_only_unigram_nouns_are_read(tmp_path: Path) -> None:
     lines = [
         HEADER,
         word("dog", 0, "4.85", "Noun"),
@@ -49,25 +49,28 @@ def test_unigram_nouns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("caption,rating\na,1\n", "no column 'concreteness_annotation'"),
-        ("caption,concreteness_annotation\na,1\nb,high\n", "line 3: concreteness_annotation is 'high'"),
-        ("caption,concreteness_annotation\na,nan\n", "is 'nan', not a number"),
-        ("caption,concreteness_annotation\na\n", "is '', not a number"),
-        ("", "no column 'caption'"),
-        (f'caption,concreteness_annotation\n"{"x" * 200_000}",1\n', "cannot be read as text with columns"),
+        ("caption,rating\na,1\n", "must have a column 'concreteness_annotation' in a comma"),
+        (
+            "caption,concreteness_annotation\na,1\nb,high\n",
+            "line 3: concreteness_annotation must be a number; it is 'high'",
+        ),
+        ("caption,concreteness_annotation\na,nan\n", "must be a number; it is 'nan'"),
+        ("caption,concreteness_annotation\na\n", "must be a number; it is ''"),
+        ("", "must have a column 'caption'"),
+        (f'caption,concreteness_annotation\n"{"x" * 200_000}",1\n', "must be text with columns"),
     ],
 )
-def test_broken_files_are_told_in_one_line(tmp_path: Path, content: str, message: str) -> None:
+def test_a_broken_file_is_one_clear_line(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "a.csv").write_text(content)
     with pytest.raises(UserError, match=message):
         read_annotations(tmp_path / "a.csv")
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is not there"):
+def test_a_missing_or_binary_file_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"task\.ratings=.* does not exist"):
         read_word_ratings(tmp_path / "absent.txt")
     (tmp_path / "b.csv").write_bytes(b"caption,concreteness_annotation\n\xff\xfe,1\n")
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match="must be text with columns"):
         read_annotations(tmp_path / "b.csv")
 
 
@@ -83,7 +86,7 @@ def test_a_sample_keeps_texts_and_ratings_together(tmp_path: Path) -> None:
     assert whole.sample(None, 0) is whole.sample(40, 0) is whole
 
 
-def test_the_demos_captions_are_its_own_draw() -> None:
+def test_demo_captions_differ_from_the_pools() -> None:
     shares = {"concrete": 0.5, "abstract": 0.3, "near_duplicate": 0.2}
     found = demo_captions(12, 3, shares)
     again = [
@@ -96,7 +99,7 @@ def test_the_demos_captions_are_its_own_draw() -> None:
     assert found.sha256 != demo_captions(12, 4, shares).sha256
 
 
-def test_the_published_files(shared_data: Path) -> None:
+def test_the_published_files_have_the_known_counts(shared_data: Path) -> None:
     captions = read_annotations(shared_data / "icc_annotations" / "caption_concreteness_annotations.csv")
     assert np.bincount(captions.ratings.astype(int)).tolist() == [99, 155, 118, 128]
     folder = shared_data / "brysbaert_concreteness"

@@ -11,7 +11,7 @@ from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
-from benchmark.studies.profile.sample import SHARDS, PoolSample
+from benchmark.studies.profile.pool_sample import SHARDS, PoolSample
 from filters.base import Filter, Scores
 from tests.pools import Row, rows, write_metadata, write_pool
 
@@ -40,7 +40,7 @@ def uids(pool: Pool) -> list[str]:
     return [uid for batch in batches for uid in decode_uids(batch.uids)]
 
 
-def test_a_seed_is_a_sample(pool: Pool) -> None:
+def test_each_seed_draws_its_own_sample(pool: Pool) -> None:
     found = uids(PoolSample(pool, 24, seed=3))
     assert len(found) == len(set(found)) == 24
     assert set(found) < set(uids(pool))
@@ -63,7 +63,7 @@ def test_every_sample_is_as_likely_as_any_other(pool: Pool) -> None:
     assert abs(counts[:30].mean() - 40) < 3  # of the first shard
 
 
-def test_scores_of_a_sample_are_those_of_the_pool_and_cached_apart(pool: Pool) -> None:
+def test_a_samples_scores_equal_the_pools_and_are_cached(pool: Pool) -> None:
     engine = LocalEngine("cpu", 1)
     sample = PoolSample(pool, 17, seed=1)
     some = score_pool(sample, Brightness(), engine)
@@ -87,13 +87,13 @@ def test_only_some_shards_are_read_unless_more_are_needed(tmp_path: Path) -> Non
     assert many.drawn_from == 3 * (SHARDS + 2)
 
 
-def test_more_than_there_is_is_everything(pool: Pool) -> None:
+def test_a_sample_larger_than_the_pool_is_the_pool(pool: Pool) -> None:
     sample = PoolSample(pool, 1000, seed=0)
-    assert (sample.asked, sample.drawn_from) == (1000, 100)
+    assert (sample.requested, sample.drawn_from) == (1000, 100)
     assert uids(sample) == uids(pool)
 
 
-def test_what_cannot_be_drawn_is_counted_once_and_not_as_a_drop_of_the_sample(tmp_path: Path) -> None:
+def test_unusable_samples_are_no_drops_of_the_sample(tmp_path: Path) -> None:
     bad = [
         Row("90000", "http://example.org/90.jpg", " ", b"no image"),
         Row("90001", "http://example.org/91.jpg", "a caption", b"no image"),
@@ -107,10 +107,10 @@ def test_what_cannot_be_drawn_is_counted_once_and_not_as_a_drop_of_the_sample(tm
     assert drops == {"image_unreadable": 1}
 
 
-def test_pools_that_cannot_be_drawn_from(tmp_path: Path) -> None:
+def test_a_pool_without_usable_samples_is_refused(tmp_path: Path) -> None:
     write_metadata(tmp_path / "metadata" / "a.parquet", rows(3))
     with pytest.raises(UserError, match="holds metadata only, no tars"):
         PoolSample(Pool("p", str(tmp_path)), 2, seed=0)
     empty = write_pool(tmp_path / "empty", [[Row("0", "http://example.org/0.jpg", " ", b"")]])
-    with pytest.raises(UserError, match=r"has no usable sample: \{'caption_empty': 1\}"):
+    with pytest.raises(UserError, match=r"has no usable sample \(1 caption_empty\)"):
         PoolSample(Pool("p", str(empty)), 2, seed=0)

@@ -15,13 +15,13 @@ from benchmark.studies.profile.intervals import FEWEST, NORMAL, mean, share
         (546, 1000, 0.515024, 0.576624),  # 0.545824 -+ 0.030800
     ],
 )
-def test_wilsons_interval(hits: int, count: int, low: float, high: float) -> None:
+def test_wilsons_interval_equals_that_by_hand(hits: int, count: int, low: float, high: float) -> None:
     found = share(hits, count)
     assert (found.value, found.count, found.reason) == (hits / count, count, None)
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-6)
 
 
-def test_what_is_not_there_is_absent_with_its_reason() -> None:
+def test_too_few_values_give_a_reason() -> None:
     for found in (share(0, 0), mean(np.empty(0, np.float32), 0)):
         assert (found.value, found.low, found.high, found.count) == (None, None, None, 0)
         assert found.reason == "no such image"
@@ -30,7 +30,7 @@ def test_what_is_not_there_is_absent_with_its_reason() -> None:
     assert few.reason == f"3 images; an interval needs {FEWEST}"
 
 
-def test_the_bootstrap_is_that_of_a_plain_loop() -> None:
+def test_the_bootstrap_equals_a_plain_loop() -> None:
     values = np.random.default_rng(5).exponential(size=40).astype(np.float32)
     rng = np.random.default_rng(9)
     drawn = [np.mean([values[i] for i in rng.integers(0, 40, 40)], dtype=np.float64) for _ in range(1000)]
@@ -40,7 +40,7 @@ def test_the_bootstrap_is_that_of_a_plain_loop() -> None:
     assert mean(values, seed=10) != found
 
 
-def test_many_values_have_the_interval_of_the_normal_distribution() -> None:
+def test_many_values_have_the_normal_interval() -> None:
     values = np.tile(np.array([0, 1], np.float32), NORMAL)
     found = mean(values, 0)
     assert found.value == 0.5
@@ -48,7 +48,7 @@ def test_many_values_have_the_interval_of_the_normal_distribution() -> None:
     assert (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half), abs=2e-6)
 
 
-def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
+def test_intervals_cover_the_truth_as_often_as_stated() -> None:
     rng = np.random.default_rng(0)
     kept = {"share": 0, "mean": 0}
     for trial in range(300):

@@ -8,13 +8,14 @@ import pytest
 import torch
 
 from benchmark.core.errors import UserError
+from benchmark.core.records import read_records, write_record
 from benchmark.core.uids import decode_uids, encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.models.clip_models import load_clip
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import ScoreTable
 from benchmark.studies.profile.measurements import Measurements, join, measure, measuring_filters
-from benchmark.studies.profile.profiling import Profile, Tools, profile_pool, read_profiles, write_profile
+from benchmark.studies.profile.profiling import Profile, Tools, profile_pool
 from benchmark.studies.profile.statistics import histograms, summarise
 from filters.ocr.text_areas import remove_areas
 from tests.filters.checkpoints import open_clip_model
@@ -61,7 +62,7 @@ def spotter(pool: Pool) -> PlantedText:
     return PlantedText({PlantedText.name(image): known[text] for _, text, image in read_all(pool)})
 
 
-def test_measurements_by_hand(pool: Pool, spotter: PlantedText, clip: str) -> None:
+def test_measurements_equal_those_by_hand(pool: Pool, spotter: PlantedText, clip: str) -> None:
     filters = measuring_filters(spotter, {"model": clip, "pretrained": None})
     measured, drops, seconds = measure(pool, filters, 0.8, ENGINE)
     assert drops == {}
@@ -102,7 +103,7 @@ def profiled(pool: Pool, spotter: PlantedText, clip: str) -> Profile:
     return profile_pool(pool, tools, ENGINE, clusters=100, seed=0)
 
 
-def test_a_profile_by_hand(pool: Pool, spotter: PlantedText, clip: str, tmp_path: Path) -> None:
+def test_a_profile_equals_that_by_hand(pool: Pool, spotter: PlantedText, clip: str, tmp_path: Path) -> None:
     found = profiled(pool, spotter, clip)
     overall, means = found.overall, found.overall.means
     assert (overall.images, overall.with_text, overall.parrots) == (6, 3, 2)
@@ -121,10 +122,10 @@ def test_a_profile_by_hand(pool: Pool, spotter: PlantedText, clip: str, tmp_path
     assert cluster.group == overall
     assert cluster.example.caption in dict(PAIRS)
     assert (found.sample, found.drawn_from, found.shards) == (None, None, 2)
-    assert read_profiles(tmp_path) == []
-    path = write_profile(tmp_path, found)
+    assert read_records(tmp_path, Profile) == []
+    path = write_record(tmp_path, found)
     assert path == tmp_path / "profile" / f"{found.run_id}.json"
-    assert read_profiles(tmp_path) == [found]
+    assert read_records(tmp_path, Profile) == [found]
     assert profiled(pool, spotter, clip).run_id == found.run_id
 
 
@@ -133,7 +134,7 @@ def table(numbers: dict[int, float]) -> ScoreTable:
     return ScoreTable(uids, np.array(list(numbers.values()), np.float32), Counter())
 
 
-def test_scores_are_joined_by_uid_and_what_lacks_one_is_left_out() -> None:
+def test_samples_without_every_score_are_left_out() -> None:
     ones = dict.fromkeys(("all_removed", "random_co", "random_all", "clip"), table({1: 1, 2: 1, 3: 1, 9: 1}))
     tables = ones | {
         "co_removed": table({2: 0.5, 3: 0.25, 9: 0.125}),
@@ -150,10 +151,10 @@ def test_scores_are_joined_by_uid_and_what_lacks_one_is_left_out() -> None:
     assert measured.fuzzy.tolist() == [0.5, 0]
 
 
-def test_a_pool_of_which_nothing_can_be_read(spotter: PlantedText, clip: str, tmp_path: Path) -> None:
+def test_a_pool_of_unreadable_images_is_refused(spotter: PlantedText, clip: str, tmp_path: Path) -> None:
     broken = [Row("0", "http://example.org/0.jpg", "a cat", b"no image")]
     pool = Pool("broken", str(write_pool(tmp_path / "broken", [broken])))
-    with pytest.raises(UserError, match=r"could be profiled.*'image_unreadable': 1"):
+    with pytest.raises(UserError, match=r"can be profiled \(.*1 image_unreadable"):
         measure(pool, measuring_filters(spotter, {"model": clip, "pretrained": None}), 0.8, ENGINE)
 
 
@@ -164,7 +165,7 @@ def planted(text: list[bool], **columns: list[float]) -> Measurements:
     return Measurements(uids=encode_uids([f"{i:032x}" for i in range(n)]), text=np.array(text), **values)
 
 
-def test_bins_of_relative_scores() -> None:
+def test_histograms_share_bins_centred_on_zero() -> None:
     measured = planted(
         [True, True, True, True, False],
         clip=[0.30, 0.30, 0.30, 0.30, 0.90],
@@ -181,7 +182,7 @@ def test_bins_of_relative_scores() -> None:
     assert sum(found["rsc"].counts) == 0
 
 
-def test_groups_without_text_say_that_there_is_nothing_to_average() -> None:
+def test_a_group_without_text_has_means_with_a_reason() -> None:
     found = summarise(planted([False] * 8, clip=[0.1, 0.2] * 4), seed=0)
     assert (found.text.value, found.parrot.value, found.parrot.reason) == (0.0, None, "no such image")
     assert found.means["clip_text"].value is None

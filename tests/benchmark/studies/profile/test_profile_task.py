@@ -14,9 +14,9 @@ from benchmark.demo.shards import encode_jpeg
 from benchmark.demo.text_rendering import render_text
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
+from benchmark.studies.profile.pool_sample import PoolSample
 from benchmark.studies.profile.profiling import Tools, profile_pool
-from benchmark.studies.profile.sample import PoolSample
-from tests.benchmark.test_cli import Run, assert_one_line, run  # noqa: F401  the fixture of the command line
+from tests.command_line import Run, assert_one_line
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.ocr.spotters import PlantedText
 from tests.pools import Row, rows, write_metadata, write_pool
@@ -35,26 +35,20 @@ SHARES = {
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["profile.samples=0"],
-            "profile.samples=0 is no number of samples; give a whole number from 1 on, or null",
-        ),
-        (["profile.samples=many"], "profile.samples=many is no number of samples"),
-        (["profile.samples=true"], "profile.samples=True is no number of samples"),
-        (
-            ["profile.clusters=0"],
-            "profile.clusters=0 is no number of clusters; give a whole number from 1 on",
-        ),
-        (["profile.clusters=null"], "profile.clusters=None is no number of clusters"),
+        (["profile.samples=0"], "profile.samples=0 must be a positive integer, or null for the whole pool"),
+        (["profile.samples=many"], "profile.samples=many must be a positive integer"),
+        (["profile.samples=true"], "profile.samples=True must be a positive integer"),
+        (["profile.clusters=0"], "profile.clusters=0 must be a positive integer"),
+        (["profile.clusters=null"], "profile.clusters=None must be a positive integer"),
         (["pool=img2dataset", "pool.url=/nowhere"], "pool.url=/nowhere must be a folder with"),
         (["task.sample=9"], "there is no setting 'task.sample'"),
     ],
 )
-def test_mistakes_of_a_user(run: Run, arguments: list[str], message: str) -> None:  # noqa: F811
+def test_a_users_mistake_is_one_clear_line(run: Run, arguments: list[str], message: str) -> None:
     assert_one_line(run("task=profile", *arguments), message)
 
 
-def test_a_pool_without_images(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_a_pool_without_images_is_refused(run: Run, tmp_path: Path) -> None:
     write_metadata(tmp_path / "a.parquet", rows(20))
     done = run("task=profile", "pool=img2dataset", f"pool.url={tmp_path}")
     assert_one_line(done, "holds metadata only, no tars, and images are needed")
@@ -65,7 +59,7 @@ def written(words: list[str], caption: str, number: int) -> Row:
     return Row(f"{number:05d}", f"http://example.org/{number}.jpg", caption, encode_jpeg(image, 90))
 
 
-def test_text_that_is_read_and_repeated(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_repeated_text_is_counted_by_the_task(run: Run, tmp_path: Path) -> None:
     plain = rows(7, start=10)  # coarse noise
     samples = [written(["KEEP", "CALM"], "KEEP CALM & <b>carry on</b>", 0), written(["SALE"], "two dogs", 1)]
     pool = write_pool(tmp_path / "pool", [[*samples, *plain]])
@@ -81,18 +75,15 @@ def test_text_that_is_read_and_repeated(run: Run, tmp_path: Path) -> None:  # no
     assert (found["sample"], found["drawn_from"], found["drops"]) == (100, 9, {})
     assert "rapid" in found["ocr"]["_target_"]
     assert "Share of images with text" in done.stdout
-    assert "has no more than 9 usable samples" in done.stdout
+    assert "has only 9 usable samples" in done.stdout
     assert page == path.with_suffix(".html")
     assert "<b>carry" not in page.read_text()
 
 
 @pytest.mark.slow
-def test_the_demo_by_the_command_line(run: Run, tmp_path: Path) -> None:  # noqa: F811
-    small = ["pool.demo.pairs=2000", "pool.demo.shard_size=500", "engine.workers=1"]
-    sets = "pool.demo.evaluation={coco: 4, nocaps: 1, flickr30k: 2}"
-    done = run(
-        "task=profile", *small, sets, "profile.samples=400", "profile.clusters=8", f"results_dir={tmp_path}"
-    )
+def test_the_demo_is_profiled_by_the_task(run: Run, small_demo: list[str], tmp_path: Path) -> None:
+    sizes = ["engine.workers=1", "profile.samples=400", "profile.clusters=8"]
+    done = run("task=profile", *small_demo, *sizes, f"results_dir={tmp_path}")
     assert done.returncode == 0, done.stderr
     found = json.loads(Path(done.stdout.splitlines()[-1]).read_text())
     assert (found["sample"], found["drawn_from"], found["shards"]) == (400, 2000, 4)
@@ -115,7 +106,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pool, DemoConfig]:
     return Pool("demo", str(root)), config
 
 
-def test_intervals_hold_what_is_true_of_the_whole_pool(demo: tuple[Pool, DemoConfig], tmp_path: Path) -> None:
+def test_the_interval_of_a_sample_covers_the_pool(demo: tuple[Pool, DemoConfig], tmp_path: Path) -> None:
     """What stands in each image is known here, so that intervals answer for sampling alone, not for OCR."""
     pool, config = demo
     planted = {}

@@ -10,7 +10,7 @@ from benchmark.studies.text_spotting.rendering import (
     font,
     letter_height,
     render,
-    why_not,
+    unrenderable_reason,
 )
 
 COLOURS = {"white": 255, "black": 0, "gray": 128}
@@ -23,7 +23,7 @@ def pixels(text: str) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("text", ["Hello", "Wednesday-and-some-more-letters", "i"])
-def test_ink_of_each_style_is_in_the_middle(text: str) -> None:
+def test_each_style_draws_the_text_in_the_middle(text: str) -> None:
     for image, (ground, ink) in zip(pixels(text), STYLES.values(), strict=True):
         assert (image == image[..., :1]).all()  # white, grey, black
         drawn = image[..., 0] == COLOURS[ink]
@@ -67,10 +67,10 @@ def test_letters_shrink_until_the_text_fits() -> None:
         ("a\x1b[31m", "no_glyph"), ("W" * 60, "too_wide"), ("W" * 1_000, "too_wide"),
     ],
 )  # fmt: skip
-def test_what_the_font_cannot_draw_is_named(text: str, reason: str | None) -> None:
-    assert why_not(text) == reason
+def test_an_unrenderable_text_has_its_reason(text: str, reason: str | None) -> None:
+    assert unrenderable_reason(text) == reason
 
 
-def test_what_does_not_fit_is_not_drawn_as_something_else() -> None:
+def test_a_text_that_does_not_fit_is_not_drawn() -> None:
     with pytest.raises(ValueError, match="too wide"):
         render("W" * 100)

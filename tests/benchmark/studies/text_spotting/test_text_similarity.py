@@ -10,12 +10,11 @@ import pytest
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.records import read_records, write_record
 from benchmark.studies.text_spotting.evaluation import (
-    Evaluation,
     Model,
+    TextSpottingEvaluation,
     evaluate,
-    read_evaluations,
-    write_evaluation,
 )
 from benchmark.studies.text_spotting.rendering import render
 from benchmark.studies.text_spotting.similarity import (
@@ -29,6 +28,7 @@ from benchmark.studies.text_spotting.similarity import (
 )
 from benchmark.studies.text_spotting.tables import text_spotting_tables
 from benchmark.studies.text_spotting.vocabulary import Vocabulary, count_ngrams
+from tests.benchmark.report.made_results import texts
 
 
 class Reader:
@@ -72,7 +72,7 @@ def test_a_perfect_reader_has_mean_1_and_a_control_of_0() -> None:
     assert (summary.texts, summary.mean, summary.std, summary.above) == (len(WORDS), 1, 0, 1)
 
 
-def test_an_offset_is_in_the_control_too() -> None:
+def test_an_offset_is_also_in_the_control() -> None:
     summary = summarise(measure(Constant(), WORDS, seed=0))
     assert (summary.mean, summary.other_mean) == pytest.approx((0.8, 0.8))
     assert summary.above == 0
@@ -88,7 +88,7 @@ OWN = np.array([[0.1, 0.2, 0.3, 0.4], [0.5, 0.5, 0.5, 0.5], [1, 1, 0, 0]], np.fl
 FOUND = Similarities(OWN, np.full((3, 4), 0.25, np.float32))
 
 
-def test_summaries_by_hand() -> None:
+def test_summaries_equal_those_by_hand() -> None:
     summary = summarise(FOUND)
     assert summary.mean == pytest.approx(5 / 12)
     squares = 0.01 + 0.04 + 0.09 + 0.16 + 4 * 0.25 + 2
@@ -99,7 +99,7 @@ def test_summaries_by_hand() -> None:
     assert {s.texts for s in styles.values()} == {3}
 
 
-def test_bins_by_hand() -> None:
+def test_bins_equal_those_by_hand() -> None:
     bins = by_bin(FOUND, np.array([9, 10, 1000]), (1, 10, 100, 1000))
     assert [(b.low, b.high, b.summary.texts) for b in bins] == [(1, 9, 1), (10, 99, 1), (1000, None, 1)]
     assert [b.summary.mean for b in bins] == pytest.approx([0.25, 0.5, 0.5])
@@ -111,13 +111,13 @@ def vocabulary() -> Vocabulary:
     return count_ngrams(["to be or not to be 日本", "to boldly go " + "W" * 60], "here")
 
 
-def judged(**changes: object) -> Evaluation:
+def judged(**changes: object) -> TextSpottingEvaluation:
     words = ["to", "be", "or", "not", "boldly", "go"]
     model = Model(Reader(words), {"model": "folder/reader", "pretrained": None}, "k")
     return replace(evaluate(model, vocabulary(), sample=None, seed=0), **changes)
 
 
-def test_an_evaluation_counts_what_it_leaves_out_and_bins_the_rest() -> None:
+def test_an_evaluation_counts_unrenderable_ngrams() -> None:
     made = judged()
     assert (made.kept, made.drawn, made.left_out) == (8, 8, {"no_glyph": 1, "too_wide": 1})
     assert (made.overall.texts, made.overall.mean) == (6, 1)
@@ -125,7 +125,7 @@ def test_an_evaluation_counts_what_it_leaves_out_and_bins_the_rest() -> None:
     assert [(b.low, b.high, b.summary.texts) for b in made.length] == [(1, 2, 4), (3, 4, 1), (5, 6, 1)]
 
 
-def test_a_sample_is_drawn_from_the_seed() -> None:
+def test_a_sample_depends_on_the_seed() -> None:
     model = Model(Constant(), {"model": "constant", "pretrained": None}, "k")
     many = count_ngrams(WORDS, "here")
     first, again, other = (evaluate(model, many, sample=9, seed=seed) for seed in (0, 0, 1))
@@ -133,7 +133,7 @@ def test_a_sample_is_drawn_from_the_seed() -> None:
     assert first.run_id == again.run_id != other.run_id
 
 
-def test_nothing_to_render_is_said() -> None:
+def test_a_vocabulary_without_renderable_text_is_refused() -> None:
     model = Model(Constant(), {"model": "constant", "pretrained": None}, "k")
     with pytest.raises(UserError, match="none of 1 n-grams of here can be rendered"):
         evaluate(model, count_ngrams(["日本"], "here"), sample=None, seed=0)
@@ -141,26 +141,25 @@ def test_nothing_to_render_is_said() -> None:
 
 def test_an_evaluation_is_read_back_as_it_was(tmp_path: Path) -> None:
     made = judged()
-    path = write_evaluation(tmp_path, made)
+    path = write_record(tmp_path, made)
     assert path.parent == tmp_path / "text_spotting"
     assert path.name.startswith("reader-1gram-")
     assert json.loads(path.read_text())["overall"]["mean"] == 1
-    (path.parent / "other.json").write_text('{"schema_version": 0}')
-    assert read_evaluations(tmp_path) == [made]
-    assert read_evaluations(tmp_path / "absent") == []
+    assert read_records(tmp_path, TextSpottingEvaluation) == [made]
+    assert read_records(tmp_path / "absent", TextSpottingEvaluation) == []
 
 
-def test_the_tables_hold_the_last_of_each_model_the_most_similar_first() -> None:
+def test_tables_show_the_newest_of_each_model() -> None:
     low = replace(judged().overall, mean=0.163, std=0.2, other_mean=None, above=None)
     other = judged(config={"model": "ViT-B-32", "pretrained": "openai"}, overall=low, finished="1")
     stale = replace(other, overall=replace(low, mean=0.5), finished="0")
     means, styles, frequency, length = text_spotting_tables([other, stale, judged()])
-    assert means.rows == [
+    assert texts(means) == [
         ["folder/reader", "here, 1-gram", "6", "2", "1.000 ± 0.000", "0.000 ± 0.000", "100.0"],
         ["ViT-B-32 (openai)", "here, 1-gram", "6", "2", "0.163 ± 0.200", "–", "–"],
     ]
     assert styles.header[2:] == ["black on white", "white on black", "white on grey", "black on grey"]
     assert frequency.header[2:] == ["1-9"]
     assert length.header[2:] == ["1-2", "3-4", "5-6"]
-    assert length.rows[0][2:] == ["1.000 ± 0.000"] * 3
+    assert texts(length)[0][2:] == ["1.000 ± 0.000"] * 3
     assert text_spotting_tables([]) == []

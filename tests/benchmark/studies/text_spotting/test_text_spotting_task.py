@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.config import demo_model
-from tests.benchmark.test_cli import Run, assert_one_line, run  # noqa: F401  the fixture of the command line
+from tests.command_line import Run, assert_one_line
 from tests.pools import rows, write_pool
 
 TASK = "task=text_spotting"
@@ -25,7 +25,7 @@ def read(done) -> dict:
     return json.loads(Path(done.stdout.splitlines()[-1]).read_text())
 
 
-def test_the_demos_clip_on_the_captions_of_a_pool(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_the_demos_clip_reads_captions_of_a_pool(run: Run, tmp_path: Path) -> None:
     pool = write_pool(tmp_path / "pool", [rows(3), rows(3, start=3)])
     demo = [f"task.model=local-dir:{demo_model('clip')}", "pool=img2dataset", f"pool.url={pool}"]
     done = run(TASK, *demo, "task.ngram=2", f"results_dir={tmp_path}")
@@ -47,8 +47,8 @@ def test_the_demos_clip_on_the_captions_of_a_pool(run: Run, tmp_path: Path) -> N
     assert read(run(TASK, *demo, "task.ngram=2", f"results_dir={tmp_path}"))["overall"] == found["overall"]
 
 
-def test_a_file_of_web_words_and_a_sweep_into_one_table(
-    run: Run,  # noqa: F811
+def test_a_sweep_over_a_file_fills_one_table(
+    run: Run,
     words: Path,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
@@ -68,7 +68,7 @@ def test_a_file_of_web_words_and_a_sweep_into_one_table(
     assert "left out: 2 no_glyph, 1 too_wide" in caplog.text
 
 
-def test_a_trained_dual_encoder(run: Run, words: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_trained_dual_encoder_is_evaluated(run: Run, words: Path, tmp_path: Path) -> None:
     import torch
 
     from downstream.models.dual_encoder import DualEncoder, Unlocked
@@ -94,19 +94,22 @@ def test_a_trained_dual_encoder(run: Run, words: Path, tmp_path: Path) -> None: 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["task.vocabulary=/nowhere.txt"], "task.vocabulary=/nowhere.txt is not there"),
+        (["task.vocabulary=/nowhere.txt"], "task.vocabulary=/nowhere.txt does not exist"),
         (["task.model=ViT-B-33"], "open_clip has no model 'ViT-B-33'; did you mean 'ViT-B-32'"),
-        (["task.model=/nowhere"], "task.model=/nowhere is not there"),
+        (["task.model=/nowhere"], "task.model=/nowhere does not exist"),
         (["task.model=local-dir:/nowhere"], "checkpoint /nowhere is not there"),
-        (["task.ngram=0"], "task.ngram=0 is no whole number"),
-        (["task.sample=some"], "task.sample=some is no whole number"),
-        (["task.ngram=50"], "holds no 50-gram"),
+        (["task.ngram=0"], "task.ngram=0 must be a positive integer"),
+        (
+            ["task.sample=some"],
+            "task.sample=some must be a positive integer, or null for the whole vocabulary",
+        ),
+        (["task.ngram=50"], "has no 50-gram"),
     ],
 )
-def test_mistakes_of_a_user(run: Run, words: Path, arguments: list[str], message: str) -> None:  # noqa: F811
+def test_a_users_mistake_is_one_clear_line(run: Run, words: Path, arguments: list[str], message: str) -> None:
     assert_one_line(run(TASK, f"task.vocabulary={words}", *arguments), message)
 
 
-def test_a_folder_without_a_model_is_refused(run: Run, words: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_folder_without_a_model_is_refused(run: Run, words: Path, tmp_path: Path) -> None:
     done = run(TASK, f"task.vocabulary={words}", f"task.model={tmp_path}")
-    assert_one_line(done, "is no dual encoder: no heads.safetensors there")
+    assert_one_line(done, "must be the folder of a dual encoder, but has no heads.safetensors")

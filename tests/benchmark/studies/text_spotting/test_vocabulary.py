@@ -11,7 +11,7 @@ import pytest
 
 from benchmark.core.errors import UserError
 from benchmark.pool.pool import Pool
-from benchmark.studies.text_spotting.texts import captions, read_texts
+from benchmark.studies.text_spotting.text_sources import captions, read_texts
 from benchmark.studies.text_spotting.vocabulary import LONGEST, count_ngrams, ngrams_of
 from tests.pools import rows, write_pool
 
@@ -23,7 +23,7 @@ def counted(n: int, **options: int) -> dict[str, int]:
     return dict(zip(found.ngrams, found.counts.tolist(), strict=True))
 
 
-def test_ngrams_by_hand() -> None:
+def test_ngrams_are_contiguous_words() -> None:
     assert counted(1) == {"a": 3, "ball": 3, "red": 2, "Ball": 1, "on": 1}
     assert list(counted(1)) == ["a", "ball", "red", "Ball", "on"]  # frequent first, then by character
     assert counted(2) == {"red ball": 2, "a ball": 1, "a red": 1, "ball a": 1, "ball on": 1, "on a": 1}
@@ -32,7 +32,7 @@ def test_ngrams_by_hand() -> None:
     assert list(ngrams_of("one two", 3)) == []
 
 
-def test_the_most_frequent_are_kept_and_the_rest_is_counted() -> None:
+def test_the_most_frequent_ngrams_are_kept() -> None:
     found = count_ngrams(TEXTS, "here", 1, top=2)
     assert (found.ngrams, found.counts.tolist()) == (["a", "ball"], [3, 3])
     assert (found.distinct, found.occurrences, found.undercount) == (5, 10, 0)
@@ -40,7 +40,7 @@ def test_the_most_frequent_are_kept_and_the_rest_is_counted() -> None:
     assert found.sha256 == count_ngrams(reversed(TEXTS), "elsewhere", 1, top=2).sha256
 
 
-def test_endless_words_are_not_kept() -> None:
+def test_words_that_are_too_long_are_not_kept() -> None:
     found = count_ngrams(["x" * 10_000_000 + " ok", "y" * LONGEST], "here", 1)
     assert (sorted(found.ngrams), found.too_long) == (["ok", "y" * LONGEST], 1)
 
@@ -70,7 +70,7 @@ def test_captions_of_a_pool_are_streamed(tmp_path: Path) -> None:
     assert not drops
 
 
-def test_files_of_texts(tmp_path: Path) -> None:
+def test_each_kind_of_text_file_is_read(tmp_path: Path) -> None:
     expected = ["a, b", "c \ufffd"]
     lines, table, one = tmp_path / "a.txt", tmp_path / "b.csv", tmp_path / "c.CSV"
     lines.write_bytes(b"a, b\nc \xff")
@@ -87,14 +87,16 @@ def test_files_of_texts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", b"x,y\n1,2\n", "no column 'text' or 'caption'; it has x, y"),
-        ("a.csv", b"", "no column 'text'"),
+        ("a.csv", b"x,y\n1,2\n", "must have a column 'text' or 'caption'; it has x, y"),
+        ("a.csv", b"", "must have a column 'text' or 'caption'; it has none"),
         ("a.csv", b'text\n"' + b"x" * 200_000 + b'"\n', "field larger than field limit"),
         ("a.parquet", b"PAR1 not really", "cannot be read"),
-        ("b.txt", None, "is not there"),
+        ("b.txt", None, "does not exist; give a file"),
     ],
 )
-def test_files_that_hold_no_texts(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:
+def test_a_file_without_texts_is_one_clear_line(
+    tmp_path: Path, name: str, content: bytes | None, message: str
+) -> None:
     path = tmp_path / name
     if content is not None:
         path.write_bytes(content)
@@ -105,5 +107,5 @@ def test_files_that_hold_no_texts(tmp_path: Path, name: str, content: bytes | No
 def test_a_parquet_of_numbers_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "n.parquet"
     pq.write_table(pa.table({"text": [1, 2]}), path)
-    with pytest.raises(UserError, match="holds int64, not texts"):
+    with pytest.raises(UserError, match="column 'text' must hold texts; it holds int64"):
         list(read_texts(path))

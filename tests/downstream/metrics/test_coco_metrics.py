@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from downstream.metrics.captions import bleu, cider, rouge_l
+from downstream.metrics.coco_metrics import bleu, cider, rouge_l
 from downstream.metrics.metric import Corpus, UnavailableError
 
 
@@ -22,7 +22,7 @@ def test_bleu_by_hand(capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_bleu_clips_to_the_reference_with_most_and_takes_the_closest_length():
+def test_bleu_clips_counts_and_takes_the_closest_length():
     corpus = Corpus({1: "the the the the"}, {1: ["the cat", "the cat the dog runs home now"]})
     # "the" counts twice at most; 4 words are closer to 2 than to 7, so nothing is taken off for brevity.
     assert bleu(corpus)["BLEU-1"] == pytest.approx(2 / 4)

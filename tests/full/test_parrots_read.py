@@ -9,7 +9,7 @@ from benchmark.demo.training.parrots import Parrots, train_arm
 from benchmark.models.clip_models import load_clip
 from benchmark.studies.text_spotting.similarity import Summary, measure, summarise
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 STEPS, WORDS = 150, 100
 # Parrots, seeds 0 and 1: mean 0.742 and 0.793, above the control by 0.32 and 0.29, 84% of images above it.
 # Without text, seed 0: mean 0.302, 0.003, 50%. The margin is a third of the smaller difference.

@@ -1,4 +1,4 @@
-"""Explained captions in colour: a page of HTML for the report, and lines for the terminal."""
+"""Explained captions with coloured words: an HTML page for the report, and lines for the terminal."""
 
 from collections.abc import Sequence
 from html import escape
@@ -6,34 +6,35 @@ from html import escape
 from rich.table import Table
 from rich.text import Text
 
-from benchmark.report.leaderboard import MISSING
-from benchmark.report.page import page
+from benchmark.report.html_page import page
+from benchmark.report.table import MISSING
 from benchmark.studies.concreteness.explanation import Explanation, Word
 
-CONCRETE, ABSTRACT = (46, 160, 67), (218, 54, 51)  # RGB: green adds to the score, red takes from it
+CONCRETE, ABSTRACT = (46, 160, 67), (218, 54, 51)  # RGB: green raises the score, red lowers it
 _STYLE = """body{font-size:16px;line-height:1.7}h2{font-size:1em;font-weight:normal;opacity:.7;margin:1.5em 0 0}
 span{border-radius:.2em;padding:.1em .2em}"""
-_INTRODUCTION = """<p>What each word adds to its caption's score, by leaving it out: green raises the score, red
-lowers it, and the colour is the stronger the more it does, relative to the caption's strongest word.</p>"""
+_INTRODUCTION = """<p>The contribution of a word is the caption's score minus the score of the caption without that
+word. Green words raise the score, red words lower it; the strength of a colour is relative to the caption's largest
+contribution. Hover over a word to see its contribution.</p>"""
 
 
-def to_html(explanations: Sequence[Explanation]) -> str:
+def explanations_page(explanations: Sequence[Explanation]) -> str:
     """Return a whole page; captions are escaped."""
     captions = [_caption(explanation) for explanation in explanations]
     return page("Explained captions", [_INTRODUCTION, *captions], _STYLE)
 
 
 def _caption(explanation: Explanation) -> str:
-    words = " ".join(_word(word, explanation.largest) for word in explanation.words)
+    words = " ".join(_word(word, explanation.max_contribution) for word in explanation.words)
     head = f"{escape(explanation.filter)}: {explanation.score:.4f}"
     return f"<section><h2>{head}</h2><p>{words}</p></section>"
 
 
-def _word(word: Word, largest: float) -> str:
+def _word(word: Word, max_contribution: float) -> str:
     if word.contribution is None:
         return f"<span>{escape(word.text)}</span>"
     red, green, blue = _hue(word.contribution)
-    strength = abs(word.contribution) / largest
+    strength = abs(word.contribution) / max_contribution
     style = f"background:rgba({red},{green},{blue},{0.85 * strength:.2f})"
     return f'<span style="{style}" title="{word.contribution:+.4f}">{escape(word.text)}</span>'
 
@@ -42,24 +43,24 @@ def _hue(contribution: float) -> tuple[int, int, int]:
     return CONCRETE if contribution > 0 else ABSTRACT
 
 
-def to_line(explanation: Explanation) -> Text:
-    """Return the caption as a line for a terminal, its words coloured."""
+def coloured_line(explanation: Explanation) -> Text:
+    """Return the caption as a line for the terminal, its words coloured."""
     line = Text()
     for word in explanation.words:
         style = ""
         if word.contribution:
-            # Towards grey where a word does little, which is readable on dark and on light ground.
-            strength = abs(word.contribution) / explanation.largest
+            # A small contribution is near grey, which is readable on dark and light backgrounds.
+            strength = abs(word.contribution) / explanation.max_contribution
             style = "#" + "".join(f"{round(128 + strength * (c - 128)):02x}" for c in _hue(word.contribution))
         line.append(word.text, style).append(" ")
     return line
 
 
-def to_table(explanation: Explanation) -> Table:
-    """Return the words with their contributions for a terminal."""
+def contribution_table(explanation: Explanation) -> Table:
+    """Return the words with their contributions for the terminal."""
     table = Table("word", title=Text(f"{explanation.filter}: {explanation.score:.4f}"), title_justify="left")
-    table.add_column("adds", justify="right")
+    table.add_column("contribution", justify="right")
     for word in explanation.words:
-        added = MISSING if word.contribution is None else f"{word.contribution:+.4f}"
-        table.add_row(Text(word.text), added)
+        contribution = MISSING if word.contribution is None else f"{word.contribution:+.4f}"
+        table.add_row(Text(word.text), contribution)
     return table

@@ -1,10 +1,10 @@
-"""Pages of HTML without scripts that load nothing, light or dark as the reader has it. All text is escaped."""
+"""Pages of HTML without scripts that load nothing, light or dark as the reader's system is. All text is escaped."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from benchmark.report.leaderboard import Table
-from benchmark.report.svg import Named
+from benchmark.report.svg import Series
+from benchmark.report.table import Cell, Table
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -28,15 +28,15 @@ def page(title: str, body: Iterable[str], style: str = "", width: str = "64em") 
 
 
 def table_html(table: Table) -> str:
-    """Return a table with its notes; cells in ``**`` are bold."""
+    """Return a table with its notes."""
     rows = ["".join(f"<td>{_cell(cell)}</td>" for cell in row) for row in table.rows]
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
     return rows_html(table.title, table.header, rows) + notes
 
 
-def _cell(cell: str) -> str:
-    bold = cell.startswith("**") and cell.endswith("**") and len(cell) > 4
-    return f"<b>{escape(cell[2:-2])}</b>" if bold else escape(cell)
+def _cell(cell: Cell) -> str:
+    text = escape(cell.text)
+    return f"<b>{text}</b>" if cell.bold else text
 
 
 def rows_html(title: str, header: Sequence[str], rows: Iterable[str]) -> str:
@@ -48,7 +48,7 @@ def rows_html(title: str, header: Sequence[str], rows: Iterable[str]) -> str:
     )
 
 
-def key(series: Iterable[Named]) -> str:
+def legend_html(series: Iterable[Series]) -> str:
     """Return a legend of names and their colours that several charts share."""
-    found = [f'<span><i style="background:{colour}"></i>{escape(name)}</span>' for name, colour in series]
-    return f'<p class="key">{"".join(found)}</p>'
+    items = [f'<span><i style="background:{colour}"></i>{escape(name)}</span>' for name, colour in series]
+    return f'<p class="key">{"".join(items)}</p>'

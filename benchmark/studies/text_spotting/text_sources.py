@@ -1,4 +1,4 @@
-"""What a vocabulary is counted in: the captions of a pool, the text in its images, or a file of texts."""
+"""Corpora of a vocabulary: the captions of a pool, the text in its images, or a file of texts."""
 
 import csv
 from collections import Counter
@@ -18,8 +18,8 @@ from filters.no_text import NoText
 from filters.ocr.features import legible_lines
 from filters.ocr.spotter import TextSpotter
 
-COLUMNS = ("text", "caption")  # in this order; a file of one column may call it anything
-BATCH = 10_000
+COLUMNS = ("text", "caption")  # in this order of preference; the only column of a file may have any name
+BATCH = 10_000  # captions or rows
 LONGEST_LINE = 1_000_000  # characters; a longer line of plain text is read in pieces
 _CAPTIONS = frozenset({"text"})
 
@@ -31,8 +31,8 @@ def captions(pool: Pool, drops: Counter[str]) -> Iterator[str]:
             yield from batch.texts
 
 
-def written(pool: Pool, ocr: TextSpotter, engine: Engine) -> Iterator[str]:
-    """Yield for each image of `pool` what is written in it, one line after the other; OCR's cache is filled first."""
+def image_texts(pool: Pool, ocr: TextSpotter, engine: Engine) -> Iterator[str]:
+    """Yield the legible text in each image of `pool`, its lines joined by spaces; OCR is cached."""
     scorer = NoText(ocr)
     score_pool(pool, scorer, engine)
     for batch in PoolBatches(pool, scorer, torch.device("cpu")):
@@ -41,14 +41,14 @@ def written(pool: Pool, ocr: TextSpotter, engine: Engine) -> Iterator[str]:
 
 
 def read_texts(path: Path) -> Iterator[str]:
-    """Yield the texts of a ``.csv``, a ``.parquet``, or any other file as lines of UTF-8.
+    """Yield the texts of a ``.csv`` or ``.parquet``, or the lines of any other file.
 
-    Bytes that are no UTF-8 become U+FFFD, which no font draws as a letter. Raises `UserError` when the file is not
-    there, cannot be read, or has no column ``text`` or ``caption`` among several.
+    Bytes that are not UTF-8 become U+FFFD, which cannot be rendered. Raises `UserError` when the file is missing,
+    cannot be read, or has several columns but none called ``text`` or ``caption``.
     """
     if not path.is_file():
         raise UserError(
-            f"task.vocabulary={path} is not there; give a file with one text per row, captions, or ocr"
+            f"task.vocabulary={path} does not exist; give a file with one text per row, captions, or ocr"
         )
     readers = {".csv": _csv, ".parquet": _parquet}
     try:
@@ -78,9 +78,9 @@ def _parquet(path: Path) -> Iterator[str]:
         column = _column(path, schema.names)
         kind = schema.field(column).type
         if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            raise UserError(f"task.vocabulary={path}: column {column!r} holds {kind}, not texts")
+            raise UserError(f"task.vocabulary={path}: column {column!r} must hold texts; it holds {kind}")
         for batch in file.iter_batches(BATCH, columns=[column]):
-            # As bytes: pyarrow does not check UTF-8 when it reads, and fails on a broken text when it decodes.
+            # As bytes: pyarrow does not check UTF-8 when it reads, and fails when it decodes invalid text.
             for value in batch.column(0).cast(pa.large_binary()).to_pylist():
                 if value is not None:
                     yield value.decode("utf-8", "replace")
@@ -92,6 +92,5 @@ def _column(path: Path, names: Sequence[str]) -> str:
             return name
     if len(names) == 1:
         return names[0]
-    raise UserError(
-        f"task.vocabulary={path} has no column 'text' or 'caption'; it has {', '.join(names)[:200]}"
-    )
+    columns = ", ".join(names)[:200] or "none"
+    raise UserError(f"task.vocabulary={path} must have a column 'text' or 'caption'; it has {columns}")

@@ -1,4 +1,4 @@
-"""A random sample of a pool that is a pool itself: nobody reads two billion images to get to know them."""
+"""A random sample of a pool, which is itself a pool: two billion images are too many to read."""
 
 import hashlib
 from collections import Counter
@@ -13,18 +13,26 @@ from benchmark.pool.pool import Pool, Shard
 from benchmark.pool.tar_index import TarIndex
 
 IMAGE = frozenset({"image"})
-# A sample is drawn from this many shards, or from more where it needs more: from one alone it would be a sample of
-# whatever was downloaded together, from all of them every tar's headers would be read.
+# A sample is drawn from this many shards, or from more where they have too few samples. Samples of one shard were
+# downloaded together and may be alike; drawing from all shards would read the headers of every tar.
 SHARDS = 16
 
 
 class PoolSample(Pool):
-    """`count` usable samples of a pool, drawn without replacement; fewer where the pool has no more.
+    """`count` usable samples of a pool, drawn without replacement; all of them where the pool has fewer.
 
-    Its scores and features are cached under its own key, so another filter, or the same command again, finds them.
-    `asked` is `count`; `drawn_from` is how many usable samples the shards hold that it was drawn from, `unusable`
-    counts the others there by reason. Every shard is read anew for each feature: copy a remote pool with
-    ``task=reshard`` first.
+    Scores and features are cached under the sample's own key. Every shard is read again for each feature: copy a
+    remote pool with ``task=reshard`` first.
+
+    Args:
+        pool: the whole pool.
+        count: samples to draw.
+        seed: random seed of the sample.
+
+    Attributes:
+        requested: `count`.
+        drawn_from: usable samples in the shards that were drawn from.
+        unusable: other samples in those shards, counted by reason.
 
     Raises:
         UserError: when the pool has no images, or no usable sample.
@@ -33,24 +41,24 @@ class PoolSample(Pool):
     def __init__(self, pool: Pool, count: int, seed: int) -> None:
         super().__init__(pool.name, pool.url, pool.columns, pool.scale, sorted(pool.hidden))
         self.unusable: Counter[str] = Counter()
-        self.asked = count
+        self.requested = count
         self._whole = pool
         self._rows = self._draw(count, np.random.default_rng(seed))
 
     @property
     def key(self) -> str:
-        """What identifies the sample in the cache: the pool, and which rows of which shards."""
+        """The cache key: the pool's, and a hash of the rows drawn from each shard."""
         digest = hashlib.sha256()
         for shard, rows in self._rows.items():
             digest.update(f"{shard.name} {shard.fingerprint} ".encode() + rows.astype("<i8").tobytes())
         return f"{self._whole.key}-{digest.hexdigest()[:12]}"
 
     def shards(self, needs: frozenset[str]) -> list[Shard]:
-        """Return the tars that samples were drawn from: it is images that are profiled."""
+        """Return the tars that samples were drawn from, whatever `needs` are: a profile reads images."""
         return list(self._rows)
 
     def index(self, shard: Shard, path: Path, extra_columns: frozenset[str] = frozenset()) -> TarIndex:
-        """Return the index of the drawn samples of a tar; all else is done by the rows of an index."""
+        """Return the index of the drawn samples of a tar; everything else reads the rows of an index."""
         return self._whole.index(shard, path, extra_columns).take(self._rows[shard])
 
     def _draw(self, count: int, rng: np.random.Generator) -> dict[Shard, npt.NDArray[np.int64]]:
@@ -64,7 +72,12 @@ class PoolSample(Pool):
                 advance(1, "")
         self.drawn_from = sum(sizes.values())
         if not self.drawn_from:
-            raise UserError(f"pool {self.name} ({self.url}) has no usable sample: {dict(self.unusable)}")
+            reasons = (
+                ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.unusable.items())) or "empty"
+            )
+            raise UserError(
+                f"pool.url={self.url} has no usable sample ({reasons}); give a pool with captions and images"
+            )
         chosen = np.sort(rng.choice(self.drawn_from, min(count, self.drawn_from), replace=False))
         starts = np.cumsum([0, *sizes.values()])
         parts = {

@@ -1,0 +1,183 @@
+"""The leaderboard as tables, like Tables 1 and 2 of the ICC paper: sizes by filters."""
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from benchmark.core.batch import NO_SCORE
+from benchmark.report.leaderboard_entries import Entry, by_pool, group
+from benchmark.report.table import MISSING, Cell, Table, plain
+from benchmark.results.result import Result
+from downstream.metrics.metric import Metric
+
+# The columns of the ICC paper's tables, in its order, with its abbreviations; then those of later papers.
+CAPTION_COLUMNS = {
+    "BLEU-4": "B@4",
+    "METEOR": "M",
+    "ROUGE_L": "R",
+    "CIDEr": "C",
+    "SPICE": "S",
+    "BERTScore": "BSc",
+    "Polos": "P",
+    "PAC-S": "PAC",
+    "RefPAC-S": "RefPAC",
+}
+DIVERSITY_COLUMNS = {
+    "SPICE-1": "S-1",
+    "Diversity": "Div",
+    "Unique-1": "U-1",
+    "Unique-2": "U-2",
+    "Unique-4": "U-4",
+}
+RETRIEVAL_COLUMNS = {
+    "text_to_image_R@1": "T2I R@1",
+    "text_to_image_R@5": "R@5",
+    "text_to_image_R@10": "R@10",
+    "image_to_text_R@1": "I2T R@1",
+}
+CLASSIFICATION_COLUMNS = {
+    "zero_shot": "zero-shot",
+    "zero_shot_acc@5": "acc@5",
+    "linear_probe": "probe",
+}
+# Columns of a table by the end of its title; AVA-Captions' metrics have a table of their own.
+COLUMNS = {
+    "": CAPTION_COLUMNS | RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS,
+    ", best reference and diversity": DIVERSITY_COLUMNS,
+}
+# Factor and decimals; all other metrics are percentages with one decimal.
+UNITS = dict.fromkeys(("BERTScore", "Polos", "PAC-S", "RefPAC-S"), (1.0, 3))
+UNITS |= dict.fromkeys(("Unique-1", "Unique-2", "Unique-4"), (1.0, 1))
+LEGEND = (
+    "The best value of each size is bold. The oracle reads the planted noise labels: it is an upper bound and does"
+    " not compete."
+)
+Values = dict[str, list[float]]  # of each metric, one per run
+
+
+def leaderboard(results: Iterable[Result]) -> list[Table]:
+    """Return per pool a table per downstream model and evaluation set, the costs, and the kinds of noise kept."""
+    tables: list[Table] = []
+    for pool, runs in by_pool(results):
+        entries = group(runs)
+        tables += [
+            _metric_table(
+                f"{model} on {evaluation}, pool {pool}{ending}", columns, model, evaluation, entries
+            )
+            for model, evaluation in _evaluations(runs)
+            for ending, columns in COLUMNS.items()
+        ]
+        tables += [_cost_table(pool, entries), _noise_table(pool, entries)]
+    return [table for table in tables if table.rows]
+
+
+def _evaluations(results: Iterable[Result]) -> list[tuple[str, str]]:
+    """Return (downstream model, evaluation set) in the order in which runs report them."""
+    pairs = (
+        (model, name)
+        for result in results
+        for model, trained in result.downstream.items()
+        for name in trained.evaluations
+    )
+    return list(dict.fromkeys(pairs))
+
+
+def _metric_table(
+    title: str, abbreviations: Mapping[str, str], model: str, evaluation: str, entries: Sequence[Entry]
+) -> Table:
+    """Return the table of one downstream model on one evaluation set; without rows if no entry has a column of it."""
+    reasons = {
+        metric.name: metric.reason
+        for entry in entries
+        for metric in _metrics(entry, model, evaluation)
+        if metric.reason is not None and metric.name in abbreviations
+    }
+    values = [(entry, _values(entry, model, evaluation, abbreviations)) for entry in entries]
+    values = [(entry, by_name) for entry, by_name in values if by_name]
+    names = {name for _, by_name in values for name in by_name} | set(reasons)
+    columns = {name: short for name, short in abbreviations.items() if name in names}
+    best = _best(values)
+    rows = [
+        plain(entry.label, thousands(entry.size))
+        + [
+            _cell(name, by_name.get(name, []), None if entry.is_upper_bound else best.get((entry.size, name)))
+            for name in columns
+        ]
+        for entry, by_name in values
+    ]
+    notes = [f"{columns[name]} is missing: {reason}" for name, reason in reasons.items()]
+    return Table(title, ["filter", "size", *columns.values()], rows, notes)
+
+
+def _metrics(entry: Entry, model: str, evaluation: str) -> Iterator[Metric]:
+    for run in entry.runs:
+        if model in run.downstream:
+            yield from run.downstream[model].evaluations.get(evaluation, [])
+
+
+def _values(entry: Entry, model: str, evaluation: str, names: Iterable[str]) -> Values:
+    values: Values = defaultdict(list)
+    for metric in _metrics(entry, model, evaluation):
+        if metric.name in names and metric.value is not None:
+            values[metric.name].append(metric.value)
+    return values
+
+
+def _best(rows: Iterable[tuple[Entry, Values]]) -> dict[tuple[int, str], float]:
+    """Return the best mean of each size and metric; upper bounds do not compete."""
+    best: dict[tuple[int, str], float] = {}
+    for entry, values in rows:
+        for name, of_runs in values.items():
+            if not entry.is_upper_bound:
+                mean = statistics.fmean(of_runs)
+                best[entry.size, name] = max(mean, best.get((entry.size, name), mean))
+    return best
+
+
+def _cell(name: str, values: Sequence[float], best: float | None) -> Cell:
+    if not values:
+        return Cell(MISSING)
+    factor, digits = UNITS.get(name, (100.0, 1))
+    mean = statistics.fmean(values)
+    text = f"{mean * factor:.{digits}f}"
+    if len(values) > 1:
+        text += f" ± {statistics.stdev(values) * factor:.{digits}f}"
+    return Cell(text, bold=mean == best)
+
+
+def _cost_table(pool: str, entries: Iterable[Entry]) -> Table:
+    rows = []
+    for entry in entries:
+        run = entry.runs[0]
+        seconds = run.scoring.seconds
+        read = run.selection.scored + run.selection.drops.get(NO_SCORE, 0)  # both were given to the filter
+        cells = [
+            entry.label,
+            thousands(entry.size),
+            f"{run.k:,}",
+            f"{run.selection.distinct:,}",
+            f"{run.selection.threshold:.4g}",
+            f"{seconds:.1f}",
+            f"{read / seconds:,.0f}" if seconds else MISSING,
+        ]
+        rows.append(plain(*cells))
+    header = ["filter", "size", "kept", "distinct", "threshold", "scoring s", "pairs/s"]
+    return Table(f"cost, pool {pool}", header, rows)
+
+
+def _noise_table(pool: str, entries: Sequence[Entry]) -> Table:
+    """Return the share of each planted kind of noise among the pairs kept; no rows for pools of unknown noise."""
+    kinds = sorted({kind for entry in entries for kind in entry.runs[0].kept})
+    rows = []
+    for entry in entries:
+        kept = entry.runs[0].kept
+        if total := sum(kept.values()):
+            shares = [f"{100 * kept.get(kind, 0) / total:.1f}" for kind in kinds]
+            rows.append(plain(entry.label, thousands(entry.size), *shares))
+    header = ["filter", "size", *(kind.replace("_", " ") for kind in kinds)]
+    return Table(f"kept by kind of noise (%), pool {pool}", header, rows)
+
+
+def thousands(size: int) -> str:
+    """Return a size as tables show it: 200k."""
+    return f"{size // 1000}k" if size % 1000 == 0 else f"{size:,}"

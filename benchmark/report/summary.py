@@ -1,0 +1,74 @@
+"""The leaderboard in one table and one picture, for the first screen of a README."""
+
+import statistics
+from collections.abc import Sequence
+
+from benchmark.core.errors import UserError
+from benchmark.report.leaderboard_entries import Entry, by_pool, group
+from benchmark.report.leaderboard_figures import Headline, headline_bars, headlines
+from benchmark.report.leaderboard_tables import thousands
+from benchmark.report.svg import picture
+from benchmark.report.table import MISSING, Cell, Table, plain, table_lines
+from benchmark.results.result import Result
+
+BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
+
+
+def summary_entries(results: Sequence[Result]) -> list[Entry]:
+    """Return the entries of one pool and size, best first. Raises `UserError` when there are several or none."""
+    pools = [name for name, _ in by_pool(results)]
+    sizes = sorted({result.size for result in results})
+    if len(pools) != 1 or len(sizes) != 1:
+        raise UserError(
+            "task.publish and task.picture need results of one pool and one size;"
+            f" results_dir has the pools {pools} and the sizes {sizes}; give another results_dir"
+        )
+    entries = group(results)
+    (first, *_) = headlines(entries) or [None]
+    return sorted(entries, key=lambda entry: -_mean(first, entry)) if first else entries
+
+
+def summary_table(entries: Sequence[Entry]) -> Table:
+    """Return a row per filter: its headline metrics, its share of clean pairs, its cost."""
+    compared = headlines(entries)
+    clean = any(entry.runs[0].kept for entry in entries)
+    header = ["filter", *(f"{h.evaluation.upper()} {h.name}" for h in compared)]
+    header += ["clean pairs kept"] * clean + ["scoring, worker s"]
+    best = {h: max(_mean(h, entry) for entry in entries if not entry.is_upper_bound) for h in compared}
+    rows = []
+    for entry in entries:
+        cells = [_cell(h, entry, best[h]) for h in compared]
+        kept = entry.runs[0].kept
+        share = [f"{100 * kept.get('concrete', 0) / sum(kept.values()):.0f}%"] if kept else [MISSING]
+        cost = f"{entry.runs[0].scoring.seconds:,.0f}"
+        rows.append([*plain(entry.label), *cells, *plain(*share * clean, cost)])
+    return Table("", header, rows)
+
+
+def summary_picture(entries: Sequence[Entry]) -> str:
+    """Return an SVG file: the ranking of each headline metric, side by side."""
+    run = entries[0].runs[0]
+    title = f"Pool {run.pool}, size {thousands(run.size)}: the same models trained on what each filter keeps"
+    return picture(title, [(h.title, headline_bars(h, entries, entries)) for h in headlines(entries)])
+
+
+def publish(text: str, table: Table, file: str) -> str:
+    """Return the Markdown `text` with `table` between the two markers. Raises `UserError` where it has none."""
+    head, begin, rest = text.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not begin or not end:
+        raise UserError(f"task.publish: {file} must have a line {BEGIN} and, below it, a line {END}")
+    lines = "\n".join(table_lines(table))
+    return f"{head}{begin}\n{lines}\n{end}{tail}"
+
+
+def _mean(headline: Headline, entry: Entry) -> float:
+    values = headline.values(entry)
+    return statistics.fmean(values) if values else float("-inf")
+
+
+def _cell(headline: Headline, entry: Entry, best: float) -> Cell:
+    mean = _mean(headline, entry)
+    if not headline.values(entry):
+        return Cell(MISSING)
+    return Cell(f"{mean:.1f}", bold=mean == best)

@@ -1,0 +1,60 @@
+"""Tables of the report, and their Markdown."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+MISSING = "–"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text, bold where it is the best of its column."""
+
+    text: str
+    bold: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A titled table; `notes` stand below it and say e.g. why cells are missing."""
+
+    title: str
+    header: list[str]
+    rows: list[list[Cell]]
+    notes: list[str] = field(default_factory=list)
+
+
+def plain(*texts: str) -> list[Cell]:
+    """Return cells without emphasis."""
+    return [Cell(text) for text in texts]
+
+
+def to_markdown(title: str, introduction: str, tables: Iterable[Table]) -> str:
+    """Return a Markdown document of tables; cells are escaped."""
+    body = "\n\n".join(_table(table) for table in tables)
+    return f"# {title}\n\n{introduction}\n\n{body}\n"
+
+
+def table_lines(table: Table) -> list[str]:
+    """Return the lines of a Markdown table, without its title and notes."""
+    rule = ["---", "---:", *["---:"] * (len(table.header) - 2)]
+    rows = [[_markdown(cell) for cell in row] for row in table.rows]
+    return [_line(row) for row in ([_escaped(name) for name in table.header], rule, *rows)]
+
+
+def _table(table: Table) -> str:
+    notes = [f"{note}  " for note in table.notes]
+    return "\n".join([f"## {table.title}", "", *table_lines(table), "", *notes]).rstrip()
+
+
+def _markdown(cell: Cell) -> str:
+    text = _escaped(cell.text)
+    return f"**{text}**" if cell.bold else text
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"

@@ -1,0 +1,68 @@
+"""Where a record comes from: commit, library versions, machine, time."""
+
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+LIBRARIES = (
+    "torch",
+    "transformers",
+    "open-clip-torch",
+    "accelerate",
+    "numpy",
+    "pyarrow",
+    "pillow",
+    "hydra-core",
+    "faiss-cpu",
+    "onnxruntime",
+    "opencv-python-headless",
+    "rapidfuzz",
+    "rapidocr",
+    "scikit-learn",
+    "spacy",
+    "timm",
+)
+
+
+def provenance() -> dict[str, Any]:
+    """Return the fields that every record has: `git_commit`, `versions`, `machine`, `finished`."""
+    return {
+        "git_commit": git_commit(),
+        "versions": library_versions(),
+        "machine": machine(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of Python, this project and the installed libraries that results depend on."""
+    versions = {"python": platform.python_version()}
+    for name in ("pairsift", *LIBRARIES):
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions
+
+
+def machine() -> str:
+    """Describe the machine: architecture, cores, GPUs."""
+    import torch
+
+    gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+    return ", ".join([platform.machine(), f"{os.cpu_count()} cores", *(gpus or ["no GPU"])])
+
+
+def git_commit() -> str | None:
+    """Return the commit that the code was run from, with ``-dirty`` if it was changed; None outside git."""
+    describe = ["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    command = ["git", "-C", str(Path(__file__).parent), *describe]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()

@@ -1,0 +1,25 @@
+"""Checks of settings that several tasks have."""
+
+from typing import Any
+
+from benchmark.core.errors import UserError
+
+
+def positive_integer(setting: str, value: Any) -> int:
+    """Return `value`; raises `UserError` unless it is a positive integer. `setting` is its name as users type it."""
+    if not _is_positive_integer(value):
+        raise UserError(f"{setting}={value} must be a positive integer")
+    return int(value)
+
+
+def positive_integer_or_null(setting: str, value: Any, null: str) -> int | None:
+    """Return `value`, like `positive_integer`, or None; `null` says what null stands for."""
+    if value is None:
+        return None
+    if not _is_positive_integer(value):
+        raise UserError(f"{setting}={value} must be a positive integer, or null for {null}")
+    return int(value)
+
+
+def _is_positive_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0

@@ -1,0 +1,63 @@
+"""Captioning: a model's captions of every evaluation set, kept on disk and scored."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from PIL import Image
+
+from benchmark.core.paths import write_text
+from downstream.evaluation.evaluation_sets import EvaluationSet, Item
+from downstream.evaluation.protocols import Captions
+from downstream.metrics.base import CaptionMetric
+from downstream.metrics.metric import ImageId, Metric
+from downstream.metrics.suite import score_domains
+
+
+@dataclass(frozen=True)
+class DecodedOnAccess(Mapping[ImageId, Image.Image]):
+    """Images by id; thousands of them need not be in memory at once."""
+
+    items_by_id: Mapping[ImageId, Item]
+
+    def __getitem__(self, image: ImageId) -> Image.Image:
+        return self.items_by_id[image].load()
+
+    def __iter__(self) -> Iterator[ImageId]:
+        return iter(self.items_by_id)
+
+    def __len__(self) -> int:
+        return len(self.items_by_id)
+
+
+def evaluate_captions(
+    model: Captions,
+    sets: Sequence[EvaluationSet],
+    metrics: Sequence[CaptionMetric],
+    folder: Path,
+    device: torch.device,
+) -> dict[str, list[Metric]]:
+    """Caption every image, then score all sets and their domains with one start of each scorer.
+
+    Returns:
+        Metrics by set (``coco``) and by domain of a set (``nocaps/out-domain``). The captions of each set are left in
+        `folder` as COCO results, ``captions_<set>.json``.
+    """
+    candidates: dict[ImageId, str] = {}
+    references: dict[ImageId, Sequence[str]] = {}
+    items: dict[ImageId, Item] = {}
+    domains: dict[str, list[ImageId]] = {}
+    for evaluation_set in sets:
+        captions = model.caption(item.load() for item in evaluation_set.items)
+        rows = []
+        for item, caption in zip(evaluation_set.items, captions, strict=True):
+            key = (evaluation_set.name, item.image_id)
+            candidates[key], references[key], items[key] = caption, item.references, item
+            domains.setdefault(evaluation_set.name, []).append(key)
+            if item.domain:
+                domains.setdefault(f"{evaluation_set.name}/{item.domain}", []).append(key)
+            rows.append({"image_id": item.image_id, "caption": caption})
+        write_text(folder / f"captions_{evaluation_set.name}.json", json.dumps(rows))
+    return score_domains(candidates, references, domains, metrics, DecodedOnAccess(items), device)

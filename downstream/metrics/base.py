@@ -1,0 +1,95 @@
+"""What a caption metric is: a class that turns captions into numbers, or says why it cannot."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import torch
+from PIL import Image
+
+from benchmark.models.checkpoints import revision
+from downstream.metrics.java import Java, find_java
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError
+from downstream.metrics.tokenizer import tokenize_corpus
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Numbers by position in the caption; the metric's value is their mean."""
+
+    points: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """The value of the metric."""
+        return math.fsum(self.points) / len(self.points)
+
+
+Outcome = float | Curve | str  # a value, a curve whose mean is the value, or the reason why there is none
+Table = dict[str, dict[str, Outcome]]  # domain -> name of the metric -> outcome
+
+
+@dataclass(frozen=True)
+class Request:
+    """The captions to score. Java and tokens are found and made at first use, and shared by all metrics.
+
+    Args:
+        corpus: candidates and references of all domains, each one line of valid text.
+        domains: image ids by the domain's name; no domain is empty.
+        images: RGB images by id, possibly decoded on access; None if the caller has none.
+        device: where models run.
+    """
+
+    corpus: Corpus
+    domains: Mapping[str, Sequence[ImageId]]
+    images: Mapping[ImageId, Image.Image] | None
+    device: torch.device
+
+    @cached_property
+    def java(self) -> Java:
+        """The Java that runs tokenizer, METEOR and SPICE. Raises `UnavailableError`."""
+        return find_java()
+
+    @cached_property
+    def tokens(self) -> Corpus:
+        """The corpus as COCO's evaluation tokenises it. Raises `UnavailableError`."""
+        return tokenize_corpus(self.corpus, self.java)
+
+    def means(self, name: str, scores: Mapping[ImageId, float]) -> Table:
+        """Return the metric `name` as the mean of per-image `scores` over each domain."""
+        return {
+            domain: {name: math.fsum(scores[image] for image in ids) / len(ids)}
+            for domain, ids in self.domains.items()
+        }
+
+
+class CaptionMetric(ABC):
+    """A metric of captions. Its public settings are the arguments of its config in ``conf/metrics``.
+
+    `names` are the metrics that `compute` returns for every domain, in the order of the result.
+    """
+
+    names: tuple[str, ...]
+
+    @abstractmethod
+    def compute(self, request: Request) -> Table:
+        """Return for each domain the outcome of each of `names`, as if its images were the whole corpus.
+
+        Raises `UnavailableError` where none of them can be computed here; a single one is absent with its reason
+        as the outcome.
+        """
+
+    @abstractmethod
+    def version(self) -> str:
+        """Return what the values depend on besides the captions: library and version, revision of the weights."""
+
+
+def revision_or_none(locate: Callable[[], Path]) -> str:
+    """Return the revision of the weights that `locate` finds, ``"none"`` if it raises `UnavailableError`."""
+    try:
+        return revision(locate())
+    except UnavailableError:
+        return "none"

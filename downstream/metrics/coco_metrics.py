@@ -1,0 +1,93 @@
+"""BLEU, ROUGE-L and CIDEr of pycocoevalcap, called one by one on a tokenised corpus."""
+
+from downstream.metrics.base import CaptionMetric, Request, Table
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
+
+LIBRARY = "pycocoevalcap"
+
+
+class Bleu(CaptionMetric):
+    """BLEU-1 to BLEU-4 (Papineni et al. 2002), fractions, with the closest reference length."""
+
+    names = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4")
+
+    def compute(self, request: Request) -> Table:
+        """Return the four corpus scores of each domain."""
+        return {domain: {**bleu(request.tokens.subset(ids))} for domain, ids in request.domains.items()}
+
+    def version(self) -> str:
+        """Return the library."""
+        return library(LIBRARY)
+
+
+class RougeL(CaptionMetric):
+    """ROUGE-L (Lin 2004), F with beta 1.2, a fraction."""
+
+    names = ("ROUGE_L",)
+
+    def compute(self, request: Request) -> Table:
+        """Return the mean of each domain's images."""
+        return request.means("ROUGE_L", rouge_l(request.tokens))
+
+    def version(self) -> str:
+        """Return the library."""
+        return library(LIBRARY)
+
+
+class Cider(CaptionMetric):
+    """CIDEr-D (Vedantam et al. 2015) with each domain's own document frequencies; 10 is a perfect match."""
+
+    names = ("CIDEr",)
+
+    def compute(self, request: Request) -> Table:
+        """Return the score of each domain; a domain of one image has a reason instead, while others have values."""
+        table: Table = {}
+        for domain, ids in request.domains.items():
+            tokens = request.tokens.subset(ids)
+            try:
+                table[domain] = {"CIDEr": cider(tokens)}
+            except UnavailableError as error:
+                table[domain] = {"CIDEr": str(error)}
+        return table
+
+    def version(self) -> str:
+        """Return the library."""
+        return library(LIBRARY)
+
+
+def bleu(corpus: Corpus) -> dict[str, float]:
+    """Return BLEU-1 to BLEU-4 of a tokenised corpus, fractions."""
+    from pycocoevalcap.bleu.bleu import Bleu
+
+    # Without verbose=0 it prints its counts to stdout, where a run's last line is the path of its result.
+    scores, _ = Bleu(4).compute_score(*_ground_truth_and_results(corpus), verbose=0)
+    return {f"BLEU-{n}": float(score) for n, score in enumerate(scores, start=1)}
+
+
+def rouge_l(corpus: Corpus) -> dict[ImageId, float]:
+    """Return each image's ROUGE-L, a fraction; the metric is their mean."""
+    from pycocoevalcap.rouge.rouge import Rouge
+
+    _, scores = Rouge().compute_score(*_ground_truth_and_results(corpus))
+    return dict(zip(corpus.candidates, map(float, scores), strict=True))
+
+
+def cider(corpus: Corpus) -> float:
+    """Return CIDEr-D with document frequencies of this corpus; 10 is a perfect match.
+
+    Raises `UnavailableError` where it is undefined: fewer than two images, references without a word.
+    """
+    from pycocoevalcap.cider.cider import Cider
+
+    if len(corpus.candidates) < 2:
+        raise UnavailableError("CIDEr needs at least two images: with one, every n-gram weighs log(1/1) = 0")
+    if not any(reference for texts in corpus.references.values() for reference in texts):
+        raise UnavailableError("no reference has a word, so CIDEr has no document frequencies")
+    score, _ = Cider().compute_score(*_ground_truth_and_results(corpus))
+    return float(score)
+
+
+def _ground_truth_and_results(corpus: Corpus) -> tuple[dict[ImageId, list[str]], dict[ImageId, list[str]]]:
+    """Return references and candidates as pycocoevalcap takes them: lists under the same keys."""
+    references = {image: list(corpus.references[image]) for image in corpus.candidates}
+    return references, {image: [caption] for image, caption in corpus.candidates.items()}

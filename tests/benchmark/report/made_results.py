@@ -1,0 +1,47 @@
+"""Results as a run would leave them, for tests."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from benchmark.report.table import Table
+from benchmark.results.result import DownstreamResult, Result, Scoring
+from benchmark.results.stopwatch import Stage
+from benchmark.selection.selection import Manifest
+from downstream.metrics.metric import Metric
+from downstream.training.checkpointing import TrainReport
+
+FAMILIES = {"random": "baseline", "clip": "clip", "icc": "concreteness", "oracle": "upper_bound"}
+TRAINING = TrainReport(
+    samples_seen=100, steps=10, seconds=2.0, samples_per_second=50.0, epochs=0.5, skipped={}, final_loss=1.5
+)
+
+
+def metric(
+    name: str, value: float | None, reason: str | None = None, curve: tuple[float, ...] = ()
+) -> Metric:
+    return Metric(name, value, reason, 10, "v", curve)
+
+
+def trained(**evaluations: Sequence[Metric]) -> DownstreamResult:
+    return DownstreamResult("c", TRAINING, {}, {}, {name: list(m) for name, m in evaluations.items()})
+
+
+def result(name: str, *, size: int = 200_000, seed: int = 0, **changes: Any) -> Result:
+    """A run without downstream models."""
+    manifest = Manifest(
+        pool="demo", filter=name, config={"_target_": name, "seed": seed}, k=size // 100, threshold=0.25,
+        scored=79_000, drops={"no_score": 1_000}, sha256="ab", distinct=size // 100, files=["a.npy"],
+        selector="best", selector_config={},
+    )  # fmt: skip
+    made = Result(
+        run_id=f"demo-{name}-{size}-{seed}", filter=name, family=FAMILIES.get(name, ""), size=size, k=size // 100,
+        pool="demo", seed=seed, selection=manifest, subset="/cache/a.npy", scoring=Scoring(12.5, 0.0),
+        downstream={}, stages={"select": Stage(1.0, 1.0, "cpu", 1.0)}, config={},
+    )  # fmt: skip
+    return replace(made, **changes)
+
+
+def texts(table: Table) -> list[list[str]]:
+    """The rows of a table as Markdown would emphasise them."""
+    return [[f"**{cell.text}**" if cell.bold else cell.text for cell in row] for row in table.rows]

@@ -1,0 +1,53 @@
+from pathlib import Path
+
+import pytest
+import yaml
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig
+
+from benchmark.config import CONF, filter_family, filter_settings, make_filter, register_resolvers, resolved
+from benchmark.report.families import FAMILIES, family_position
+from filters.composite import Cascade
+from filters.random import Random
+
+NAMES = sorted(path.stem for path in (CONF / "filter").glob("*.yaml"))
+
+
+def configured(*overrides: str) -> DictConfig:
+    register_resolvers()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose("config", list(overrides))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_filter_names_a_known_family(name: str) -> None:
+    text = (CONF / "filter" / f"{name}.yaml").read_text()
+    assert yaml.safe_load(text)["family"] in FAMILIES
+
+
+def test_unknown_families_come_before_upper_bounds_only() -> None:
+    order = sorted(["", "mine", *FAMILIES], key=family_position)
+    assert order == [*FAMILIES[:-1], "", "mine", "upper_bound"]
+
+
+def test_a_family_is_no_setting_of_a_filter_or_its_parts() -> None:
+    cfg = configured("filter=cascade", "filter@filter.filters.last=random")
+    assert cfg.filter.family == filter_family(cfg) == "composite"
+    assert "family" not in str(resolved(filter_settings(cfg)))
+    made = make_filter(cfg)
+    assert isinstance(made, Cascade)
+    cfg.filter.family = cfg.filter.filters.first.family = "mine"
+    assert make_filter(cfg).key() == made.key()
+
+
+def test_a_filter_without_a_family_can_be_made() -> None:
+    cfg = configured("filter=random", "~filter.family")
+    assert isinstance(make_filter(cfg), Random)
+    assert filter_family(cfg) == ""
+
+
+def test_a_missing_setting_is_named_as_it_is_typed(tmp_path: Path) -> None:
+    from omegaconf.errors import MissingMandatoryValue
+
+    with pytest.raises(MissingMandatoryValue, match=r"filter\.path"):
+        make_filter(configured("filter=uid_list"))

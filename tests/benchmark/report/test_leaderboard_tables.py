@@ -1,0 +1,101 @@
+from dataclasses import replace
+
+import pytest
+
+from benchmark.report.leaderboard_tables import leaderboard
+from benchmark.results.result import Result, Scoring
+from tests.benchmark.report.made_results import metric, result, texts, trained
+
+
+def run(name: str, *, cider: float = 0.5, size: int = 200_000, seed: int = 0) -> Result:
+    captions = [metric("CIDEr", cider), metric("SPICE", None, "no models"), metric("BERTScore", 0.8)]
+    models = {"captioner": trained(coco=captions), "dual_encoder": trained(coco=[metric("zero_shot", 0.1)])}
+    kept = {"concrete": 15, "parrot": 5}
+    return result(name, size=size, seed=seed, downstream=models, kept=kept)
+
+
+def test_rows_are_ordered_by_size_then_family() -> None:
+    runs = [run(n, size=s) for n in ("oracle", "clip", "zeta", "random") for s in (200_000, 100_000)]
+    names = ["random", "clip", "zeta", "oracle"]
+    rows = texts(leaderboard(runs)[0])
+    assert [row[:2] for row in rows] == [[n, s] for s in ("100k", "200k") for n in names]
+
+
+def test_means_in_percent_with_the_best_in_bold() -> None:
+    runs = [run("random", cider=0.4), run("clip", cider=0.51234), run("oracle", cider=2.0)]
+    table = leaderboard(runs)[0]
+    assert table.header == ["filter", "size", "C", "S", "BSc"]
+    assert texts(table) == [
+        ["random", "200k", "40.0", "–", "**0.800**"],
+        ["clip", "200k", "**51.2**", "–", "**0.800**"],
+        ["oracle", "200k", "200.0", "–", "0.800"],
+    ]
+    assert table.notes == ["S is missing: no models"]
+
+
+def test_an_upper_bound_is_known_by_its_family() -> None:
+    runs = [run("clip", cider=0.3), replace(run("clairvoyant", cider=0.9), family="upper_bound")]
+    assert [row[2] for row in texts(leaderboard(runs)[0])] == ["**30.0**", "90.0"]
+
+
+def test_seeds_are_averaged_with_their_spread() -> None:
+    table = leaderboard([run("clip", seed=0, cider=0.4), run("clip", seed=1, cider=0.6)])[0]
+    assert texts(table) == [["clip", "200k", "**50.0 ± 14.1**", "–", "**0.800 ± 0.000**"]]
+
+
+def test_costs_and_kinds_of_noise_kept() -> None:
+    cost, noise = leaderboard([run("clip")])[-2:]
+    assert cost.header == ["filter", "size", "kept", "distinct", "threshold", "scoring s", "pairs/s"]
+    assert texts(cost) == [["clip", "200k", "2,000", "2,000", "0.25", "12.5", "6,400"]]
+    assert noise.header == ["filter", "size", "concrete", "parrot"]
+    assert texts(noise) == [["clip", "200k", "75.0", "25.0"]]
+
+
+def test_scores_that_cost_nothing_have_no_rate() -> None:
+    cost = leaderboard([replace(run("random"), scoring=Scoring(0.0, 1.0))])[-2]
+    assert texts(cost)[0][-2:] == ["0.0", "–"]
+
+
+def test_selectors_and_other_captions_label_a_run() -> None:
+    clusters = run("clip")
+    clusters = replace(clusters, selection=replace(clusters.selection, selector="cluster_sorted"))
+    described = replace(run("clip"), config={"captions": {"columns": [], "files": ["described"]}})
+    tables = leaderboard([run("clip"), clusters, described])
+    assert [row[0] for row in texts(tables[0])] == ["clip", "clip, cluster_sorted", "clip, other captions"]
+
+
+def test_classification_and_diversity_in_their_units() -> None:
+    captions = [metric("CIDEr", 0.5), metric("Diversity", 0.5), metric("Unique-2", 83.84)]
+    classes = [metric("zero_shot", 0.125), metric("linear_probe", None, "the image tower is locked")]
+    models = {"captioner": trained(coco=captions), "dual_encoder": trained(classes=classes)}
+    headline, diversity, zero_shot = leaderboard([result("clip", downstream=models)])[:3]
+    assert headline.header == ["filter", "size", "C"]
+    assert diversity.title == "captioner on coco, pool demo, best reference and diversity"
+    assert diversity.header == ["filter", "size", "Div", "U-2"]
+    assert texts(diversity) == [["clip", "200k", "**50.0**", "**83.8**"]]
+    assert zero_shot.header == ["filter", "size", "zero-shot", "probe"]
+    assert texts(zero_shot) == [["clip", "200k", "**12.5**", "–"]]
+    assert zero_shot.notes == ["probe is missing: the image tower is locked"]
+
+
+@pytest.mark.parametrize(
+    ("third", "labels"),
+    [
+        ({"target": "x/coco.npy", "encoder": "/c/swin"}, ["vas (target=None)", "vas (target=coco.npy)"]),
+        ({"target": None, "encoder": "/a/resnet"}, ["vas (encoder=resnet)", "vas (encoder=swin)"]),
+    ],
+)
+def test_labels_hold_the_settings_that_differ(third: dict, labels: list[str]) -> None:
+    def vas(seed: int, target: str | None, encoder: str) -> Result:
+        made = run("vas", seed=seed)
+        training = {"seed": seed, "workers": seed}
+        config = {
+            "models": {"captioner": {"encoder": encoder}},
+            "downstream": {"captioner": {"encoder": encoder, "training": training}},
+        }
+        settings = made.selection.config | {"target": target}
+        return replace(made, config=config, selection=replace(made.selection, config=settings))
+
+    rows = texts(leaderboard([vas(0, None, "/a/swin"), vas(1, None, "/b/swin"), vas(0, **third)])[0])
+    assert [row[0] for row in rows] == labels
+    assert sum("±" in row[2] for row in rows) == 1  # runs that differ in the seed and in paths share a row

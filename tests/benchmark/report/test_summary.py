@@ -1,0 +1,44 @@
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from benchmark.core.errors import UserError
+from benchmark.report.summary import publish, summary_entries, summary_picture, summary_table
+from benchmark.report.table import Cell, Table
+from benchmark.results.result import Result
+from tests.benchmark.report.made_results import metric, result, texts, trained
+
+
+def run(name: str, cider: float, *, size: int = 200_000) -> Result:
+    models = {"captioner": trained(coco=[metric("CIDEr", cider)])}
+    return result(name, size=size, downstream=models)
+
+
+def test_filters_are_rows_and_the_best_comes_first() -> None:
+    table = summary_table(summary_entries([run("random", 0.2), run("clip", 0.3)]))
+    assert [row[:2] for row in texts(table)] == [["clip", "**30.0**"], ["random", "20.0"]]
+    assert table.header[:2] == ["filter", "COCO CIDEr"]
+
+
+def test_the_picture_is_a_file_with_every_filter() -> None:
+    picture = summary_picture(summary_entries([run("random", 0.2), run("<clip>", 0.3)]))
+    written = "".join(ET.fromstring(picture).itertext())
+    assert "<clip>" in written
+    assert "random" in written
+
+
+def test_only_the_lines_between_the_markers_change() -> None:
+    table = Table("", ["filter", "C"], [[Cell("clip"), Cell("1.0", bold=True)]])
+    around = "before\n<!-- leaderboard -->\n{}\n<!-- /leaderboard -->\nafter\n"
+    published = publish(around.format("old"), table, "README.md")
+    assert published == around.format("| filter | C |\n| --- | ---: |\n| clip | **1.0** |")
+
+
+def test_a_file_without_markers_is_refused() -> None:
+    with pytest.raises(UserError, match=r"README\.md must have a line <!-- leaderboard -->"):
+        publish("nothing here", Table("", ["filter"], []), "README.md")
+
+
+def test_results_of_two_sizes_are_refused() -> None:
+    with pytest.raises(UserError, match="one pool and one size"):
+        summary_entries([run("clip", 0.3), run("clip", 0.3, size=100_000)])

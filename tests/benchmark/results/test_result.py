@@ -1,0 +1,33 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmark.core.errors import UserError
+from benchmark.core.records import read_records, write_record
+from benchmark.results.result import Result
+from tests.benchmark.report.made_results import metric, result, trained
+
+METRICS = [metric("Unique-1", 2.0, curve=(1.0, 3.0)), metric("SPICE", None, "no models")]
+MADE = result("clip", downstream={"captioner": trained(coco=METRICS)}, kept={"concrete": 3})
+
+
+def test_a_result_is_read_back_as_it_was(tmp_path: Path) -> None:
+    path = write_record(tmp_path, MADE)
+    assert path == tmp_path / "demo-clip-200000-0.json"
+    assert read_records(tmp_path, Result) == [MADE]
+
+
+def test_a_metric_without_value_and_reason_is_damage(tmp_path: Path) -> None:
+    path = write_record(tmp_path, MADE)
+    path.write_text(path.read_text().replace('"reason": "no models"', '"reason": null'))
+    with pytest.raises(
+        UserError, match=r"downstream\.captioner\.evaluations\.coco\.1: .*either a value or a"
+    ):
+        read_records(tmp_path, Result)
+
+
+def test_a_record_with_nan_is_never_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        write_record(tmp_path, replace(MADE, config={"lr": float("nan")}))
+    assert list(tmp_path.iterdir()) == []

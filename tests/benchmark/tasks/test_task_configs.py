@@ -1,0 +1,52 @@
+"""A walk over conf/task: a task is a config with a header and a function that takes the whole configuration."""
+
+import inspect
+
+import hydra
+import pytest
+import yaml
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig
+
+from benchmark.config import CONF, register_resolvers
+
+NAMES = sorted(path.stem for path in (CONF / "task").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_task_keeps_the_contract(name: str) -> None:
+    register_resolvers()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose("config", [f"task={name}"])
+    assert cfg.task.name == name
+    function = hydra.utils.get_method(cfg.task._target_)
+    assert function.__module__ == f"benchmark.tasks.{name}"
+    (parameter,) = inspect.signature(function).parameters.values()
+    assert parameter.annotation in (DictConfig, "DictConfig")
+    assert inspect.signature(function).return_annotation in (None, "None")
+    assert inspect.getdoc(function), "the docstring says what the task does and prints"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_tasks_header_has_a_command_for_it(name: str) -> None:
+    text = (CONF / "task" / f"{name}.yaml").read_text()
+    header = [line for line in text.splitlines() if line.startswith("# ") and "@package" not in line]
+    commands = [line for line in header if line.startswith("#   python -m benchmark")]
+    assert not header[0].startswith("#  "), "the first line says what the task does"
+    named = [command for command in commands if f"task={name}" in command]
+    assert named or name == "run"
+    assert commands
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_task_is_in_the_readmes_table(name: str) -> None:
+    readme = (CONF.parent / "README.md").read_text()
+    assert any(line.startswith("| `") and f"`{name}`" in line for line in readme.splitlines())
+
+
+def test_a_task_file_holds_its_own_settings_alone() -> None:
+    """What a task adds beside `task` has the task's name: another task cannot mistake it for its own."""
+    for name in NAMES:
+        content = yaml.safe_load((CONF / "task" / f"{name}.yaml").read_text())
+        if "task" in content:
+            assert set(content) - {"defaults"} <= {"task", name}

@@ -1,0 +1,34 @@
+"""Demos that are drawn once for all tests that only read them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import hydra
+import pytest
+from hydra import compose, initialize_config_dir
+
+from benchmark.config import CONF, register_resolvers
+
+SMALL_DEMO = [
+    "pool.demo.pairs=2000", "pool.demo.shard_size=500", "pool.demo.evaluation={coco: 24, nocaps: 6, flickr30k: 12}",
+]  # fmt: skip
+
+
+def draw(cache: Path, settings: Sequence[str] = SMALL_DEMO) -> None:
+    """Draw a demo as a run with these settings would whose cache folder is `cache`."""
+    from benchmark.demo.build import ensure_demo
+
+    register_resolvers()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose("config", ["pool=demo", *settings])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(cache))
+        ensure_demo(hydra.utils.instantiate(cfg.pool.demo, _convert_="all"), workers=1)
+
+
+def link(drawn: Path, cache: Path) -> None:
+    """Let a run with another cache folder find what was drawn in `drawn`."""
+    demos = cache / "pairsift" / "demo"
+    demos.mkdir(parents=True)
+    for demo in (drawn / "pairsift" / "demo").iterdir():
+        (demos / demo.name).symlink_to(demo)

@@ -1,0 +1,79 @@
+"""A walk over conf/metrics: every metric composes alone, keeps the contract, and is in the default list."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import hydra
+import pytest
+import torch
+import yaml
+from hydra import compose, initialize_config_dir
+from hydra.errors import MissingConfigException
+from omegaconf import DictConfig
+
+from benchmark.config import CONF, explain, register_resolvers
+from downstream.metrics.base import CaptionMetric, Request
+from downstream.metrics.metric import Corpus, UnavailableError
+from downstream.metrics.suite import score_domains
+from downstream.metrics.tokenizer import clean_corpus
+
+FOLDER = CONF / "metrics"
+NAMES = sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem != "default")
+ONCE = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "METEOR", "ROUGE_L", "CIDEr", "SPICE", "SPICE-1", "Diversity"]
+ONCE += ["Unique-1", "Unique-2", "Unique-4", "BERTScore", "Polos", "PAC-S", "RefPAC-S"]
+
+
+def composed(*overrides: str) -> DictConfig:
+    register_resolvers()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose("config", list(overrides))
+
+
+def made(cfg: DictConfig) -> list[CaptionMetric]:
+    return [hydra.utils.instantiate(node, _convert_="all") for node in cfg.metrics.values()]
+
+
+def test_the_default_is_every_metric_in_the_tables_order() -> None:
+    listed = yaml.safe_load((FOLDER / "default.yaml").read_text())["defaults"]
+    assert sorted(listed) == NAMES
+    assert [name for metric in made(composed()) for name in metric.names] == ONCE
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_metric_keeps_the_contract(name: str) -> None:
+    package, header = (FOLDER / f"{name}.yaml").read_text().splitlines()[:2]
+    assert package == f"# @package metrics.{name}"
+    assert header.startswith("# ")
+    (metric,) = made(composed(f"metrics={name}"))
+    assert isinstance(metric, CaptionMetric)
+    captions = {1: "a dog runs", 2: "two cats", 3: "a dog runs"}
+    references = {image: ["a dog"] for image in captions}
+    domains = {"all": [1, 2, 3], "one": [2]}
+    corpus = clean_corpus(Corpus(captions, references))
+    request = Request(corpus, domains, None, torch.device("cpu"))
+    with suppress(UnavailableError):
+        table = metric.compute(request)
+        assert {domain: tuple(row) for domain, row in table.items()} == dict.fromkeys(domains, metric.names)
+    for domain, results in score_domains(captions, references, domains, [metric]).items():
+        assert tuple(result.name for result in results) == metric.names
+        assert {result.count for result in results} == {len(domains[domain])}
+        assert not any("\n" in (result.reason or "") for result in results)
+        assert {result.version for result in results} == {metric.version()}
+
+
+def test_a_command_chooses_its_metrics() -> None:
+    assert list(composed("metrics=[cider,bleu]").metrics) == ["cider", "bleu"]
+    assert "spice" not in composed("~metrics.spice").metrics
+    assert made(composed("metrics=spice", "metrics.spice.best_reference=false"))[0].names == ("SPICE",)
+
+
+def test_a_misspelt_metric_is_one_line() -> None:
+    with pytest.raises(MissingConfigException) as error:
+        composed("metrics=[bleu,cidr]")
+    assert explain(error.value).startswith("metrics=cidr is unknown; did you mean 'cider'?")
+
+
+def test_settings_of_models_reach_their_metrics(tmp_path: Path) -> None:
+    overrides = [f"+models.bertscore.baseline_path={tmp_path}", f"+models.polos.encoder={tmp_path}"]
+    cfg = composed("metrics=[bertscore,polos]", *overrides)
+    assert cfg.metrics.bertscore.baseline_path == cfg.metrics.polos.encoder == str(tmp_path)

@@ -1,0 +1,125 @@
+"""A walk over the configs of trainable models: a training is reused for the same weights and settings alone."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import hydra
+import numpy as np
+import pytest
+import torch
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig, OmegaConf
+
+from benchmark.config import CONF, register_resolvers, resolved
+from benchmark.core.uids import encode_uids
+from benchmark.models.checkpoints import locate_checkpoint, revision
+from benchmark.pipeline import training_fingerprint
+from downstream.models.base import Trainable
+from downstream.models.weak_backbone import TopicLabels
+
+GROUP = sorted(path.stem for path in (CONF / "downstream").glob("*.yaml"))
+LABELS = TopicLabels(encode_uids([f"{n:032x}" for n in range(2)]), np.eye(2, dtype=np.float32))
+
+
+@pytest.fixture(autouse=True)
+def _no_memory_of_revisions() -> Iterator[None]:
+    """Revisions are kept per process; here, weights change under the same path."""
+    revision.cache_clear()
+    locate_checkpoint.cache_clear()
+    yield
+    revision.cache_clear()
+    locate_checkpoint.cache_clear()
+
+
+def nodes() -> dict[str, DictConfig]:
+    register_resolvers()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        composed = [compose("config", ["models=demo", f"downstream={name}"]) for name in GROUP]
+        weak = compose("config", ["models=demo", "task=weak_backbone"])
+    downstream = {name: node for cfg in composed for name, node in cfg.downstream.items()}
+    plain = {name: OmegaConf.create(resolved(node)) for name, node in downstream.items()}
+    return plain | {"weak_backbone": OmegaConf.create(resolved(weak.weak_backbone))}
+
+
+NODES = nodes()
+SETTINGS = [
+    (name, key)
+    for name, node in NODES.items()
+    for key, value in OmegaConf.to_container(node).items()  # type: ignore[union-attr]
+    if key != "_target_"
+]
+FOLDERS = [
+    (name, key)
+    for name, key in SETTINGS
+    if isinstance(NODES[name][key], str) and Path(NODES[name][key]).is_dir()
+]
+SMALL_CHANGES: dict[type, Any] = {int: lambda n: n + 1, float: lambda x: x + 1, bool: lambda b: not b}
+
+
+def made(name: str, **changes: Any) -> Trainable:
+    node = OmegaConf.merge(NODES[name], changes)
+    labels = {"labels": LABELS} if name == "weak_backbone" else {}
+    model: Trainable = hydra.utils.instantiate(node, _convert_="all", _partial_=True)(**labels)
+    return model
+
+
+def fingerprint(name: str, **changes: Any) -> str:
+    return training_fingerprint(made(name, **changes), "sha", "cpu")
+
+
+def test_the_walk_meets_checkpoints() -> None:
+    assert {name for name, _ in FOLDERS} >= {"captioner", "dual_encoder"}
+
+
+@pytest.mark.parametrize(("name", "key"), FOLDERS)
+def test_other_weights_train_again_and_a_moved_folder_does_not(name: str, key: str, tmp_path: Path) -> None:
+    before = fingerprint(name)
+    moved = shutil.copytree(NODES[name][key], tmp_path / "moved")
+    assert fingerprint(name, **{key: str(moved)}) == before
+    weights = max(moved.rglob("*.safetensors"))
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    revision.cache_clear()
+    assert fingerprint(name, **{key: str(moved)}) != before
+
+
+@pytest.mark.parametrize(("name", "key"), [pair for pair in SETTINGS if pair not in FOLDERS])
+def test_every_setting_counts(name: str, key: str) -> None:
+    value = resolved(NODES[name][key])
+    settings = (
+        {k: v for k, v in value.items() if k != "_target_"} if isinstance(value, dict) else {key: value}
+    )
+    for part, old in settings.items():
+        if isinstance(old, str):
+            new: Any = {"adamw": "lamb"}.get(old, f"{old}_")
+        else:
+            new = SMALL_CHANGES[type(old)](old) if part != "warmup_ratio" else old / 2
+        change = {key: {part: new}} if isinstance(value, dict) else {key: new}
+        assert fingerprint(name, **change) != fingerprint(name), (key, part)
+
+
+@pytest.mark.parametrize("name", list(NODES))
+def test_a_model_is_the_same_before_and_after_building(name: str) -> None:
+    model = made(name)
+    before = model.identity()
+    model.build(torch.device("cpu"))
+    assert model.identity() == before
+
+
+def test_other_labels_train_again() -> None:
+    other = TopicLabels(LABELS.uids, np.full((2, 2), 0.5, np.float32))
+    model = hydra.utils.instantiate(NODES["weak_backbone"], _convert_="all", _partial_=True)(labels=other)
+    assert training_fingerprint(model, "sha", "cpu") != fingerprint("weak_backbone")
+
+
+@pytest.mark.parametrize("part", ["subset", "device", "captions"])
+def test_what_is_trained_on_counts(part: str) -> None:
+    given = {"subset": "sha", "device": "cpu", "captions": "one"}
+    prints = {
+        training_fingerprint(made("captioner"), *(given | {part: other}).values())
+        for other in (given[part], "other")
+    }
+    assert len(prints) == 2

@@ -1,0 +1,91 @@
+"""The examples of CONTRIBUTING.md, run as they stand: three files each, and nothing to register."""
+
+import importlib
+import importlib.util
+import inspect
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import hydra
+import pytest
+from hydra import compose, initialize_config_dir
+
+from benchmark.config import CONF, register_resolvers
+from benchmark.selection.selection import Selector
+from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.metrics.base import CaptionMetric
+from downstream.models.base import Downstream
+from filters.base import Filter
+
+ROOT = CONF.parent
+BLOCK = re.compile(r"^`(?P<path>[\w/]+\.(?:py|yaml))`\n\n```(?:python|yaml)\n(?P<text>.*?)^```$", re.M | re.S)
+BLOCKS = {match["path"]: match["text"] for match in BLOCK.finditer((ROOT / "CONTRIBUTING.md").read_text())}
+CODE = [path for path in BLOCKS if path.endswith(".py") and not path.startswith("tests/")]
+TESTS = [path for path in BLOCKS if path.startswith("tests/")]
+CONFIGS = {path.split("/")[1]: path for path in BLOCKS if path.startswith("conf/")}
+CONTRACTS = {"filter": Filter, "selector": Selector, "downstream": Downstream, "metrics": CaptionMetric}
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of conf with the examples in it, and the examples' modules importable where they claim to be."""
+    root = tmp_path / "examples"
+    shutil.copytree(CONF, root / "conf")
+    for path, text in BLOCKS.items():
+        assert not (ROOT / path).exists(), f"{path} exists: the example needs another name"
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    for path in CODE:
+        package = importlib.import_module(str(Path(path).parent).replace("/", "."))
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str((root / path).parent)])
+    yield root
+    for path in CODE:
+        sys.modules.pop(path.removesuffix(".py").replace("/", "."), None)
+
+
+def example_tests(root: Path, path: str) -> list[Callable[..., None]]:
+    spec = importlib.util.spec_from_file_location(f"example_{Path(path).stem}", root / path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return [function for name, function in vars(module).items() if name.startswith("test_")]
+
+
+def test_every_kind_has_code_config_and_test() -> None:
+    assert set(CONFIGS) == {"filter", "selector", "downstream", "evalset", "metrics", "task"}
+    assert len(CODE) == len(TESTS) == len(CONFIGS)
+    names = {Path(path).stem for path in CODE}
+    assert {Path(path).stem.removeprefix("test_") for path in TESTS} == names
+
+
+@pytest.mark.parametrize("path", TESTS)
+def test_an_examples_test_passes(path: str, written: Path, request: pytest.FixtureRequest) -> None:
+    functions = example_tests(written, path)
+    assert functions
+    for function in functions:
+        function(*(request.getfixturevalue(name) for name in inspect.signature(function).parameters))
+
+
+@pytest.mark.parametrize("group", list(CONFIGS))
+def test_an_examples_command_composes(group: str, written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("COCO_ROOT", "NOCAPS_ROOT", "FLICKR30K_ROOT"):
+        monkeypatch.setenv(variable, "/nowhere")
+    (command,) = re.findall(r"^#   python -m benchmark (.*)$", BLOCKS[CONFIGS[group]], re.M)
+    name = Path(CONFIGS[group]).stem
+    register_resolvers()
+    with initialize_config_dir(str(written / "conf"), version_base="1.3"):
+        cfg = compose("config", shlex.split(command))
+    node: Any = cfg[group] if group in ("filter", "selector", "task") else cfg[group][name]
+    if group == "task":
+        assert node.name == name
+        assert hydra.utils.get_method(node._target_)
+    elif group == "evalset":
+        assert inspect.signature(hydra.utils.get_method(node._target_)).return_annotation is EvaluationSet
+    else:
+        assert isinstance(hydra.utils.instantiate(node, _convert_="all"), CONTRACTS[group])

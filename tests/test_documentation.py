@@ -1,0 +1,177 @@
+"""What the documentation shows is there: commands compose, targets, extras, filters, tasks and links exist."""
+
+import itertools
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import hydra
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import OmegaConf
+
+from benchmark.config import CONF, register_resolvers
+from benchmark.free_text import quote_free_text
+from tests.command_line import Run
+
+ROOT = CONF.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+OVERRIDE = r"[+~\w./]+=\S+"
+# `filter=score_file filter.path=FILE`: settings in the middle of a sentence
+INLINE = re.compile(rf"(?<!`)`({OVERRIDE}(?: {OVERRIDE})*)`(?!`)")
+HEADER = re.compile(r"^#\s+((?:\w+=\S+ )*python -m benchmark .*)$", re.MULTILINE)
+LINK = re.compile(r"\]\((?!\w+:|#)([^)#]+)")
+HARMLESS = {".", "cd", "export", "git", "pre-commit"}
+LAUNCHERS = {"python", "accelerate", "torchrun"}
+PROGRAMS = HARMLESS | LAUNCHERS | {"make", "pip", "uv"}
+VARIABLES = ("COCO_ROOT", "NOCAPS_ROOT", "FLICKR30K_ROOT", "LAION400M_8M", "CC3M", "CC12M", "DATACOMP_SMALL")
+
+
+def shown_commands(text: str) -> list[str]:
+    """The commands of a page's blocks, without comments. A block that begins with no program is a drawing."""
+    blocks = [body for language, body in BLOCK.findall(text) if language in {"", "bash", "sh"}]
+    lines = [b.replace("\\\n", "").splitlines() for b in blocks if b.split()[0] in PROGRAMS]
+    return [line for line in (re.sub(r"(^|\s+)#.*", "", line) for line in itertools.chain(*lines)) if line]
+
+
+def header_commands(text: str) -> list[str]:
+    """The commands in a config's header, with the parts that are optional there in brackets."""
+    lines = HEADER.findall(re.sub(r"\\\n#\s*", "", text))
+    return [re.sub(r" \[([^]]*)\](?= |$)", r" \1", line.removesuffix(" ...")) for line in lines]
+
+
+def check(command: str) -> None:
+    """Raise unless the command would start: it names modules, targets, extras and settings that exist."""
+    words = shlex.split(command)
+    while words and re.fullmatch(r"\w+=\S*", words[0]):
+        del words[0]  # a variable of the environment
+    program, *arguments = words
+    if program == "make":
+        targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert set(arguments) <= set(targets), f"{command}: no such target"
+    elif program in {"pip", "uv"}:
+        check_extras(" ".join(arguments))
+    elif program in LAUNCHERS:
+        module = arguments.index("-m") + 1
+        assert find_spec(arguments[module]), f"{command}: no such module"
+        if arguments[module] == "benchmark":
+            check_overrides([a for a in arguments[module + 1 :] if a not in {"-m", "--multirun"}])
+    else:
+        assert program in HARMLESS, f"{command}: no test knows this program"
+
+
+def check_extras(requirement: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for extras in re.findall(rf"{project['name']}\[([\w,-]+)\]|\.\[([\w,-]+)\]", requirement):
+        asked = set("".join(extras).split(","))
+        assert asked <= set(project["optional-dependencies"]), f"{requirement}: no such extra"
+
+
+def check_overrides(arguments: list[str]) -> None:
+    """Compose the configuration, for a sweep once with each value, and look up the task."""
+    for overrides in jobs(quote_free_text(arguments)):
+        with initialize_config_dir(str(CONF), version_base="1.3"):
+            cfg = compose("config", overrides)
+        OmegaConf.to_container(cfg, resolve=True)
+        assert callable(hydra.utils.get_method(cfg.task._target_))
+
+
+def jobs(arguments: list[str]) -> Iterator[list[str]]:
+    """Yield overrides such that every value of a sweep is in one of them; not their product."""
+    values = [
+        [f"{o.key_or_group}={value}" for value in o.sweep_string_iterator()]
+        if o.is_sweep_override()
+        else [argument]
+        for argument, o in zip(arguments, OverridesParser.create().parse_overrides(arguments), strict=True)
+    ]
+    longest = max(map(len, values), default=1)
+    padded = (list(itertools.islice(itertools.chain(v, itertools.repeat(v[0])), longest)) for v in values)
+    yield from map(list, zip(*padded, strict=True)) if values else [[]]
+
+
+@pytest.fixture(autouse=True)
+def _variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folders of data that the documentation asks a user to set."""
+    register_resolvers()
+    for name in VARIABLES:
+        monkeypatch.setenv(name, f"/data/{name.lower()}")
+
+
+COMMANDS = [command for page in PAGES for command in shown_commands(page.read_text())]
+HEADERS = [command for path in sorted(CONF.rglob("*.yaml")) for command in header_commands(path.read_text())]
+# CONTRIBUTING.md speaks of plug-ins that are still to be written.
+SETTINGS = [
+    settings for page in PAGES if page.stem != "CONTRIBUTING" for settings in INLINE.findall(page.read_text())
+]
+
+
+@pytest.mark.parametrize("command", dict.fromkeys(COMMANDS))
+def test_a_shown_command_would_start(command: str) -> None:
+    check(command)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", dict.fromkeys(HEADERS))
+def test_a_command_in_a_configs_header_would_start(command: str) -> None:
+    check(command)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python -m benchmark task=doctor",
+        'python -m benchmark task=concreteness explain="a red boat on the lake of dreams"',
+    ],
+)
+def test_a_quick_shown_command_runs(command: str, run: Run, tmp_path: Path) -> None:
+    assert command in COMMANDS
+    done = run(*shlex.split(command)[3:], f"results_dir={tmp_path}")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+@pytest.mark.parametrize("settings", dict.fromkeys(SETTINGS))
+def test_settings_named_in_a_sentence_exist(settings: str) -> None:
+    words = shlex.split(settings)
+    if any(word.startswith("task.") for word in words):  # which task, the sentence before says
+        names = [word.partition("=")[0].removeprefix("task.") for word in words if word.startswith("task.")]
+        tasks = [path for path in (CONF / "task").glob("*.yaml") if set(names) <= set(OmegaConf.load(path))]
+        assert tasks, f"{settings}: no such setting"
+        words = [f"task={tasks[0].stem}", *words]
+    check_overrides(words)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python -m benchmark filter=random,clpi size=200k",
+        "python -m benchmark filter=icc downstream.samples=1",
+        "python -m benchmark task=conkreteness",
+        "accelerate launch -m benchmark experiment=icc_papers",
+        "python -m benchmark.nosuch",
+        "make nosuch",
+        "pip install 'pairsift[nosuch]'",
+        "pairsift filter=icc",
+    ],
+)
+def test_a_planted_mistake_is_found(command: str) -> None:
+    with pytest.raises(Exception, match=r"nosuch|no such|clpi|samples|conkreteness|icc_papers|no test knows"):
+        check(command)
+
+
+@pytest.mark.parametrize("group", ["filter", "task"])
+def test_the_readmes_table_lists_every_config(group: str) -> None:
+    rows = (ROOT / "README.md").read_text().split(f"| `{group}=` |")[1].split("\n\n")[0].splitlines()[2:]
+    listed = [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    assert sorted(listed) == sorted(path.stem for path in (CONF / group).glob("*.yaml"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files(page: Path) -> None:
+    assert [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()] == []
