@@ -15,7 +15,7 @@ import hydra
 import pytest
 from hydra import compose, initialize_config_dir
 
-from benchmark.config import CONF, register_resolvers
+from benchmark.config import CONF, make_filter, register_resolvers
 from benchmark.selection.selection import Selector
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.metrics.base import CaptionMetric
@@ -88,4 +88,5 @@ def test_an_examples_command_composes(group: str, written: Path, monkeypatch: py
     elif group == "evalset":
         assert inspect.signature(hydra.utils.get_method(node._target_)).return_annotation is EvaluationSet
     else:
-        assert isinstance(hydra.utils.instantiate(node, _convert_="all"), CONTRACTS[group])
+        made = make_filter(cfg) if group == "filter" else hydra.utils.instantiate(node, _convert_="all")
+        assert isinstance(made, CONTRACTS[group])

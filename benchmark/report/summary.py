@@ -24,8 +24,8 @@ def summary_entries(results: Sequence[Result]) -> list[Entry]:
             f" results_dir has the pools {pools} and the sizes {sizes}; give another results_dir"
         )
     entries = group(results)
-    (first, *_) = headlines(entries) or [None]
-    return sorted(entries, key=lambda entry: -_mean(first, entry)) if first else entries
+    compared = headlines(entries)
+    return sorted(entries, key=lambda entry: -_mean(compared[0], entry)) if compared else entries
 
 
 def summary_table(entries: Sequence[Entry]) -> Table:

@@ -142,7 +142,7 @@ class LocalChat:
 
     @torch.inference_mode()
     def answer(self, system: str, questions: Sequence[str]) -> list[str]:
-        """Return one answer a question, in their order."""
+        """Return one answer per question, in their order."""
         inputs = self._tokenizer.apply_chat_template(
             [_messages(system, question) for question in questions],
             add_generation_prompt=True,

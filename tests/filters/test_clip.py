@@ -50,7 +50,7 @@ def test_embeddings_do_not_depend_on_the_batch(tmp_path) -> None:
 
 
 def test_weights_must_be_named() -> None:
-    with pytest.raises(UserError, match=r"ViT-B-32 needs .*pretrained: one of openai"):
+    with pytest.raises(UserError, match=r"ViT-B-32 needs weights; set pretrained.* to one of openai"):
         load_clip("ViT-B-32", None, CPU)
 
 

@@ -64,5 +64,5 @@ def test_another_model_s_target_says_so(tmp_path: Path) -> None:
     np.save(tmp_path / "target.npy", np.eye(4))
     made = Vas("unused", None, str(tmp_path / "target.npy"))
     made.setup(CPU)
-    with pytest.raises(UserError, match="same CLIP model"):
+    with pytest.raises(UserError, match="the pool's CLIP model"):
         made.score(images(np.eye(3)))

@@ -89,7 +89,7 @@ def test_the_demo_is_evaluated_without_any_file(run: Run, tmp_path: Path) -> Non
         (["filter=random", "pool=img2dataset", "pool.url=/x", "task.demo=9"], "add pool=demo"),
         (["filter=random", "explain= "], "explain is empty"),
         (["filter=lexicon"], "filter=lexicon needs filter.ratings=FILE"),
-        (["filter=score_file", "filter.path=/nowhere.csv"], "filter.path=/nowhere.csv is not there"),
+        (["filter=score_file", "filter.path=/nowhere.csv"], "filter.path=/nowhere.csv not found"),
     ],
 )
 def test_a_users_mistake_is_one_clear_line(run: Run, arguments: list[str], message: str) -> None:

@@ -37,7 +37,7 @@ def pool(tmp_path: Path) -> Pool:
 def uids(pool: Pool) -> list[str]:
     batches = [b for s in pool.shards(IMAGE) for b in pool.batches(s, BOTH, 7, Counter())]
     assert all(len(batch.images) == len(batch.texts) == len(batch) for batch in batches)
-    return [uid for batch in batches for uid in batch.uids]
+    return [uid for batch in batches for uid in decode_uids(batch.uids)]
 
 
 def test_each_seed_draws_its_own_sample(pool: Pool) -> None:

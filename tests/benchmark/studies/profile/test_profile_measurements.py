@@ -9,7 +9,7 @@ import torch
 
 from benchmark.core.errors import UserError
 from benchmark.core.records import read_records, write_record
-from benchmark.core.uids import encode_uids
+from benchmark.core.uids import decode_uids, encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.models.clip_models import load_clip
 from benchmark.pool.pool import Pool
@@ -53,7 +53,7 @@ def read_all(pool: Pool):
     needs = frozenset({"image", "text"})
     for shard in pool.shards(needs):
         for batch in pool.batches(shard, needs, 99, Counter()):
-            yield from zip(batch.uids, batch.texts, batch.images, strict=True)
+            yield from zip(decode_uids(batch.uids), batch.texts, batch.images, strict=True)
 
 
 @pytest.fixture
