@@ -34,7 +34,8 @@ def summary_table(entries: Sequence[Entry]) -> Table:
     clean = any(entry.runs[0].kept for entry in entries)
     header = ["filter", *(f"{h.evaluation.upper()} {h.name}" for h in compared)]
     header += ["clean pairs kept"] * clean + ["scoring, worker s"]
-    best = {h: max(_mean(h, entry) for entry in entries if not entry.is_upper_bound) for h in compared}
+    competing = [entry for entry in entries if not entry.is_upper_bound]
+    best = {h: max((_mean(h, entry) for entry in competing), default=0.0) for h in compared}
     rows = []
     for entry in entries:
         cells = [_cell(h, entry, best[h]) for h in compared]
