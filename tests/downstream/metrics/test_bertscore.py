@@ -89,7 +89,7 @@ def test_an_encoder_that_cannot_be_had_is_a_reason(tmp_path):
 
 @pytest.mark.parametrize("layers", [0, 4])
 def test_a_layer_that_the_encoder_lacks_is_a_user_error(tiny_roberta, layers):
-    with pytest.raises(UserError, match="has 3 layers"):
+    with pytest.raises(UserError, match="must be from 1 to 3"):
         BertScore(str(tiny_roberta), layers).scores(CORPUS, CPU)
 
 
