@@ -41,7 +41,7 @@ def shown_commands(text: str) -> list[str]:
 
 def header_commands(text: str) -> list[str]:
     """The commands in a config's header, with the parts that are optional there in brackets."""
-    lines = HEADER.findall(re.sub(r"\\\n#\s*", "", text))
+    lines = [re.sub(r"\s+#.*", "", line) for line in HEADER.findall(re.sub(r"\\\n#\s*", "", text))]
     return [re.sub(r" \[([^]]*)\](?= |$)", r" \1", line.removesuffix(" ...")) for line in lines]
 
 
