@@ -27,7 +27,7 @@ test: setup ## The default tests: CPU, no network, two and a half minutes on two
 test-slow: setup ## Tests of whole runs, launches and engines: five minutes on two cores
 	$(PYTHON) -m pytest $(IN_PARALLEL) -m slow
 
-test-full: setup ## Tests that train models to check a paper's claim: too long for CI, run before a release; prints its figures
+test-full: setup ## Tests too long for CI, to run before a release: killed trainings, a paper's claims; prints their figures
 	$(PYTHON) -m pytest -s -m full
 
 check: setup ## ruff and mypy --strict

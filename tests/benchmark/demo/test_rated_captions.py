@@ -22,12 +22,14 @@ def score(texts: list[str], *overrides: str):
     return scorer.score(Batch(numbered_uids(len(texts)), texts))
 
 
+@pytest.mark.slow
 def test_vba_and_icc_correlate_with_planted_concreteness():
     rated = demo_captions(600, 1, pool_shares())
     for name in ("vba", "icc"):  # not SBA: results/LOG.md
         assert spearmanr(score(rated.texts, f"filter={name}"), rated.ratings).statistic > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sba", "vba", "icc"])
 def test_direct_mode_runs_on_the_shipped_models(name):
     texts = ["a red boat on a lake", "what love is all about", ""]

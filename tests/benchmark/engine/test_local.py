@@ -71,6 +71,7 @@ def test_an_error_in_setup_reaches_the_caller(workers: int) -> None:
         list(LocalEngine("cpu", workers).run(Square(starts=False), range(4)))
 
 
+@pytest.mark.slow
 def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)

@@ -48,6 +48,7 @@ def metrics(result: dict[str, Any]) -> dict[str, Any]:
     return {name: trained["evaluations"] for name, trained in result["downstream"].items()}
 
 
+@pytest.mark.slow
 def test_runs_in_empty_caches_agree_and_the_third_reuses(
     build_once: Callable[..., Path],
     capfd: pytest.CaptureFixture[str],

@@ -39,7 +39,10 @@ def test_the_default_is_every_metric_in_the_tables_order() -> None:
     assert [name for metric in made(composed()) for name in metric.names] == ONCE
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",  # METEOR's Java starts twice, and takes 8 s each time
+    [pytest.param(name, marks=pytest.mark.slow) if name == "meteor" else name for name in NAMES],
+)
 def test_a_metric_keeps_the_contract(name: str) -> None:
     package, header = (FOLDER / f"{name}.yaml").read_text().splitlines()[:2]
     assert package == f"# @package metrics.{name}"

@@ -117,7 +117,7 @@ train_bridge(captions, frozen, training.Recipe(epochs=4, batch=4, lr=1e-2), Path
 """
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_killed_training_ends_with_the_same_weights(tmp_path):
     command = [sys.executable, "-c", KILLED, CLIP["model"], demo_model("llama")]
     process = subprocess.Popen([*command, str(tmp_path / "a")], stdout=subprocess.PIPE)

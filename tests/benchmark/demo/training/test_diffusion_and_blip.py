@@ -1,6 +1,7 @@
 """The demo's Stable Diffusion and BLIP, loaded through the classes of the originals."""
 
 import numpy as np
+import pytest
 import torch
 
 from benchmark.demo.training import blip, diffusion
@@ -48,6 +49,7 @@ def test_mentioned_matches_whole_words() -> None:
 # The tests below are about the shipped weights.
 
 
+@pytest.mark.slow
 def test_diffusion_images_match_their_captions() -> None:
     pipeline = diffusion.load(MODELS / "diffusion")
     assert type(pipeline).__name__ == "StableDiffusionPipeline"
@@ -76,6 +78,7 @@ def test_the_autoencoder_reconstructs_images() -> None:
     assert error < 0.25 * (pictures - pictures.mean(dim=(0, 2, 3), keepdim=True)).square().mean()
 
 
+@pytest.mark.slow
 def test_blip_captions_match_their_images() -> None:
     model, processor = blip.load(MODELS / "blip")
     assert (type(model).__name__, type(processor).__name__) == (

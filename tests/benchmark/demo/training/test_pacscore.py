@@ -100,6 +100,7 @@ def test_shipped_projections_are_small_and_half_precision() -> None:
     assert SHIPPED.stat().st_size < 170_000
 
 
+@pytest.mark.slow
 def test_shipped_projections_retrieve_better_than_the_base() -> None:
     figures = pacscore.evaluate(SHIPPED.parent, 200, 0)
     assert figures["recall_at_1_of_500"] > figures["before_recall_at_1_of_500"]

@@ -36,6 +36,7 @@ TINY: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(SCRIPTS))
 def test_training_twice_gives_the_same_bytes(name: str, tmp_path: Path) -> None:
     script = SCRIPTS[name]

@@ -122,7 +122,7 @@ def test_a_missing_model_is_reported_before_any_step(tmp_path, role):
     assert not (tmp_path / "build").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_killed_command_resumes(tmp_path):
     command = [
         sys.executable,

@@ -106,6 +106,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pool, DemoConfig]:
     return Pool("demo", str(root)), config
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_sample_covers_the_pool(demo: tuple[Pool, DemoConfig], tmp_path: Path) -> None:
     """What stands in each image is known here, so that intervals answer for sampling alone, not for OCR."""
     pool, config = demo
