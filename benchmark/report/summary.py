@@ -32,7 +32,7 @@ def summary_table(entries: Sequence[Entry]) -> Table:
     """Return a row per filter: its headline metrics, its share of clean pairs, its cost."""
     compared = headlines(entries)
     clean = any(entry.runs[0].kept for entry in entries)
-    header = ["filter", *(f"{h.evaluation.upper()} {h.name}" for h in compared)]
+    header = ["filter", *(f"{h.name}, {h.evaluation}" for h in compared)]
     header += ["clean pairs kept"] * clean + ["scoring, worker s"]
     competing = [entry for entry in entries if not entry.is_upper_bound]
     best = {h: max((_mean(h, entry) for entry in competing), default=0.0) for h in compared}
@@ -49,7 +49,10 @@ def summary_table(entries: Sequence[Entry]) -> Table:
 def summary_picture(entries: Sequence[Entry]) -> str:
     """Return an SVG file: the ranking of each headline metric, side by side."""
     run = entries[0].runs[0]
-    title = f"Pool {run.pool}, size {thousands(run.size)}: the same models trained on what each filter keeps"
+    title = (
+        f"Pool {run.pool}, size {thousands(run.size)}: the same models trained on what each filter keeps."
+        " Dashed line: random selection; orange: not better; dashed bar: an upper bound."
+    )
     return picture(title, [(h.title, headline_bars(h, entries, entries)) for h in headlines(entries)])
 
 

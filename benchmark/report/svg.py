@@ -57,7 +57,7 @@ class Frame:
 
 WIDE = Frame()
 LONGEST_LABEL = 26  # characters; the tooltip has the whole label
-CHARACTER = 6.4  # approximate width of one, in a font of 12
+CHARACTER = 7.2  # approximate width of one, in a wide font of 12
 
 
 def padded_limits(values: Sequence[float]) -> Limits:

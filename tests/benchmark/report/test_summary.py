@@ -17,7 +17,7 @@ def run(name: str, cider: float, *, size: int = 200_000) -> Result:
 def test_filters_are_rows_and_the_best_comes_first() -> None:
     table = summary_table(summary_entries([run("random", 0.2), run("clip", 0.3)]))
     assert [row[:2] for row in texts(table)] == [["clip", "**30.0**"], ["random", "20.0"]]
-    assert table.header[:2] == ["filter", "COCO CIDEr"]
+    assert table.header[:2] == ["filter", "CIDEr, coco"]
 
 
 def test_the_picture_is_a_file_with_every_filter() -> None:
