@@ -4,6 +4,8 @@ PYTHON := .venv/bin/python
 UV := $(shell command -v uv || echo .uv/bin/uv)
 EXTRAS := dev,all
 IN_PARALLEL := --numprocesses 2 --dist worksteal
+# Whole modules, the long ones first: their fixtures train models and start clusters.
+BY_MODULE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -25,7 +27,7 @@ test: setup ## The default tests: CPU, no network, two and a half minutes on two
 	$(PYTHON) -m pytest $(IN_PARALLEL)
 
 test-slow: setup ## Tests of whole runs, launches and engines: five minutes on two cores
-	$(PYTHON) -m pytest $(IN_PARALLEL) -m slow
+	$(PYTHON) -m pytest $(BY_MODULE) -m slow
 
 test-full: setup ## Tests too long for CI, to run before a release: killed trainings, a paper's claims; prints their figures
 	$(PYTHON) -m pytest -s -m full

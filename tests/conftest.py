@@ -27,16 +27,13 @@ multiprocessing.set_forkserver_preload(["torch"])
 BuildOnce = Callable[[str, Callable[[Path], object]], Path]
 
 
-# Modules that take minutes; at the end of the order one of them would run alone.
-LONGEST = (("test_ds_clip", "test_engines"), ("test_launched",))
+# Modules that take minutes: at the end of the order one of them would run alone.
+LONGEST = ("test_ds_clip", "test_launched", "test_engines")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put one half of the long modules first for each of two workers, which start with half of the tests each."""
-    first, second = ([item for item in items if item.path.stem in names] for names in LONGEST)
-    rest = [item for item in items if item not in first and item not in second]
-    middle = max(0, len(items) // 2 - len(first))
-    items[:] = [*first, *rest[:middle], *second, *rest[middle:]]
+    """Put the long modules first."""
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
 
 
 def pytest_collection_finish() -> None:
