@@ -65,6 +65,14 @@ def make_accelerator(device: torch.device) -> Any:
     return Accelerator(cpu=not on_gpu, mixed_precision="bf16" if on_gpu else "no")
 
 
+def process_device(device: torch.device) -> torch.device:
+    """Return the device of this process: `device`, or of a launch on GPUs the one of this rank."""
+    if device.type == "cpu" or int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        return device
+    rank_device: torch.device = make_accelerator(device).device
+    return rank_device
+
+
 @lru_cache(maxsize=1)
 def _barrier_group(device: torch.device) -> Any:
     import torch

@@ -18,12 +18,18 @@ def cache_dir() -> Path:
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success rename it to `path`, on failure remove it."""
+    """Yield a temporary path beside `path`; on success rename it to `path`, on failure remove it.
+
+    The file gets the process's usual permissions: safetensors alone would write it for the owner only.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Keep the suffix last: numpy and others append theirs to a path without it.
     temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}{path.suffix}")
     try:
+        temporary.touch()
+        mode = temporary.stat().st_mode
         yield temporary
+        temporary.chmod(mode)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -31,12 +37,18 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside `path`; on success it replaces `path`, on failure it is removed."""
+    """Yield a temporary folder beside `path`; on success it replaces `path`, on failure it is removed.
+
+    Its files get the process's usual permissions, as in `atomic_write`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     temporary.mkdir()
     try:
         yield temporary
+        for file in temporary.rglob("*"):
+            if file.is_file():
+                file.chmod(temporary.stat().st_mode & 0o666)
         if path.exists():
             shutil.rmtree(path)
         temporary.replace(path)

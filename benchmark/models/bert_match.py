@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 
 from benchmark.core.errors import UserError
-from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers
+from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers
 
 BATCH = 64
 
@@ -73,7 +73,7 @@ def load_bert_matcher(model: str, num_layers: int, device: torch.device) -> Bert
         raise UserError(
             f"{folder} lacks {len(missing)} weights of its encoder, e.g. {min(missing)}; give a complete checkpoint"
         )
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer = load_pretrained(AutoTokenizer, model)
     # A tokenizer saved without its maximum length reports 10^30, and a long caption then exceeds the positions.
     # RoBERTa counts positions from after its padding token.
     first = config.pad_token_id + 1 if "roberta" in config.model_type else 0

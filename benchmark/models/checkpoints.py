@@ -1,10 +1,12 @@
 """Checkpoints: the local folder of a name or path, the revision of its weights, reading files of weights."""
 
+import fnmatch
 import hashlib
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from benchmark.core.errors import UserError
@@ -18,10 +20,13 @@ UNUSED = ["*.msgpack", "*.h5", "*.onnx", "*.ot", "onnx/*", "*.ckpt", "*-ema.safe
 def locate_checkpoint(name: str) -> Path:
     """Return the local folder of `name`: a path, or a hub name that is cached or can be downloaded.
 
-    Raises `UserError`, which says what to do, if it is neither.
+    A download that was interrupted is completed. Raises `UserError`, which says what to do, if there is no such
+    folder or files are missing in it.
     """
     path = Path(name).expanduser()
     if path.is_dir():
+        if missing := _missing_weights(path):
+            raise UserError(f"checkpoint {name} is incomplete: it lacks {missing}; copy or download it again")
         return path
     looks_like_path = name.startswith((".", "/", "~")) or name.count("/") > 1
     if looks_like_path:
@@ -30,24 +35,80 @@ def locate_checkpoint(name: str) -> Path:
         )
     # Imported here: the hub client takes half a second to import, and local folders do not need it.
     import httpx
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+    from huggingface_hub import list_repo_files, snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
+    absent = "it is not"
     try:
-        return Path(snapshot_download(name, local_files_only=True))
+        path = Path(snapshot_download(name, local_files_only=True))
+        missing = _missing_weights(path) or ("" if _has_weights(path) else "its weights")
+        if not missing:
+            return path
+        absent = f"{missing} of it is not"
     except HFValidationError:
         raise UserError(f"checkpoint {name!r} must be a folder or a hub name") from None
     except (OSError, ValueError):
         pass
     try:
-        return Path(snapshot_download(name, ignore_patterns=UNUSED))
-    except LocalEntryNotFoundError:
-        reason = "it is not on this machine, and the hub is disabled or cannot be reached"
+        return Path(snapshot_download(name, ignore_patterns=unused_files(list_repo_files(name))))
+    except (LocalEntryNotFoundError, OfflineModeIsEnabled, httpx.TransportError):
+        reason = f"{absent} on this machine, and the hub is disabled or cannot be reached"
     except (OSError, ValueError, httpx.HTTPError) as error:  # absent, gated, refused
         reason = str(error).strip().split("\n")[0][:200]
     raise UserError(
         f"checkpoint {name}: {reason}; run `hf download {name}` where there is a network, or give a folder"
     )
+
+
+def unused_files(files: Sequence[str]) -> list[str]:
+    """Return patterns of the `files` of a hub repository that need no download.
+
+    Those are `UNUSED`, and weights in PyTorch's format where the same folder has them as safetensors.
+    """
+    used = [file for file in files if not any(fnmatch.fnmatch(file, pattern) for pattern in UNUSED)]
+    safe = {PurePosixPath(file).parent for file in used if file.endswith(".safetensors")}
+    twice = (file for file in map(PurePosixPath, used) if file.parent in safe and file.suffix == ".bin")
+    return UNUSED + [
+        str(file) for file in twice if file.name.startswith(("pytorch_model", "diffusion_pytorch"))
+    ]
+
+
+def _has_weights(folder: Path) -> bool:
+    return any(path.is_file() for pattern in WEIGHTS for path in folder.rglob(pattern))
+
+
+def _missing_weights(folder: Path) -> str:
+    """Return the first file that an index of weights in several files names but that is missing, or nothing."""
+    for index in sorted(folder.rglob("*.safetensors.index.json")):
+        try:
+            files = set(json.loads(index.read_text("utf-8"))["weight_map"].values())
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return index.name
+        if missing := sorted(file for file in files if not (index.parent / file).is_file()):
+            return str(missing[0])
+    return ""
+
+
+def load_pretrained(auto_class: Any, name: str, **options: Any) -> Any:
+    """Load `name`, a folder or hub name, with a transformers Auto class.
+
+    Raises `UserError` if files are missing or do not fit. For a tokenizer without files, transformers would make an
+    empty one, to which every word is unknown.
+    """
+    from safetensors import SafetensorError
+
+    folder = locate_checkpoint(name)
+    try:
+        with quiet_transformers():
+            loaded = auto_class.from_pretrained(folder, local_files_only=True, **options)
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        reason = str(error).strip().split("\n")[0][:200]
+        raise UserError(f"checkpoint {name} does not load as {auto_class.__name__}: {reason}") from error
+    tokenizer = getattr(loaded, "tokenizer", loaded)
+    special = getattr(tokenizer, "all_special_tokens", None)
+    if special is not None and len(tokenizer) <= len(special):
+        raise UserError(f"checkpoint {name} lacks the files of its tokenizer; copy or download it again")
+    return loaded
 
 
 @lru_cache

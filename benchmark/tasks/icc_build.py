@@ -9,8 +9,10 @@ from omegaconf import DictConfig
 from benchmark.config import make_engine, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.core.extras import require
+from benchmark.core.launch import one_launch, process_device
 from benchmark.models.checkpoints import locate_checkpoint
 from benchmark.studies.icc_build.build import Build, Plan
+from benchmark.studies.icc_build.captions import Captions
 from benchmark.tasks.output import print_result
 from filters.icc.modes import choose_measure, measures
 from filters.icc.sba import FrozenParts, SemanticBottleneck
@@ -21,8 +23,10 @@ def icc_build(cfg: DictConfig) -> None:
     """Run the unfinished steps; the last line on stdout is the folder of the final scorer."""
     plan = make_plan(cfg)
     check_checkpoints(plan)
-    build = Build(plan, Path(cfg.icc.output), make_engine(cfg), resolve_device(cfg.device))
-    print_result(str(build.run()))
+    root, device = Path(cfg.icc.output), process_device(resolve_device(cfg.device))
+    with one_launch(root, device):
+        scorer = Build(plan, root, make_engine(cfg), device).run()
+    print_result(str(scorer))
 
 
 def check_checkpoints(plan: Plan) -> None:
@@ -46,13 +50,13 @@ def make_plan(cfg: DictConfig) -> Plan:
         choose_measure(name, models["bertscore"])
     generator, captioner = TextToImage(**models["text_to_image"]), ImageCaptioner(**models["image_captioner"])
     return Plan(
-        captions=partial(hydra.utils.instantiate, icc.captions),
-        source=resolved(icc.captions),
-        training_captions=int(icc.training_captions),
-        scoring_captions=int(icc.scoring_captions),
+        captions=partial(_read_captions, icc.captions),
+        training_captions=icc.training_captions,
+        scoring_captions=icc.scoring_captions,
         frozen=frozen,
         bridge=hydra.utils.instantiate(icc.bridge, seed=cfg.seed),
-        sba=partial(SemanticBottleneck, frozen),
+        bridge_max_tokens=icc.bridge_max_tokens,
+        sba=partial(SemanticBottleneck, frozen, max_new_tokens=models["icc"]["max_new_tokens"]),
         vba=VisualBottleneck(generator, captioner, icc.images_dir),
         similarities=measures(models["bertscore"]),
         chosen=chosen,
@@ -60,3 +64,9 @@ def make_plan(cfg: DictConfig) -> Plan:
         base=models["icc"]["base"],
         distillation=hydra.utils.instantiate(icc.distillation, seed=cfg.seed),
     )
+
+
+def _read_captions(source: DictConfig) -> Captions:
+    """Return what the configuration describes: captions of files, or of the demo as a plain list."""
+    captions = hydra.utils.instantiate(source)
+    return captions if isinstance(captions, Captions) else Captions(captions)

@@ -15,7 +15,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from benchmark.core.errors import UserError
-from benchmark.models.checkpoints import locate_checkpoint
+from benchmark.models.checkpoints import load_pretrained, locate_checkpoint
 from downstream.metrics.base import CaptionMetric, Request, Table, revision_or_none
 from downstream.metrics.clipscore import PREFIX
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
@@ -124,7 +124,7 @@ class PolosEstimator(nn.Module):
             ) from None
         layers = range(encoder.config.num_hidden_layers + 1)
         mix = torch.cat([state[f"scalar_mix.scalar_parameters.{layer}"] for layer in layers]).softmax(0)
-        tokenizer = AutoTokenizer.from_pretrained(encoder_folder)
+        tokenizer = load_pretrained(AutoTokenizer, str(encoder_folder))
         width = 4 * encoder.config.hidden_size + 6 * clip.text_projection.shape[1]
         regressor = _regressor(_part(state, "ff.0.ff."), width)
         return cls(encoder, tokenizer, mix * state["scalar_mix.gamma"], clip, regressor).eval()

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
-from safetensors import SafetensorError
 
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
@@ -18,7 +17,7 @@ from benchmark.core.identity import Identified
 from benchmark.core.launch import make_accelerator
 from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.paths import atomic_folder
-from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers, revision
+from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers, revision
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.metrics.base import CaptionMetric
@@ -140,17 +139,6 @@ def model_folder(path: Path) -> Path:
     """Return the folder of the model: ``path/model`` if `path` is the folder of a training, else `path`."""
     inner = path / "model"
     return inner if inner.is_dir() else path
-
-
-def load_pretrained(auto_class: Any, name: str, **options: Any) -> Any:
-    """Load `name`, a folder or hub name, with a transformers Auto class; `UserError` if its files do not fit."""
-    folder = locate_checkpoint(name)
-    try:
-        with quiet_transformers():
-            return auto_class.from_pretrained(folder, local_files_only=True, **options)
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        reason = str(error).strip().split("\n")[0][:200]
-        raise UserError(f"checkpoint {name} does not load as {auto_class.__name__}: {reason}") from error
 
 
 def load_model(auto_class: Any, name: str, new: tuple[str, ...] = (), **options: Any) -> Any:

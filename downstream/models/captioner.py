@@ -13,7 +13,7 @@ from torch import nn
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.metric_logger import MetricLogger
-from benchmark.models.checkpoints import quiet_transformers
+from benchmark.models.checkpoints import load_pretrained, quiet_transformers
 from downstream.batching import chunks, to_pixels
 from downstream.evaluation.captioning import evaluate_captions
 from downstream.evaluation.classification_sets import ClassificationSet
@@ -26,7 +26,6 @@ from downstream.models.base import (
     Downstream,
     half_precision,
     load_model,
-    load_pretrained,
     model_folder,
     seeded,
 )

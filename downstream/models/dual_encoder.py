@@ -22,6 +22,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.launch import make_accelerator
 from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.paths import write_text
+from benchmark.models.checkpoints import load_pretrained
 from downstream.batching import chunks, to_pixels
 from downstream.evaluation.classification import classify
 from downstream.evaluation.classification_sets import ClassificationSet
@@ -36,7 +37,6 @@ from downstream.models.base import (
     Downstream,
     half_precision,
     load_model,
-    load_pretrained,
     model_folder,
     seeded,
 )

@@ -5,7 +5,8 @@ from typing import Any
 
 import torch
 
-from downstream.models.base import load_model, load_pretrained
+from benchmark.models.checkpoints import load_pretrained
+from downstream.models.base import load_model
 
 TIMM = "timm_wrapper"  # what transformers calls the config of any timm model
 

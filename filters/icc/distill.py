@@ -10,11 +10,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from benchmark.core.errors import UserError
+from benchmark.core.launch import is_main_process
 from benchmark.core.paths import atomic_folder
-from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers
-from filters.icc.packed import FAMILIES
-from filters.icc.training import Recipe, train
+from benchmark.models.checkpoints import load_pretrained, quiet_transformers
+from filters.icc.training import IGNORED, Recipe, train
 
 Item = tuple[str, float]
 
@@ -22,14 +21,19 @@ Item = tuple[str, float]
 class Regression(nn.Module):
     """A sequence classifier of one label, trained with mean squared error."""
 
+    accepts_loss_kwargs = True  # tells the Trainer to pass `num_items_in_batch`
+
     def __init__(self, classifier: Any) -> None:
         super().__init__()
         self.classifier = classifier
 
-    def forward(self, targets: Tensor, **inputs: Tensor) -> dict[str, Tensor]:
-        """Return the mean squared error against `targets` of shape (n,)."""
-        logits = self.classifier(**inputs).logits[:, 0]
-        return {"loss": nn.functional.mse_loss(logits.float(), targets)}
+    def forward(
+        self, labels: Tensor, num_items_in_batch: Tensor | None = None, **inputs: Tensor
+    ) -> dict[str, Tensor]:
+        """Return the mean squared error against `labels` of shape (n,), over `num_items_in_batch` labels if given."""
+        counted = labels != IGNORED
+        errors = (self.classifier(**inputs).logits[:, 0].float() - labels)[counted] ** 2
+        return {"loss": errors.mean() if num_items_in_batch is None else errors.sum() / num_items_in_batch}
 
 
 def distill(
@@ -52,19 +56,18 @@ def distill(
         recipe: training recipe.
         folder: output folder, also for checkpoints.
         device: device to train on.
-
-    Raises:
-        UserError: when `base` is not a RoBERTa.
     """
-    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    path = locate_checkpoint(base)
-    _check(base, AutoConfig.from_pretrained(path, local_files_only=True).model_type)
-    tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
-    with torch.random.fork_rng(), quiet_transformers():
+    tokenizer = load_pretrained(AutoTokenizer, base)
+    with torch.random.fork_rng():
         torch.manual_seed(recipe.seed)  # the head is new
-        classifier = AutoModelForSequenceClassification.from_pretrained(
-            path, num_labels=1, problem_type="regression", dtype=torch.float32, local_files_only=True
+        classifier = load_pretrained(
+            AutoModelForSequenceClassification,
+            base,
+            num_labels=1,
+            problem_type="regression",
+            dtype=torch.float32,
         )
     items = list(zip(captions, targets.tolist(), strict=True))
     checkpoints = folder / "checkpoints"
@@ -77,23 +80,21 @@ def distill(
         device,
         f"distill {folder.parent.name}",
     )
-    with atomic_folder(folder / "model") as temporary, quiet_transformers():
-        classifier.to("cpu").save_pretrained(temporary)
-        tokenizer.save_pretrained(temporary)
-    shutil.rmtree(checkpoints, ignore_errors=True)
+    if is_main_process():
+        with atomic_folder(folder / "model") as temporary, quiet_transformers():
+            classifier.to("cpu").save_pretrained(temporary)
+            tokenizer.save_pretrained(temporary)
+        shutil.rmtree(checkpoints, ignore_errors=True)
     return {"loss": loss}
 
 
-def _check(base: str, model_type: str) -> None:
-    if model_type not in FAMILIES:
-        raise UserError(f"models.icc.base={base} must be a RoBERTa, not {model_type}")
-
-
 class _Collate:
+    """Tokenises captions and their targets; None is a row without loss."""
+
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
 
-    def __call__(self, items: list[Item]) -> dict[str, Tensor]:
-        texts, targets = zip(*items, strict=True)
+    def __call__(self, items: list[Item | None]) -> dict[str, Tensor]:
+        texts, targets = zip(*(item or ("", IGNORED) for item in items), strict=True)
         inputs = self.tokenizer(list(texts), truncation=True, padding=True, return_tensors="pt")
-        return {**inputs, "targets": torch.tensor(targets)}
+        return {**inputs, "labels": torch.tensor(targets, dtype=torch.float32)}

@@ -25,6 +25,7 @@ def sba(
     build: str | None,
     clip: dict[str, str | None],
     llm: str,
+    max_new_tokens: int,
     similarity: str,
     bertscore: Settings,
 ) -> Filter:
@@ -37,6 +38,7 @@ def sba(
         build: output folder of task=icc_build; the direct mode needs its bridge.
         clip: `model` and `pretrained` of the text encoder.
         llm: folder or hub name of the language model.
+        max_new_tokens: maximum length of a reconstruction.
         similarity: ``edit`` or ``bertscore``.
         bertscore: `model` and `num_layers` of its encoder.
     """
@@ -47,7 +49,8 @@ def sba(
             "filter.mode=direct of SBA needs a trained bridge; make one with task=icc_build and set"
             " models.icc.build=FOLDER"
         )
-    autoencoder = SemanticBottleneck(FrozenParts(clip, llm), str(Path(build) / "sba" / "bridge"))
+    frozen, bridge = FrozenParts(clip, llm), str(Path(build) / "sba" / "bridge")
+    autoencoder = SemanticBottleneck(frozen, bridge, max_new_tokens=max_new_tokens)
     measure = choose_measure(similarity, bertscore)
     return DirectScorer(autoencoder, measure, _standardizer(build, "sba", similarity))
 

@@ -1,4 +1,4 @@
-"""The semantic-bottleneck autoencoder: caption to CLIP vector to caption (ICC paper, section 2, appendix A.7)."""
+"""The semantic-bottleneck autoencoder: caption to CLIP vector to caption (ICC paper, section 2, appendix A.9)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +11,12 @@ from torch import Tensor, nn
 
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
-from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers, revision
+from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers, revision
 from benchmark.models.clip_models import ClipModel, clip_revision, load_clip
 from filters.icc.autoencoder import Autoencoder, Beams, one_line
 
 BRIDGE = "model.safetensors"
+END = " \n"  # what the bridge is trained to end captions with, as in the authors' code; the newline ends decoding
 
 
 class FrozenParts(Identified):
@@ -31,45 +32,60 @@ class FrozenParts(Identified):
         self.llm = llm
 
     def identity(self) -> dict[str, Any]:
-        """Add the revisions of both checkpoints, where they are folders or from the hub."""
-        clip = clip_revision(str(self.clip["model"]))
-        return super().identity() | clip | {"llm_revision": revision(locate_checkpoint(self.llm))}
+        """Name both checkpoints by their revisions; a CLIP of open_clip's own by its model and tag."""
+        clip = clip_revision(str(self.clip["model"])) or self.clip
+        return super().identity() | {"clip": clip, "llm": revision(locate_checkpoint(self.llm))}
 
     def load(self, device: torch.device) -> "Loaded":
-        """Load both: the language model in bf16 on a GPU. Raises `UserError` without a newline token."""
+        """Load both: the language model in bf16 on a GPU (the authors used fp16).
+
+        Raises `UserError` without a BOS or a newline token.
+        """
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        folder = locate_checkpoint(self.llm)
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-        with quiet_transformers():
-            model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, local_files_only=True)
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        newline = tokenizer("\n", add_special_tokens=False)["input_ids"]
-        if not newline or "\n" not in tokenizer.decode(newline[-1:]):
-            raise UserError(f"models.icc.llm={self.llm} must have a newline token, which ends SBA's captions")
+        model = load_pretrained(AutoModelForCausalLM, self.llm, dtype=dtype)
+        tokenizer = load_pretrained(AutoTokenizer, self.llm)
+        end = _end_tokens(tokenizer)
+        if tokenizer.bos_token_id is None or not end or "\n" not in tokenizer.decode(list(end[-1:])):
+            raise UserError(
+                f"models.icc.llm={self.llm} must have a BOS and a newline token, between which SBA's captions stand"
+            )
         clip = load_clip(str(self.clip["model"]), self.clip["pretrained"], device)
-        return Loaded(clip, model.requires_grad_(False).to(device).eval(), tokenizer, newline[-1])
+        return Loaded(clip, model.requires_grad_(False).to(device).eval(), tokenizer, end)
+
+
+def _end_tokens(tokenizer: Any) -> tuple[int, ...]:
+    """Return the tokens of `END` after a caption; some tokenizers read it differently when it stands alone."""
+    caption, ended = (tokenizer(t, add_special_tokens=False)["input_ids"] for t in ("a", f"a{END}"))
+    return tuple(ended[len(caption) :])
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """The loaded models, and the token that ends a caption."""
+    """The loaded models, and the tokens that end a caption, of which the last stops decoding."""
 
     clip: ClipModel
     llm: Any
     tokenizer: Any
-    newline: int
+    end: tuple[int, ...]
 
     def embed_tokens(self, ids: Tensor) -> Tensor:
         """Return the language model's input embeddings, (n, t, width), of token ids (n, t)."""
         embedded: Tensor = self.llm.get_input_embeddings()(ids)
         return embedded
 
+    def prefix(self, bridged: Tensor) -> Tensor:
+        """Return the input before the caption, (n, 2, width): BOS, then the bridge's output, (n, width)."""
+        bos = self.embed_tokens(torch.tensor([[self.tokenizer.bos_token_id]], device=bridged.device))
+        return torch.cat([bos.expand(len(bridged), -1, -1), bridged[:, None].to(bos.dtype)], dim=1)
+
 
 class SemanticBottleneck(Autoencoder):
     """Decodes each caption from its CLIP text vector: the projected pooled output, not normalised.
 
-    One linear layer, the bridge, turns that vector into the language model's first input embedding.
+    One linear layer, the bridge, turns that vector into an input embedding, which the language model reads after BOS.
+    Every beam stops at its own newline; the authors' code stops a batch when its first row does.
 
     Args:
         frozen: CLIP and the language model.
@@ -91,8 +107,8 @@ class SemanticBottleneck(Autoencoder):
         self._linear: nn.Linear
 
     def identity(self) -> dict[str, Any]:
-        """Add the bridge's revision."""
-        return super().identity() | {"bridge_revision": revision(locate_checkpoint(self.bridge))}
+        """Name the bridge by its revision."""
+        return super().identity() | {"bridge": revision(locate_checkpoint(self.bridge))}
 
     def setup(self, device: torch.device) -> None:
         """Load the models. Raises `UserError` when the bridge was trained for another language model."""
@@ -119,8 +135,8 @@ class SemanticBottleneck(Autoencoder):
 
     def _decode(self, captions: list[str]) -> list[Beams]:
         parts = self._parts
-        vectors = self._linear(parts.clip.project_texts(captions))[:, None].to(parts.llm.dtype)
-        # Every sequence starts with one vector: batches need no padding, so they do not change the output.
+        # All sequences start with two vectors: batches need no padding, so they do not change the output.
+        vectors = parts.prefix(self._linear(parts.clip.project_texts(captions)))
         with quiet_transformers():
             ids = parts.llm.generate(
                 inputs_embeds=vectors,
@@ -129,8 +145,8 @@ class SemanticBottleneck(Autoencoder):
                 num_beams=self.beams,
                 num_return_sequences=self.beams,
                 max_new_tokens=self.max_new_tokens,
-                eos_token_id=parts.newline,
-                pad_token_id=parts.newline,
+                eos_token_id=parts.end[-1],
+                pad_token_id=parts.end[-1],
                 logits_processor=[NoRepeatedBigram()],
             )
         texts = [one_line(text) for text in parts.tokenizer.batch_decode(ids, skip_special_tokens=True)]

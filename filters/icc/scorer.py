@@ -11,9 +11,10 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers, revision
+from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, revision
 from filters.base import Filter, Scores
 from filters.icc.packed import FAMILIES, PackedScorer, token_budget_batches
+from filters.icc.padded import PaddedScorer
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -48,23 +49,23 @@ class DistilledScorer(Filter):
         self._threads = 1
 
     def identity(self) -> dict[str, Any]:
-        """Add the checkpoint's revision; leave out the token budget, which does not change scores."""
+        """Name the checkpoint by its revision; leave out the token budget, which does not change scores."""
         identity = super().identity()
         del identity["token_budget"]
-        return identity | {"revision": revision(locate_checkpoint(self.checkpoint))}
+        return identity | {"checkpoint": revision(locate_checkpoint(self.checkpoint))}
 
     def setup(self, device: torch.device) -> None:
-        """Load model and tokenizer. Raises `UserError` unless the checkpoint is a RoBERTa with one label."""
+        """Load model and tokenizer. Raises `UserError` unless the checkpoint has one label.
+
+        RoBERTa, as released, takes the path without padding; other text encoders (BERT, DistilBERT, ...) are padded.
+        """
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-        folder = locate_checkpoint(self.checkpoint)
-        with quiet_transformers():
-            model = AutoModelForSequenceClassification.from_pretrained(
-                folder, dtype=torch.float32, local_files_only=True
-            )
+        model = load_pretrained(AutoModelForSequenceClassification, self.checkpoint, dtype=torch.float32)
         _check(self.checkpoint, model.config)
-        self._model = PackedScorer(model.to(device).eval(), PRECISIONS[self.precision])
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        scorer = PackedScorer if model.config.model_type in FAMILIES else PaddedScorer
+        self._model = scorer(model.to(device).eval(), PRECISIONS[self.precision])
+        tokenizer = load_pretrained(AutoTokenizer, self.checkpoint)
         self._tokenizer = tokenizer.backend_tokenizer  # twice as fast without masks and type ids
         self._tokenizer.enable_truncation(_max_length(tokenizer, model.config))
         self._tokenizer.no_padding()
@@ -106,13 +107,12 @@ def prefetch_map(work: Callable[[Item], Result], items: Iterator[Item], threads:
 
 
 def _check(checkpoint: str, config: Any) -> None:
-    if config.model_type not in FAMILIES:
-        raise UserError(f"filter.checkpoint={checkpoint} must be a RoBERTa, not {config.model_type}")
     if config.num_labels != 1:
         raise UserError(f"filter.checkpoint={checkpoint} must have one label, not {config.num_labels}")
 
 
 def _max_length(tokenizer: Any, config: Any) -> int:
     """Return the maximum number of tokens that tokenizer and model allow."""
-    first = int(config.pad_token_id) + 1  # position ids start after the padding index
+    # RoBERTa's position ids start after the padding index.
+    first = int(config.pad_token_id) + 1 if config.model_type in FAMILIES else 0
     return min(int(tokenizer.model_max_length), int(config.max_position_embeddings) - first)

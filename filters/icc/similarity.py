@@ -64,8 +64,8 @@ class BertScoreSimilarity(Similarity):
         self._matcher: BertMatcher
 
     def identity(self) -> dict[str, object]:
-        """Add the encoder's revision."""
-        return super().identity() | {"revision": revision(locate_checkpoint(self.model))}
+        """Name the encoder by its revision."""
+        return super().identity() | {"model": revision(locate_checkpoint(self.model))}
 
     def setup(self, device: torch.device) -> None:
         """Load the encoder."""

@@ -1,40 +1,97 @@
-"""Training as by ICC's authors: transformers' Trainer with default settings apart from the recipe (appendix A.7)."""
+"""Training as by ICC's authors: transformers' Trainer with default settings apart from the recipe (appendix A.9)."""
 
 import json
+import os
 import random
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
 from torch import nn
+from torch.utils.data import Dataset
 
+from benchmark.core.errors import UserError
+from benchmark.core.launch import is_main_process, wait_for_all
 from benchmark.core.progress import progress
 from benchmark.models.checkpoints import quiet_transformers
 
 Item = TypeVar("Item")
 SAVE_EVERY = 500  # steps between checkpoints
+IGNORED = -100  # label without loss; the Trainer does not count it either
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """AdamW, linear warm-up over `warmup` of all steps, then cosine to 0; `lr` is the peak rate."""
+    """AdamW, linear warm-up over `warmup` of all steps, then cosine to 0.
+
+    Args:
+        epochs: passes over the data.
+        batch: samples per step, of all devices together.
+        lr: peak learning rate.
+        warmup: share of the steps.
+        seed: random seed of the order, of new weights and of dropout.
+        micro_batch: maximum samples per forward pass; a device's share of a batch is accumulated over several passes.
+            Steps and losses stay the same.
+        checkpointing: recompute activations in the backward pass: less memory, slower, the same losses.
+    """
 
     epochs: int
     batch: int
     lr: float
     warmup: float = 0.03
     seed: int = 0
+    micro_batch: int | None = None
+    checkpointing: bool = False
+
+    def identity(self) -> dict[str, float]:
+        """Return what the trained weights depend on."""
+        names = ("epochs", "batch", "lr", "warmup", "seed")
+        return {name: getattr(self, name) for name in names}
+
+    def passes(self, processes: int) -> tuple[int, int]:
+        """Return the samples per forward pass, and the passes per step, of each of `processes` devices."""
+        if self.batch % processes:
+            raise UserError(
+                f"a batch of {self.batch} must be a multiple of the number of processes, {processes}"
+            )
+        share = self.batch // processes
+        least = -(-share // (self.micro_batch or share))
+        accumulated = next(count for count in range(least, share + 1) if share % count == 0)
+        return share // accumulated, accumulated
+
+
+class ShuffledEpochs(Dataset[Item | None], Generic[Item]):
+    """`items` in a new order per epoch, padded with None to whole batches.
+
+    Thus the rows of a step depend neither on the number of devices nor on accumulation.
+    """
+
+    def __init__(self, items: Sequence[Item], batch: int, seed: int) -> None:
+        self._items = items
+        self._length = -(-len(items) // batch) * batch
+        self._seed = seed
+        self.set_epoch(0)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Draw the order of `epoch`; called by the Trainer."""
+        self._order = np.random.default_rng([self._seed, epoch]).permutation(len(self._items))
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, index: int) -> Item | None:
+        return self._items[self._order[index]] if index < len(self._items) else None
 
 
 def train(
     model: nn.Module,
     items: Sequence[Item],
-    collate: Callable[[list[Item]], dict[str, Any]],
+    collate: Callable[[list[Item | None]], dict[str, Any]],
     recipe: Recipe,
     checkpoints: Path,
     device: torch.device,
@@ -42,59 +99,91 @@ def train(
 ) -> float:
     """Train `model` in place on `items` and return the mean loss of the last tenth of the steps.
 
-    `model` is called with the output of `collate` and returns a dict with `loss`. Checkpoints go to the folder
-    `checkpoints`; an interrupted training resumes from the last one and ends with the same weights.
+    All processes of a launch call this together. Checkpoints go to the folder `checkpoints`; an interrupted training
+    resumes from the last one and ends with the same weights.
+
+    Args:
+        model: called with the output of `collate` and with `num_items_in_batch`, the number of labels of the whole
+            batch; returns a dict with `loss`, the sum of the losses divided by that number.
+        items: n training samples.
+        collate: makes a batch with `labels`, which are `IGNORED` for padding, from items, of which None are padding.
+        recipe: the recipe.
+        checkpoints: folder for checkpoints.
+        device: device of this process.
+        title: title of the progress bar.
     """
-    from transformers import Trainer, TrainingArguments
+    from transformers import Trainer
     from transformers.trainer_callback import PrinterCallback
 
+    if is_main_process():
+        _drop_unfinished(checkpoints)
+    wait_for_all(device)
+    epochs = ShuffledEpochs(items, recipe.batch, recipe.seed)
+    steps = recipe.epochs * len(epochs) // recipe.batch
+    bar = progress(title, steps, "steps") if is_main_process() else nullcontext(_silent)
+    with preserved_rng_state(), quiet_transformers(), bar as advance:
+        trainer = Trainer(
+            model,
+            _arguments(recipe, checkpoints, device),
+            data_collator=collate,
+            train_dataset=epochs,
+            callbacks=[_bar(advance)],
+        )
+        trainer.remove_callback(PrinterCallback)
+        done = trainer.train(resume_from_checkpoint=any(checkpoints.glob("checkpoint-*")))
+    losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry] or [done.training_loss]
+    tail = losses[-max(1, len(losses) // 10) :]
+    return float(sum(tail) / len(tail))
+
+
+def _arguments(recipe: Recipe, checkpoints: Path, device: torch.device) -> Any:
+    from transformers import TrainingArguments
+
+    size, accumulated = recipe.passes(int(os.environ.get("WORLD_SIZE", "1")))
+    on_gpu = device.type == "cuda"
     arguments = TrainingArguments(
         output_dir=str(checkpoints),
         num_train_epochs=recipe.epochs,
-        per_device_train_batch_size=recipe.batch,
+        per_device_train_batch_size=size,
+        gradient_accumulation_steps=accumulated,
         learning_rate=recipe.lr,
         lr_scheduler_type="cosine",
         warmup_steps=recipe.warmup,  # a value below 1 is a share of all steps
         seed=recipe.seed,
-        bf16=device.type == "cuda",
-        use_cpu=device.type == "cpu",
+        train_sampling_strategy="sequential",  # the dataset shuffles itself
+        bf16=on_gpu,
+        use_cpu=not on_gpu,
         save_steps=SAVE_EVERY,
         save_total_limit=1,
         logging_steps=10,
         report_to="none",
         disable_tqdm=True,
         remove_unused_columns=False,
-        dataloader_pin_memory=device.type == "cuda",
+        dataloader_pin_memory=on_gpu,
     )
-    with (
-        preserved_rng_state(),
-        quiet_transformers(),
-        progress(title, _steps(items, recipe), "steps") as advance,
-    ):
-        trainer = Trainer(
-            model, arguments, data_collator=collate, train_dataset=items, callbacks=[_bar(advance)]
-        )
-        trainer.remove_callback(PrinterCallback)
-        trainer.train(resume_from_checkpoint=_drop_unfinished(checkpoints))
-    losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
-    tail = losses[-max(1, len(losses) // 10) :]
-    return sum(tail) / len(tail) if tail else float("nan")
+    if on_gpu and arguments.world_size == 1:
+        # In one process, the Trainer would take all GPUs with DataParallel, and a batch on each.
+        arguments.__dict__["_setup_devices"] = device
+        arguments._n_gpu = 1  # there is no public setting
+        torch.cuda.set_device(device)
+    return arguments
 
 
-def _drop_unfinished(checkpoints: Path) -> bool:
-    """Delete incomplete checkpoints and return whether a complete one is left to resume from.
+def _silent(amount: int, text: str) -> None:
+    """Show no progress."""
+
+
+def _drop_unfinished(checkpoints: Path) -> None:
+    """Delete incomplete checkpoints.
 
     The Trainer writes a checkpoint in place, its state last, and only then deletes the previous one: a checkpoint
     is complete when its state is valid JSON.
     """
-    complete = False
     for folder in checkpoints.glob("checkpoint-*"):
         try:
             json.loads((folder / "trainer_state.json").read_text("utf-8"))
-            complete = True
         except (FileNotFoundError, ValueError):
             shutil.rmtree(folder)
-    return complete
 
 
 @contextmanager
@@ -107,10 +196,6 @@ def preserved_rng_state() -> Iterator[None]:
     finally:
         random.setstate(python)
         np.random.set_state(legacy)  # noqa: NPY002
-
-
-def _steps(items: Sequence[Item], recipe: Recipe) -> int:
-    return recipe.epochs * -(-len(items) // recipe.batch)
 
 
 def _bar(advance: Callable[[int, str], None]) -> Any:

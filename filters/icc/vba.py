@@ -1,4 +1,4 @@
-"""The visual-bottleneck autoencoder: caption to image to caption (ICC paper, section 2, appendix A.7 and A.8)."""
+"""The visual-bottleneck autoencoder: caption to image to caption (ICC paper, section 2, appendix A.9 and A.10)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,13 @@ from PIL import Image
 
 from benchmark.core.extras import require
 from benchmark.core.identity import Identified
-from benchmark.models.checkpoints import locate_checkpoint, quiet_diffusers, quiet_transformers, revision
+from benchmark.models.checkpoints import (
+    load_pretrained,
+    locate_checkpoint,
+    quiet_diffusers,
+    quiet_transformers,
+    revision,
+)
 from filters.icc.autoencoder import Autoencoder, Beams, caption_seed, one_line
 
 
@@ -30,8 +36,8 @@ class TextToImage(Identified):
         self._pipeline: Any = None
 
     def identity(self) -> dict[str, Any]:
-        """Add the checkpoint's revision."""
-        return super().identity() | {"revision": revision(locate_checkpoint(self.checkpoint))}
+        """Name the checkpoint by its revision."""
+        return super().identity() | {"checkpoint": revision(locate_checkpoint(self.checkpoint))}
 
     def setup(self, device: torch.device) -> None:
         """Load the pipeline: bf16 on a GPU."""
@@ -83,20 +89,16 @@ class ImageCaptioner(Identified):
         self._processor: Any = None
 
     def identity(self) -> dict[str, Any]:
-        """Add the checkpoint's revision."""
-        return super().identity() | {"revision": revision(locate_checkpoint(self.checkpoint))}
+        """Name the checkpoint by its revision."""
+        return super().identity() | {"checkpoint": revision(locate_checkpoint(self.checkpoint))}
 
     def setup(self, device: torch.device) -> None:
         """Load model and processor: bf16 on a GPU."""
         from transformers import AutoModelForImageTextToText, AutoProcessor
 
-        folder = locate_checkpoint(self.checkpoint)
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-        with quiet_transformers():
-            model: Any = AutoModelForImageTextToText.from_pretrained(
-                folder, dtype=dtype, local_files_only=True
-            )
-            self._processor = AutoProcessor.from_pretrained(folder, local_files_only=True)
+        model = load_pretrained(AutoModelForImageTextToText, self.checkpoint, dtype=dtype)
+        self._processor = load_pretrained(AutoProcessor, self.checkpoint)
         self._model = model.to(device).eval()
 
     def caption(self, images: Sequence[Image.Image]) -> list[Beams]:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import torch
 
 from benchmark.core.errors import UserError
-from benchmark.models.checkpoints import locate_checkpoint
+from benchmark.models.checkpoints import load_pretrained
 
 KEY = "OPENAI_API_KEY"
 MAX_ANSWER_TOKENS = 16
@@ -125,11 +125,8 @@ class LocalChat:
     def __init__(self, checkpoint: str, device: torch.device) -> None:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        folder = locate_checkpoint(checkpoint)
         # Padding on the left, so that each answer directly follows its question.
-        self._tokenizer: Any = AutoTokenizer.from_pretrained(
-            folder, padding_side="left", local_files_only=True
-        )
+        self._tokenizer = load_pretrained(AutoTokenizer, checkpoint, padding_side="left")
         if not self._tokenizer.chat_template:
             raise UserError(
                 f"filter.model={checkpoint} must have a chat template; give a chat (instruct) model"
@@ -137,8 +134,7 @@ class LocalChat:
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-        model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, local_files_only=True)
-        self._model = model.to(device).eval()
+        self._model = load_pretrained(AutoModelForCausalLM, checkpoint, dtype=dtype).to(device).eval()
 
     @torch.inference_mode()
     def answer(self, system: str, questions: Sequence[str]) -> list[str]:

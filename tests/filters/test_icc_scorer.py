@@ -5,6 +5,7 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
+from benchmark.config import demo_model
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters.icc import scorer as module
@@ -53,6 +54,32 @@ def test_neither_order_nor_budget_changes_a_score(tmp_path, budget: int) -> None
     for seed in range(5):
         order = np.random.default_rng(seed).permutation(len(CAPTIONS))
         assert made.score(batch([CAPTIONS[i] for i in order])) == pytest.approx(alone[order], abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["Bert", "DistilBert", "Roberta"])
+def test_any_text_encoder_scores_as_transformers_does(tmp_path, kind: str) -> None:
+    import transformers
+
+    folder = demo_model("bert" if "Bert" in kind else "roberta")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    sizes = {"num_hidden_layers": 2, "hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 64}
+    if kind == "DistilBert":
+        sizes = {"n_layers": 2, "dim": 32, "n_heads": 2, "hidden_dim": 64}
+    config = getattr(transformers, f"{kind}Config")(
+        vocab_size=len(tokenizer), num_labels=1, pad_token_id=tokenizer.pad_token_id, **sizes
+    )
+    model = getattr(transformers, f"{kind}ForSequenceClassification")(config).eval()
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    made = DistilledScorer(str(tmp_path), "fp32")
+    made.setup(CPU)
+    length = min(tokenizer.model_max_length, config.max_position_embeddings - 2 * (kind == "Roberta"))
+    expected = []
+    for caption in CAPTIONS:
+        inputs = tokenizer(caption, truncation=True, max_length=length, return_tensors="pt")
+        inputs.pop("token_type_ids", None)
+        expected.append(model(**inputs).logits.item())
+    assert made.score(batch(CAPTIONS)) == pytest.approx(expected, abs=1e-5)
 
 
 BAD = {
@@ -198,12 +225,12 @@ def test_an_unknown_precision_is_a_users_mistake() -> None:
         DistilledScorer("anything", precision="int4")
 
 
-def test_another_architecture_is_refused(tmp_path) -> None:
+def test_a_checkpoint_without_its_tokenizer_is_refused(tmp_path) -> None:
     from transformers import BertConfig, BertForSequenceClassification
 
     config = BertConfig(
         vocab_size=64, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, num_labels=1
     )
     BertForSequenceClassification(config).save_pretrained(tmp_path)
-    with pytest.raises(UserError, match="must be a RoBERTa, not bert"):
+    with pytest.raises(UserError, match="lacks the files of its tokenizer"):
         DistilledScorer(str(tmp_path)).setup(CPU)

@@ -7,9 +7,8 @@ import torch
 from PIL import Image
 
 from benchmark.core.batch import Sample
-from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers, revision
+from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers, revision
 from benchmark.studies.augmentation.base import Augmenter, first_words
-from downstream.models.base import load_pretrained
 from filters.icc.vba import ImageCaptioner
 
 

@@ -8,9 +8,8 @@ import torch
 
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
-from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers, revision
+from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers, revision
 from benchmark.studies.augmentation.base import Augmenter, first_words
-from downstream.models.base import load_pretrained
 
 PROMPT = "Rewrite this caption in detail and no more than 77 words."
 SYMBOL = "==>"  # between a caption and its rewrite

@@ -47,12 +47,13 @@ class RatedTexts:
         return replace(self, texts=[self.texts[row] for row in rows], ratings=self.ratings[rows])
 
 
-def read_annotations(path: Path) -> RatedTexts:
+def read_annotations(path: Path, setting: str = "task.annotations") -> RatedTexts:
     """Read annotated captions: a CSV with the columns ``caption`` and ``concreteness_annotation``.
 
-    Raises `UserError` when the file or a column is missing, or a rating is not a number.
+    `setting` names the path in messages. Raises `UserError` when the file or a column is missing, or a rating is not
+    a number.
     """
-    file = _File("task.annotations", path, ",")
+    file = _File(setting, path, ",")
     return _rated(CAPTIONS, file, CAPTION, ANNOTATION, list(_rows(file, (CAPTION, ANNOTATION))))
 
 

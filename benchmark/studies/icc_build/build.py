@@ -1,8 +1,8 @@
 """Builds ICC from captions: SBA's bridge, reconstructions, scores, distillation in two stages (ICC paper, app. A)."""
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,12 @@ from benchmark.core.batch import Batch
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UID_DTYPE
 from benchmark.engine.base import Engine
+from benchmark.models.checkpoints import locate_checkpoint, revision
 from benchmark.pool.pool import Pool
 from benchmark.studies.concreteness.rated_texts import RatedTexts
-from benchmark.studies.icc_build.captions import write_split
+from benchmark.studies.icc_build.captions import Captions, write_split
 from benchmark.studies.icc_build.reconstruction import read_reconstructions, reconstruct
-from benchmark.studies.icc_build.steps import FinishedStep, run_step
+from benchmark.studies.icc_build.steps import FinishedStep, Steps
 from filters.icc.autoencoder import Autoencoder
 from filters.icc.combine import Combination, fit_combination
 from filters.icc.direct import standardizer_file
@@ -40,12 +41,12 @@ class Plan:
     """The settings of a build.
 
     Args:
-        captions: returns the captions; called only when they are needed.
-        source: the configuration of `captions`, which is part of the fingerprint.
-        training_captions: number of captions that SBA's bridge is trained on.
-        scoring_captions: number of captions that are reconstructed and distilled.
+        captions: returns the captions, whose content decides whether finished steps are used again.
+        training_captions: number of captions that SBA's bridge is trained on; see `write_split` for None.
+        scoring_captions: number of captions that are reconstructed and distilled; see `write_split` for None.
         frozen: SBA's CLIP and LLM.
         bridge: recipe of SBA's bridge.
+        bridge_max_tokens: maximum tokens of a caption in that training.
         sba: returns the SBA autoencoder for a folder with its bridge.
         vba: the VBA autoencoder.
         similarities: all similarity measures by name.
@@ -55,12 +56,12 @@ class Plan:
         distillation: recipe of all distillations.
     """
 
-    captions: Callable[[], Sequence[str]]
-    source: Any
-    training_captions: int
-    scoring_captions: int
+    captions: Callable[[], Captions]
+    training_captions: int | None
+    scoring_captions: int | None
     frozen: FrozenParts
     bridge: Recipe
+    bridge_max_tokens: int
     sba: Callable[[str], Autoencoder]
     vba: Autoencoder
     similarities: dict[str, Similarity]
@@ -71,11 +72,20 @@ class Plan:
 
 
 class Build:
-    """Runs the steps of a plan; every step writes a folder below `root` and takes finished steps as inputs."""
+    """Runs the steps of a plan; every step writes a folder below `root` and takes finished steps as inputs.
+
+    All processes of a launch run it together: trainings are spread over them, reconstructions over the engine.
+
+    Args:
+        plan: the settings.
+        root: output folder.
+        engine: runs the reconstructions.
+        device: device of this process.
+    """
 
     def __init__(self, plan: Plan, root: Path, engine: Engine, device: torch.device) -> None:
         self.plan = plan
-        self.root = root
+        self.steps = Steps(root, device)
         self.engine = engine
         self.device = device
 
@@ -98,31 +108,34 @@ class Build:
     def _captions(self) -> FinishedStep:
         plan = self.plan
         counts = (plan.training_captions, plan.scoring_captions)
-        return run_step(
-            self.root,
-            "captions",
-            {"source": plan.source, "counts": counts},
-            lambda folder: write_split(plan.captions(), *counts, folder),
-        )
+        captions = plan.captions()
+        inputs = {"captions": captions.sha256(), "counts": counts}
+        self.steps.refuse_other("captions", inputs, "other captions")
+        return self.steps.run("captions", inputs, lambda folder: write_split(captions, *counts, folder))
 
     def _bridge(self, captions: FinishedStep) -> FinishedStep:
         plan = self.plan
-        inputs = {"captions": captions, "frozen": plan.frozen.identity(), "recipe": asdict(plan.bridge)}
-        texts = partial(_read_split, captions.folder / "training")
-        return run_step(
-            self.root,
-            "sba/bridge",
-            inputs,
-            lambda folder: train_bridge(texts(), plan.frozen, plan.bridge, folder, self.device),
-        )
+        inputs = {
+            "captions": captions,
+            "frozen": plan.frozen.identity(),
+            "recipe": plan.bridge.identity(),
+            "max_tokens": plan.bridge_max_tokens,
+            "format": "BOS, vector, caption, end",
+        }
+
+        def work(folder: Path) -> dict[str, float]:
+            texts = _read_split(captions.folder / "training")
+            return train_bridge(texts, plan.frozen, plan.bridge, plan.bridge_max_tokens, folder, self.device)
+
+        return self.steps.run("sba/bridge", inputs, work, spread=True)
 
     def _reconstruct(self, name: str, autoencoder: Autoencoder, captions: FinishedStep) -> FinishedStep:
         pool = Pool("scoring captions", str(captions.folder / "scoring"))
-        return run_step(
-            self.root,
+        return self.steps.run(
             f"{name}/reconstructions",
             {"captions": captions, "autoencoder": autoencoder.identity()},
-            lambda folder: reconstruct(pool, autoencoder, self.engine, folder),
+            # Models are loaded into a copy, which the step frees.
+            lambda folder: reconstruct(pool, deepcopy(autoencoder), self.engine, folder),
         )
 
     def _score(self, name: str, reconstructions: FinishedStep) -> FinishedStep:
@@ -137,7 +150,7 @@ class Build:
         def work(folder: Path) -> dict[str, float]:
             reconstructed = read_reconstructions(reconstructions.folder)
             columns: dict[str, Any] = {"uid": reconstructed.uids, "text": reconstructed.texts}
-            for measure, similarity in measures.items():
+            for measure, similarity in deepcopy(measures).items():
                 similarity.setup(self.device)
                 columns[measure] = similarity.best(reconstructed.texts, reconstructed.beams)
                 standardizer = fit_standardizer(reconstructed.texts, columns[measure])
@@ -147,18 +160,18 @@ class Build:
             _write(folder / "scores.parquet", columns)
             return {f"mean_{measure}": round(float(columns[measure].mean()), 4) for measure in measures}
 
-        return run_step(self.root, f"{name}/scores", inputs, work)
+        return self.steps.run(f"{name}/scores", inputs, work)
 
     def _distill(
         self, name: str, labels: FinishedStep, targets: Callable[[], tuple[list[str], Array]]
     ) -> FinishedStep:
         plan = self.plan
-        inputs = {"labels": labels, "base": plan.base, "recipe": asdict(plan.distillation)}
-        return run_step(
-            self.root,
+        base = revision(locate_checkpoint(plan.base))
+        return self.steps.run(
             f"{name}/distilled",
-            inputs,
+            {"labels": labels, "base": base, "recipe": plan.distillation.identity()},
             lambda folder: distill(*targets(), plan.base, plan.distillation, folder, self.device),
+            spread=True,
         )
 
     def _combine(self, captions: FinishedStep, stage_one: dict[str, FinishedStep]) -> FinishedStep:
@@ -181,7 +194,7 @@ class Build:
             _write(folder / "labels.parquet", columns)
             return {name: round(value, 3) for name, value in asdict(weights).items()}
 
-        return run_step(self.root, "icc/combination", inputs, work)
+        return self.steps.run("icc/combination", inputs, work)
 
 
 def score_captions(checkpoint: Path, texts: Sequence[str], device: torch.device) -> Array:

@@ -1,7 +1,10 @@
 """The captions that ICC is built on: read from a file, split, and written as shards."""
 
 import csv
+import hashlib
+import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,26 +17,68 @@ from benchmark.core.uids import make_uid
 from benchmark.pool.sample_fields import check_caption
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
-PART_SIZE = 2000  # captions per shard; an interrupted reconstruction repeats at most one shard
+PART_SIZE = (
+    200  # captions per shard: an interrupted reconstruction repeats at most one, minutes of VBA on a GPU
+)
+SCORING_SHARE = 0.2  # of the captions of one file, if no numbers are given: 118k of 594k in the paper
 
 
-def captions_from_file(path: str, column: str = "caption") -> list[str]:
-    """Return the usable captions of a .csv, .tsv or .parquet file.
+@dataclass(frozen=True)
+class Captions:
+    """The captions of a build.
+
+    Args:
+        texts: captions that are split into two sets or, with `scoring`, those of the first set.
+        scoring: the captions of the second set, if they are not taken from `texts`.
+        unusable: number of rows without a usable caption.
+    """
+
+    texts: Sequence[str]
+    scoring: Sequence[str] | None = None
+    unusable: int = 0
+
+    def sha256(self) -> str:
+        """Return a hash of the captions, which does not depend on their order, repetitions or file."""
+        digest = hashlib.sha256()
+        for texts in (self.texts, self.scoring or ()):
+            digest.update(json.dumps(sorted(set(texts))).encode())
+        return digest.hexdigest()
+
+
+def captions_from_file(path: str | Sequence[str], column: str = "caption") -> Captions:
+    """Return the usable captions of one or two .csv, .tsv or .parquet files.
+
+    Args:
+        path: a file of captions for both sets, or two files: the captions that train SBA's bridge, and those that are
+            reconstructed and distilled (the authors' files of 476k and 118k captions).
+        column: name of the column.
 
     Raises:
-        UserError: if the file cannot be read or has no usable caption.
+        UserError: if a file cannot be read or has no usable caption, or there are more than two.
     """
-    captions = []
+    paths = [path] if isinstance(path, str) else list(path)
+    if len(paths) not in (1, 2):
+        raise UserError(f"icc.captions.path must be one file or two; it is {len(paths)}")
+    (texts, unusable), *others = (_usable(name, column) for name in paths)
+    if not others:
+        return Captions(texts, None, unusable)
+    scoring, more_unusable = others[0]
+    return Captions(texts, scoring, unusable + more_unusable)
+
+
+def _usable(path: str, column: str) -> tuple[list[str], int]:
+    """Return the usable captions of a file, and the number of the other rows."""
+    captions, unusable = [], 0
     for value in _column(Path(path), column):
         try:
             captions.append(check_caption(value))
         except SampleError:
-            continue
+            unusable += 1
     if not captions:
         raise UserError(
             f"icc.captions.path={path} holds no caption in column {column!r}; choose another icc.captions.column"
         )
-    return captions
+    return captions, unusable
 
 
 def _column(path: Path, name: str) -> Iterator[object]:
@@ -60,7 +105,9 @@ def _check_column(path: Path, name: str, present: Sequence[str]) -> None:
         )
 
 
-def write_split(captions: Sequence[str], training: int, scoring: int, folder: Path) -> dict[str, int]:
+def write_split(
+    captions: Captions, training: int | None, scoring: int | None, folder: Path
+) -> dict[str, int]:
     """Write two disjoint sets of captions: one trains SBA's bridge, the other is reconstructed and distilled.
 
     Duplicates are removed. The set of a caption depends on its uid, not on the order of the captions. The sets are
@@ -68,27 +115,59 @@ def write_split(captions: Sequence[str], training: int, scoring: int, folder: Pa
 
     Args:
         captions: all captions.
-        training: number of captions in the first set.
-        scoring: number of captions in the second set.
+        training: number of captions in the first set. None takes all captions that are not in the second; together
+            with `scoring` None, four of five captions, or all captions of the first file.
+        scoring: number of captions in the second set; None takes the rest, or all captions of the second file.
         folder: output folder.
 
     Returns:
-        The numbers of distinct, training and scoring captions.
+        The numbers of rows, unusable rows, distinct captions, and captions in each set.
 
     Raises:
         UserError: if there are too few distinct captions.
     """
-    texts = {make_uid("", caption): caption for caption in captions}
-    if len(texts) < training + scoring:
-        raise UserError(
-            f"icc.training_captions + icc.scoring_captions = {training + scoring:,} must be at most the number of"
-            f" distinct captions, {len(texts):,}; lower one of them"
-        )
-    uids = sorted(texts)
-    for name, chosen in (("training", uids[:training]), ("scoring", uids[training : training + scoring])):
-        for number, start in enumerate(range(0, len(chosen), PART_SIZE)):
-            part = chosen[start : start + PART_SIZE]
+    sets = _split(captions, training, scoring)
+    for name, texts in sets.items():
+        uids = sorted(texts)
+        for number, start in enumerate(range(0, len(uids), PART_SIZE)):
+            part = uids[start : start + PART_SIZE]
             table = pa.table({"uid": part, "text": [texts[uid] for uid in part]})
             with atomic_write(folder / name / "metadata" / f"{number:05d}.parquet") as temporary:
                 pq.write_table(table, temporary)
-    return {"captions": len(texts), "training": training, "scoring": scoring}
+    usable = [*captions.texts, *(captions.scoring or ())]
+    return {
+        "rows": len(usable) + captions.unusable,
+        "unusable": captions.unusable,
+        "distinct": len(set(usable)),
+        **{name: len(texts) for name, texts in sets.items()},
+    }
+
+
+def _split(captions: Captions, training: int | None, scoring: int | None) -> dict[str, dict[str, str]]:
+    """Return the captions of both sets by uid."""
+    first = _by_uid(captions.texts)
+    if captions.scoring is None:
+        uids = sorted(first)
+        if training is None:
+            training = len(uids) - (scoring or round(len(uids) * SCORING_SHARE))
+        second = {uid: first[uid] for uid in uids[training:]}
+        first = {uid: first[uid] for uid in uids[:training]}
+    else:
+        second = _by_uid(captions.scoring)
+        first = {uid: text for uid, text in first.items() if uid not in second}
+    return {"training": _take("training", first, training), "scoring": _take("scoring", second, scoring)}
+
+
+def _by_uid(captions: Sequence[str]) -> dict[str, str]:
+    return {make_uid("", caption): caption for caption in captions}
+
+
+def _take(name: str, texts: dict[str, str], count: int | None) -> dict[str, str]:
+    """Return `count` captions by order of uids; all for None."""
+    count = len(texts) if count is None else count
+    if not 1 <= count <= len(texts):
+        raise UserError(
+            f"icc.{name}_captions={count:,} must be at most {len(texts):,}, the distinct captions left for that set;"
+            " lower it, or use all captions: icc.training_captions=null icc.scoring_captions=null"
+        )
+    return {uid: texts[uid] for uid in sorted(texts)[:count]}

@@ -1,20 +1,26 @@
 """Steps that run once: each has a folder with a manifest of its inputs and whether it is finished."""
 
+import gc
 import hashlib
 import json
 import logging
-import shutil
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from benchmark.core.errors import UserError
+from benchmark.core.launch import is_main_process, wait_for_all
 from benchmark.core.paths import write_text
 from benchmark.results.provenance import library_versions
 
 log = logging.getLogger(__name__)
 MANIFEST = "manifest.json"
+Work = Callable[[Path], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -26,49 +32,102 @@ class FinishedStep:
     facts: Mapping[str, Any]
 
 
-def run_step(
-    root: Path, name: str, inputs: Mapping[str, Any], work: Callable[[Path], Mapping[str, Any]]
-) -> FinishedStep:
-    """Run a step in the folder `root`/`name`, unless it has finished there with the same inputs.
-
-    A step that was interrupted keeps its files, so that `work` can resume. If the inputs have changed, the folder is
-    deleted and the step runs again.
+class Steps:
+    """Runs each step once, in a folder of its own. Of an ``accelerate launch``, the main process runs it.
 
     Args:
         root: folder of the build.
-        name: name of the step and of its folder.
-        inputs: everything that the output depends on: plain data, or the finished steps that it uses.
-        work: runs the step in a given folder and returns facts for the manifest.
+        device: device of this process.
     """
-    folder = root / name
-    plain_inputs = {key: v.fingerprint if isinstance(v, FinishedStep) else v for key, v in inputs.items()}
-    text = json.dumps(plain_inputs, sort_keys=True, default=str)
-    fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]
-    manifest = _read(folder / MANIFEST)
-    if manifest.get("fingerprint") == fingerprint and manifest.get("finished"):
-        log.info("%s: already finished", name)
-        return FinishedStep(folder, fingerprint, manifest["facts"])
-    if manifest.get("fingerprint") != fingerprint and folder.exists():
-        log.info("%s: its inputs changed, so it runs again", name)
-        shutil.rmtree(folder)
-    manifest = {"step": name, "fingerprint": fingerprint, "inputs": json.loads(text), "finished": False}
-    write_text(folder / MANIFEST, json.dumps(manifest, indent=2) + "\n")
-    log.info("%s: started", name)
+
+    def __init__(self, root: Path, device: torch.device) -> None:
+        self.root = root
+        self.device = device
+
+    def run(self, name: str, inputs: Mapping[str, Any], work: Work, spread: bool = False) -> FinishedStep:
+        """Run a step, unless it has finished with the same inputs.
+
+        A step that was interrupted keeps its files, so that `work` can resume. Output that was made from other inputs
+        is never deleted: it is renamed to `name`-FINGERPRINT, and used again when its inputs come back.
+
+        Args:
+            name: name of the step and of its folder.
+            inputs: everything that the output depends on: plain data, or the finished steps that it uses.
+            work: runs the step in a given folder and returns facts for the manifest.
+            spread: all processes of a launch run the step together.
+        """
+        folder = self.root / name
+        text, fingerprint = _fingerprint(inputs)
+        if is_main_process():
+            _make_current(folder, fingerprint)
+        wait_for_all(self.device)
+        manifest = _read(folder)
+        if manifest.get("finished"):
+            log.info("%s: already finished", name)
+            return FinishedStep(folder, fingerprint, manifest["facts"])
+        if is_main_process():
+            manifest = {"step": name, "fingerprint": fingerprint, "inputs": json.loads(text)}
+            _finish(folder, manifest, work)
+        elif spread:
+            work(folder)
+        _free_memory()
+        wait_for_all(self.device)
+        return FinishedStep(folder, fingerprint, _read(folder)["facts"])
+
+    def refuse_other(self, name: str, inputs: Mapping[str, Any], what: str) -> None:
+        """Raise `UserError` if the step has finished with other inputs, described by `what`."""
+        _, fingerprint = _fingerprint(inputs)
+        manifest = _read(self.root / name)
+        if manifest.get("finished") and manifest.get("fingerprint") != fingerprint:
+            other = self.root.with_name(f"{self.root.name}-{fingerprint[:8]}")
+            raise UserError(f"icc.output={self.root} holds a build from {what}; set icc.output={other}")
+
+
+def _fingerprint(inputs: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the inputs as JSON and a hash of it; a step counts by its own fingerprint."""
+    plain = {key: v.fingerprint if isinstance(v, FinishedStep) else v for key, v in inputs.items()}
+    text = json.dumps(plain, sort_keys=True, default=str)
+    return text, hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _make_current(folder: Path, fingerprint: str) -> None:
+    """Make `folder` the one of `fingerprint`: rename what other inputs left there, and restore what was renamed."""
+    if folder.exists():
+        present = _read(folder).get("fingerprint") or f"unreadable-{uuid.uuid4().hex[:8]}"
+        if present == fingerprint:
+            return
+        kept = folder.with_name(f"{folder.name}-{present}")
+        log.info("%s: its inputs changed; the earlier output is kept as %s", folder.name, kept)
+        folder.rename(kept)
+    earlier = folder.with_name(f"{folder.name}-{fingerprint}")
+    if earlier.exists():
+        earlier.rename(folder)
+
+
+def _finish(folder: Path, manifest: dict[str, Any], work: Work) -> None:
+    """Run `work` and record its facts, time and versions in the manifest."""
+    write_text(folder / MANIFEST, json.dumps(manifest | {"finished": False}, indent=2) + "\n")
+    log.info("%s: started", manifest["step"])
     started = time.monotonic()
     facts = dict(work(folder))
-    seconds = time.monotonic() - started
-    manifest |= {
-        "finished": True, "facts": facts, "seconds": round(seconds, 1), "versions": library_versions()
-    }  # fmt: skip
+    seconds = round(time.monotonic() - started, 1)
+    manifest |= {"finished": True, "facts": facts, "seconds": seconds, "versions": library_versions()}
     write_text(folder / MANIFEST, json.dumps(manifest, indent=2) + "\n")
-    log.info("%s: %s", name, ", ".join([f"{seconds:.0f} s", *(f"{k} {v}" for k, v in facts.items())]))
-    return FinishedStep(folder, fingerprint, facts)
+    described = ", ".join([f"{seconds:.0f} s", *(f"{name} {value}" for name, value in facts.items())])
+    log.info("%s: %s", manifest["step"], described)
 
 
-def _read(path: Path) -> dict[str, Any]:
-    """Return the manifest, empty if the file is missing or unreadable."""
+def _free_memory() -> None:
+    """Free the models of a step: the next one loads others, and both may not fit on a GPU."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    """Return the manifest in `folder`, empty if it is missing or unreadable."""
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return manifest if isinstance(manifest, dict) else {}

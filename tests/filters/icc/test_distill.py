@@ -7,7 +7,6 @@ from scipy.stats import spearmanr
 
 from benchmark.config import demo_model
 from benchmark.core.batch import Batch
-from benchmark.core.errors import UserError
 from filters.icc.distill import Regression, distill
 from filters.icc.scorer import DistilledScorer
 from filters.icc.training import Recipe
@@ -45,8 +44,11 @@ def test_the_loss_is_the_mean_squared_error():
             return type("Output", (), {"logits": input_ids.float()[:, :1]})()
 
     ids = torch.tensor([[1, 7], [3, 7]])
-    loss = Regression(Fixed())(targets=torch.tensor([0.0, 1.0]), input_ids=ids)["loss"]
-    assert loss.item() == pytest.approx((1 + 4) / 2)
+    model, labels = Regression(Fixed()), torch.tensor([0.0, 1.0])
+    assert model(labels, input_ids=ids)["loss"].item() == pytest.approx((1 + 4) / 2)
+    assert model(labels, torch.tensor(10), input_ids=ids)["loss"].item() == pytest.approx((1 + 4) / 10)
+    padded = torch.tensor([0.0, -100.0])
+    assert model(padded, torch.tensor(1), input_ids=ids)["loss"].item() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("texts", [["alone"], ["a " * 5000, "👍", "!"]])
@@ -58,6 +60,8 @@ def test_odd_captions_can_be_learned_from(tmp_path, texts):
     assert np.isfinite(score(tmp_path, texts)).all()
 
 
-def test_another_family_is_the_users_mistake(tmp_path):
-    with pytest.raises(UserError, match="must be a RoBERTa, not bert"):
-        distill(["a"], np.zeros(1, np.float32), demo_model("bert"), Recipe(1, 1, 1e-4), tmp_path, CPU)
+def test_bert_can_be_distilled_into(tmp_path):
+    texts, targets = VISIBLE + HIDDEN, np.repeat([1, 0], 4).astype(np.float32)
+    distill(texts * 8, np.tile(targets, 8), demo_model("bert"), Recipe(2, 16, 1e-3), tmp_path, CPU)
+    scores = score(tmp_path, texts)
+    assert scores[:4].mean() > scores[4:].mean()

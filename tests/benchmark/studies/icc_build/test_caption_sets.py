@@ -6,7 +6,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.pool.pool import Pool
 from benchmark.studies.icc_build import captions as module
-from benchmark.studies.icc_build.captions import captions_from_file, write_split
+from benchmark.studies.icc_build.captions import Captions, captions_from_file, write_split
 
 TEXT = frozenset({"text"})
 
@@ -19,9 +19,9 @@ def read(folder) -> list[Batch]:
 def test_sets_are_disjoint_and_independent_of_the_order(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "PART_SIZE", 7)
     captions = [f"caption {i}" for i in range(50)]
-    facts = write_split([*captions, "caption 3"], 30, 15, tmp_path / "a")
-    write_split(captions[::-1], 30, 15, tmp_path / "b")
-    assert facts == {"captions": 50, "training": 30, "scoring": 15}
+    facts = write_split(Captions([*captions, "caption 3"], None, 2), 30, 15, tmp_path / "a")
+    write_split(Captions(captions[::-1]), 30, 15, tmp_path / "b")
+    assert facts == {"rows": 53, "unusable": 2, "distinct": 50, "training": 30, "scoring": 15}
     sets = {}
     for name in ("training", "scoring"):
         batches = read(tmp_path / "a" / name)
@@ -33,8 +33,36 @@ def test_sets_are_disjoint_and_independent_of_the_order(tmp_path, monkeypatch):
 
 
 def test_too_few_captions_raise_a_user_error(tmp_path):
-    with pytest.raises(UserError, match="must be at most the number of distinct captions, 2; lower one"):
-        write_split(["a", "b", "a"], 2, 1, tmp_path)
+    with pytest.raises(
+        UserError, match=r"icc\.scoring_captions=1 must be at most 0, the distinct captions left"
+    ):
+        write_split(Captions(["a", "b", "a"]), 2, 1, tmp_path)
+
+
+def texts(folder) -> list[str]:
+    return [text for batch in read(folder) for text in batch.texts]
+
+
+def test_one_file_is_split_four_to_one(tmp_path):
+    facts = write_split(Captions([f"caption {i}" for i in range(50)]), None, None, tmp_path)
+    assert (facts["training"], facts["scoring"]) == (40, 10)
+
+
+def test_of_two_files_the_second_is_scored(tmp_path):
+    for name, captions in (("a", "one two three"), ("b", "three four")):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["caption", *captions.split()]) + "\n")
+    both = captions_from_file([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")])
+    facts = write_split(both, None, None, tmp_path)
+    assert facts == {"rows": 5, "unusable": 0, "distinct": 4, "training": 2, "scoring": 2}
+    assert sorted(texts(tmp_path / "training")) == ["one", "two"]
+    assert sorted(texts(tmp_path / "scoring")) == ["four", "three"]
+
+
+def test_the_hash_of_captions_is_that_of_their_content():
+    captions = Captions(["a", "b"])
+    assert captions.sha256() == Captions(["b", "a", "a"]).sha256()
+    others = [Captions(["a", "c"]), Captions(["a"], ["b"]), Captions(["a", "b"], ["b"])]
+    assert len({c.sha256() for c in (captions, *others)}) == 4
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
@@ -47,7 +75,9 @@ def test_unusable_captions_are_left_out(tmp_path, suffix):
         comma = "," if suffix == "csv" else "\t"
         quoted = ['"' + v.replace('"', '""') + '"' for v in values]
         path.write_text("\n".join([f"id{comma}caption", *(f"{i}{comma}{v}" for i, v in enumerate(quoted))]))
-    assert captions_from_file(str(path)) == ["a dog, a cat", 'say "hi"']
+    captions = captions_from_file(str(path))
+    assert captions.texts == ["a dog, a cat", 'say "hi"']
+    assert captions.unusable == (3 if suffix == "parquet" else 2)
 
 
 @pytest.mark.parametrize(
