@@ -38,13 +38,13 @@ def locate_checkpoint(name: str) -> Path:
     from huggingface_hub import list_repo_files, snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
-    absent = "it is not"
+    found = "it is not on this machine"
     try:
         path = Path(snapshot_download(name, local_files_only=True))
-        missing = _missing_weights(path) or ("" if _has_weights(path) else "its weights")
+        missing = _missing_weights(path) or ("" if _has_weights(path) else "all weights")
         if not missing:
             return path
-        absent = f"{missing} of it is not"
+        found = f"only a part of it is on this machine (without {missing})"
     except HFValidationError:
         raise UserError(f"checkpoint {name!r} must be a folder or a hub name") from None
     except (OSError, ValueError):
@@ -52,7 +52,7 @@ def locate_checkpoint(name: str) -> Path:
     try:
         return Path(snapshot_download(name, ignore_patterns=unused_files(list_repo_files(name))))
     except (LocalEntryNotFoundError, OfflineModeIsEnabled, httpx.TransportError):
-        reason = f"{absent} on this machine, and the hub is disabled or cannot be reached"
+        reason = f"{found}, and the hub is disabled or cannot be reached"
     except (OSError, ValueError, httpx.HTTPError) as error:  # absent, gated, refused
         reason = str(error).strip().split("\n")[0][:200]
     raise UserError(

@@ -1,5 +1,8 @@
 """The whole build, from captions to a scorer, with the demo's scale models and a handful of captions."""
 
+import gc
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -10,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from hydra import compose, initialize_config_dir
+from safetensors.torch import load_file
 
 from benchmark.config import CONF, make_filter, register_resolvers
 from benchmark.core.batch import Batch
@@ -120,6 +124,54 @@ def test_a_missing_model_is_reported_before_any_step(tmp_path, role):
     with pytest.raises(UserError, match="/nowhere is not there"):
         icc_build(config(f"icc.output={tmp_path / 'build'}", f"models.{role}=/nowhere"))
     assert not (tmp_path / "build").exists()
+
+
+def test_a_build_of_other_captions_is_refused(built):
+    with pytest.raises(UserError, match="holds a build from other captions; set"):
+        build(config(f"icc.output={built}", "icc.scoring_captions=21")).run()
+    assert (built / "icc" / "distilled" / "model" / "model.safetensors").is_file()
+
+
+def test_the_build_frees_its_models(built, tmp_path):
+    root = tmp_path / "build"
+    shutil.copytree(built, root)
+    for step in ("sba/bridge", "sba/reconstructions", "sba/scores"):
+        shutil.rmtree(root / step)
+    made = build(config(f"icc.output={root}"))
+    before = loaded_models()
+    made.run()
+    assert loaded_models() == before
+
+
+def loaded_models() -> int:
+    gc.collect()
+    return sum(isinstance(thing, torch.nn.Linear) for thing in gc.get_objects())
+
+
+@pytest.mark.slow
+def test_two_processes_build_once_and_train_as_one(built, tmp_path):
+    command = ["torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "benchmark", *SMALL]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(
+        [sys.executable, "-m", *command, f"icc.output={tmp_path}", "engine.workers=1"],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count(str(tmp_path / "icc" / "distilled" / "model")) == 1
+    assert done.stderr.count(": started") == 10
+    one, two = (load_file(root / "sba" / "bridge" / "model.safetensors") for root in (built, tmp_path))
+    for name, tensor in one.items():
+        torch.testing.assert_close(two[name], tensor, rtol=1e-3, atol=1e-6)
+    for name in ("sba", "vba"):
+        texts = [
+            pq.read_table(root / name / "reconstructions")["reconstructions"] for root in (built, tmp_path)
+        ]
+        assert texts[0] == texts[1]
+    losses = [
+        json.loads((root / "icc" / "distilled" / "manifest.json").read_text())["facts"]["loss"]
+        for root in (built, tmp_path)
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=0.2)  # each process draws dropout of its own
 
 
 @pytest.mark.full

@@ -1,0 +1,89 @@
+"""Checkpoints that are incomplete, and files of the hub that need no download."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from benchmark.core.errors import UserError
+from benchmark.core.paths import atomic_folder, atomic_write
+from benchmark.models.checkpoints import locate_checkpoint, unused_files
+
+INDEX = {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}
+
+
+def write_checkpoint(folder: Path, shards: int) -> None:
+    """Write an index of two files of weights, and the first `shards` of them."""
+    folder.mkdir(parents=True)
+    (folder / "model.safetensors.index.json").write_text(json.dumps(INDEX))
+    for name, file in list(INDEX["weight_map"].items())[:shards]:
+        save_file({name: torch.zeros(1)}, folder / file)
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The snapshot folder of ``some/model`` in an empty cache of the hub, which is offline."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    root = tmp_path / "models--some--model"
+    (root / "refs").mkdir(parents=True)
+    (root / "refs" / "main").write_text("c0ffee")
+    locate_checkpoint.cache_clear()
+    return root / "snapshots" / "c0ffee"
+
+
+def test_a_folder_without_a_file_of_its_index_is_refused(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path / "part", 1)
+    with pytest.raises(UserError, match=r"part is incomplete: it lacks model-00002-of-00002\.safetensors"):
+        locate_checkpoint(str(tmp_path / "part"))
+    write_checkpoint(tmp_path / "whole", 2)
+    assert locate_checkpoint(str(tmp_path / "whole")) == tmp_path / "whole"
+
+
+def test_a_download_of_all_files_is_used(hub: Path) -> None:
+    write_checkpoint(hub, 2)
+    assert locate_checkpoint("some/model") == hub
+
+
+@pytest.mark.parametrize(("shards", "missing"), [(1, "model-00002-of-00002.safetensors"), (0, "model-00001")])
+def test_a_partial_download_is_named_in_one_line(hub: Path, shards: int, missing: str) -> None:
+    write_checkpoint(hub, shards)
+    with pytest.raises(UserError, match=rf"only a part .*without {missing}.*run `hf download some/model`"):
+        locate_checkpoint("some/model")
+
+
+def test_a_download_without_weights_is_named(hub: Path) -> None:
+    hub.mkdir(parents=True)
+    (hub / "config.json").write_text("{}")
+    with pytest.raises(UserError, match="without all weights"):
+        locate_checkpoint("some/model")
+
+
+def test_weights_in_two_formats_are_downloaded_once() -> None:
+    files = [
+        "config.json", "model.safetensors", "pytorch_model.bin", "pytorch_model-00001-of-00002.bin",
+        "unet/diffusion_pytorch_model.bin", "unet/diffusion_pytorch_model.safetensors",
+        "vae/diffusion_pytorch_model.bin", "vae/diffusion_pytorch_model.fp16.safetensors",
+        "open_clip_pytorch_model.bin",
+    ]  # fmt: skip
+    unused = [file for file in unused_files(files) if file in files]
+    assert unused == [
+        "pytorch_model.bin", "pytorch_model-00001-of-00002.bin", "unet/diffusion_pytorch_model.bin"
+    ]  # fmt: skip
+
+
+def test_written_weights_are_as_readable_as_any_file(tmp_path: Path) -> None:
+    weights = {"a": torch.zeros(1)}
+    before = os.umask(0o027)
+    try:
+        with atomic_write(tmp_path / "a.safetensors") as temporary:
+            save_file(weights, temporary)
+        with atomic_folder(tmp_path / "model") as folder:
+            save_file(weights, folder / "a.safetensors")
+    finally:
+        os.umask(before)
+    for path in (tmp_path / "a.safetensors", tmp_path / "model" / "a.safetensors"):
+        assert path.stat().st_mode & 0o777 == 0o640
