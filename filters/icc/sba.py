@@ -1,4 +1,4 @@
-"""The semantic-bottleneck autoencoder: caption to CLIP vector to caption (ICC paper, section 2, appendix A.9)."""
+"""The semantic-bottleneck autoencoder: caption to CLIP vector to caption (ICC paper, section 2, appendix A.7)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Training of SBA's bridge, with CLIP and the language model frozen (ICC paper, appendix A.9)."""
+"""Training of SBA's bridge, with CLIP and the language model frozen (ICC paper, appendix A.7)."""
 
 import shutil
 from collections.abc import Sequence

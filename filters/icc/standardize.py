@@ -17,7 +17,7 @@ MIN_COUNT = 100  # captions per bin, for a stable mean and standard deviation
 
 
 def caption_length(caption: str) -> int:
-    """Return the number of words, by which the paper standardises."""
+    """Return the number of words. The unit is our reading: the paper only says "caption length"."""
     return len(caption.split())
 
 

@@ -1,4 +1,4 @@
-"""Training as by ICC's authors: transformers' Trainer with default settings apart from the recipe (appendix A.9)."""
+"""Training as by ICC's authors: transformers' Trainer with default settings apart from the recipe (appendix A.7)."""
 
 import json
 import os

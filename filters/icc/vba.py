@@ -1,4 +1,4 @@
-"""The visual-bottleneck autoencoder: caption to image to caption (ICC paper, section 2, appendix A.9 and A.10)."""
+"""The visual-bottleneck autoencoder: caption to image to caption (ICC paper, section 2, appendix A.7 and A.8)."""
 
 from collections.abc import Sequence
 from pathlib import Path
