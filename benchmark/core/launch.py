@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 BARRIER_TIMEOUT = timedelta(days=30)
 
 
+def process_count() -> int:
+    """Return the number of processes of the launch, 1 without one."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
 def is_main_process() -> bool:
     """Return whether this is the run's only process, or rank 0 of a launch."""
     return os.environ.get("RANK", "0") == "0"
@@ -40,7 +45,7 @@ def wait_for_all(device: torch.device) -> None:
     While one process scores a pool or evaluates, the others may wait for hours, so the timeout is longer than that of
     the collectives in training, which give up after minutes.
     """
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+    if process_count() > 1:
         import torch
 
         torch.distributed.barrier(_barrier_group(device))
@@ -67,7 +72,7 @@ def make_accelerator(device: torch.device) -> Any:
 
 def process_device(device: torch.device) -> torch.device:
     """Return the device of this process: `device`, or of a launch on GPUs the one of this rank."""
-    if device.type == "cpu" or int(os.environ.get("WORLD_SIZE", "1")) == 1:
+    if device.type == "cpu" or process_count() == 1:
         return device
     rank_device: torch.device = make_accelerator(device).device
     return rank_device

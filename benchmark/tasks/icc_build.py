@@ -8,8 +8,9 @@ from omegaconf import DictConfig
 
 from benchmark.config import make_engine, resolved
 from benchmark.core.devices import resolve_device
+from benchmark.core.errors import UserError
 from benchmark.core.extras import require
-from benchmark.core.launch import one_launch, process_device
+from benchmark.core.launch import one_launch, process_count, process_device
 from benchmark.models.checkpoints import locate_checkpoint
 from benchmark.studies.icc_build.build import Build, Plan
 from benchmark.studies.icc_build.captions import Captions
@@ -22,19 +23,25 @@ from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
 def icc_build(cfg: DictConfig) -> None:
     """Run the unfinished steps; the last line on stdout is the folder of the final scorer."""
     plan = make_plan(cfg)
-    check_checkpoints(plan)
+    check_plan(plan)
     root, device = Path(cfg.icc.output), process_device(resolve_device(cfg.device))
     with one_launch(root, device):
         scorer = Build(plan, root, make_engine(cfg), device).run()
     print_result(str(scorer))
 
 
-def check_checkpoints(plan: Plan) -> None:
-    """Locate every checkpoint before the first step, as the last ones are needed only after hours.
+def check_plan(plan: Plan) -> None:
+    """Check batches and locate every checkpoint before the first step, as the last are needed only after hours.
 
     Raises:
-        UserError: if a checkpoint is missing.
+        UserError: if a checkpoint is missing, or a batch cannot be spread over the processes of the launch.
     """
+    processes = process_count()
+    for name, recipe in (("bridge", plan.bridge), ("distillation", plan.distillation)):
+        if recipe.batch % processes:
+            raise UserError(
+                f"icc.{name}.batch={recipe.batch} must be a multiple of the number of processes, {processes}"
+            )
     for part in (plan.frozen, plan.vba, *plan.similarities.values()):
         part.identity()
     locate_checkpoint(plan.base)
