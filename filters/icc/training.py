@@ -1,7 +1,6 @@
 """Training as by ICC's authors: transformers' Trainer with default settings apart from the recipe (appendix A.7)."""
 
 import json
-import os
 import random
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -15,8 +14,7 @@ import torch
 from torch import nn
 from torch.utils.data import Dataset
 
-from benchmark.core.errors import UserError
-from benchmark.core.launch import is_main_process, wait_for_all
+from benchmark.core.launch import is_main_process, process_count, wait_for_all
 from benchmark.core.progress import progress
 from benchmark.models.checkpoints import quiet_transformers
 
@@ -54,11 +52,10 @@ class Recipe:
         return {name: getattr(self, name) for name in names}
 
     def passes(self, processes: int) -> tuple[int, int]:
-        """Return the samples per forward pass, and the passes per step, of each of `processes` devices."""
-        if self.batch % processes:
-            raise UserError(
-                f"a batch of {self.batch} must be a multiple of the number of processes, {processes}"
-            )
+        """Return the samples per forward pass, and the passes per step, of each of `processes` devices.
+
+        `batch` must be a multiple of `processes`.
+        """
         share = self.batch // processes
         least = -(-share // (self.micro_batch or share))
         accumulated = next(count for count in range(least, share + 1) if share % count == 0)
@@ -139,7 +136,7 @@ def train(
 def _arguments(recipe: Recipe, checkpoints: Path, device: torch.device) -> Any:
     from transformers import TrainingArguments
 
-    size, accumulated = recipe.passes(int(os.environ.get("WORLD_SIZE", "1")))
+    size, accumulated = recipe.passes(process_count())
     on_gpu = device.type == "cuda"
     arguments = TrainingArguments(
         output_dir=str(checkpoints),
