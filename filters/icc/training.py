@@ -121,19 +121,19 @@ def train(
     with preserved_rng_state(), quiet_transformers(), bar as advance:
         trainer = Trainer(
             model,
-            _arguments(recipe, checkpoints, device),
+            _arguments(recipe, steps, checkpoints, device),
             data_collator=collate,
             train_dataset=epochs,
             callbacks=[_bar(advance)],
         )
         trainer.remove_callback(PrinterCallback)
-        done = trainer.train(resume_from_checkpoint=any(checkpoints.glob("checkpoint-*")))
-    losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry] or [done.training_loss]
+        trainer.train(resume_from_checkpoint=any(checkpoints.glob("checkpoint-*")))
+    losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
     tail = losses[-max(1, len(losses) // 10) :]
-    return float(sum(tail) / len(tail))
+    return float(sum(tail) / len(tail))  # `training_loss` of the Trainer's output is that of one process
 
 
-def _arguments(recipe: Recipe, checkpoints: Path, device: torch.device) -> Any:
+def _arguments(recipe: Recipe, steps: int, checkpoints: Path, device: torch.device) -> Any:
     from transformers import TrainingArguments
 
     size, accumulated = recipe.passes(process_count())
@@ -152,7 +152,7 @@ def _arguments(recipe: Recipe, checkpoints: Path, device: torch.device) -> Any:
         use_cpu=not on_gpu,
         save_steps=SAVE_EVERY,
         save_total_limit=1,
-        logging_steps=10,
+        logging_steps=min(10, steps),
         report_to="none",
         disable_tqdm=True,
         remove_unused_columns=False,

@@ -1,8 +1,22 @@
 """How a step's batch is spread over devices and forward passes."""
 
-import pytest
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from benchmark.config import demo_model
+from filters.icc.sba import BRIDGE
 from filters.icc.training import Recipe, ShuffledEpochs
+from tests.filters.icc import launched
+
+ROOT = Path(launched.__file__).parents[3]
 
 
 @pytest.mark.parametrize(
@@ -37,3 +51,26 @@ def test_epochs_hold_every_item_once_in_another_order():
     second = [epochs[i] for i in range(len(epochs))]
     assert sorted(second[:10]) == sorted(first[:10])
     assert second != first
+
+
+@pytest.mark.slow
+def test_two_processes_train_as_one(tmp_path):
+    base = tmp_path / "base"
+    shutil.copytree(demo_model("roberta"), base)
+    config = json.loads((base / "config.json").read_text())
+    without_dropout = {
+        name: 0.0 for name in config if "dropout" in name
+    }  # each process draws dropout of its own
+    (base / "config.json").write_text(json.dumps(config | without_dropout))
+    torchrun = ["torch.distributed.run", "--standalone", "--nproc-per-node=2", launched.__file__]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(
+        [sys.executable, "-m", *torchrun, str(base), str(tmp_path / "two")],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    two = json.loads(done.stdout.splitlines()[-1])
+    assert two == pytest.approx(launched.train(str(base), tmp_path / "one"), rel=1e-3)
+    one, other = (load_file(tmp_path / name / "bridge" / BRIDGE) for name in ("one", "two"))
+    for name, tensor in one.items():
+        torch.testing.assert_close(other[name], tensor, rtol=1e-2, atol=1e-4)

@@ -148,7 +148,7 @@ def loaded_models() -> int:
     return sum(isinstance(thing, torch.nn.Linear) for thing in gc.get_objects())
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_two_processes_build_once_and_train_as_one(built, tmp_path):
     command = ["torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "benchmark", *SMALL]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
