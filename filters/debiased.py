@@ -18,6 +18,7 @@ def debiased(
     minimum_aesthetics: float,
     clusters: int,
     duplicate_similarity: float,
+    seed: int = 0,
 ) -> Cascade:
     """Return the recipe: no text, CLIP score, aesthetics, one sample per group of near-duplicates in each cluster.
 
@@ -31,6 +32,7 @@ def debiased(
         minimum_aesthetics: lowest rating that passes, 4.5 in the paper's release.
         clusters: number of image clusters, 4,000 in the paper.
         duplicate_similarity: cosine from which two images of one cluster are near-duplicates; the paper names none.
+        seed: random seed of k-means and of the k that are kept.
     """
     steps: dict[str, Filter] = {
         "no_text": Threshold(NoText(ocr), -ocr.legible),
@@ -38,6 +40,6 @@ def debiased(
     }
     if aesthetics["head"] is not None:
         steps["aesthetics"] = Threshold(Aesthetics(**aesthetics), minimum_aesthetics)  # type: ignore[arg-type]
-    distinct = NearDuplicates(**clip, clusters=clusters)  # type: ignore[arg-type]
+    distinct = NearDuplicates(**clip, clusters=clusters, seed=seed)  # type: ignore[arg-type]
     steps["distinct"] = Threshold(distinct, 1 - duplicate_similarity)
-    return Cascade(steps | {"random": Random()})
+    return Cascade(steps | {"random": Random(seed)})

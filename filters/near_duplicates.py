@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from benchmark.core.batch import Batch
 from benchmark.core.extras import require
+from benchmark.core.ties import hash_uids
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures, cosines
 from filters.composite import Cascade, Threshold
@@ -21,15 +22,15 @@ MAX_DISTANCE = 2.0  # of cosines
 class NearDuplicates(Filter):
     """Cosine distance to the nearest preferred image in the same cluster.
 
-    An image is preferred to another when its CLIP score is higher, or equal with a lower uid: one image of every
-    group of near-duplicates is far from all images preferred to it. Apply `Threshold` at 1 - similarity; as in
+    An image is preferred to another when its CLIP score is higher, or equal with a higher `hash_uids`: one image of
+    every group of near-duplicates is far from all images preferred to it. Apply `Threshold` at 1 - similarity; as in
     SemDeDup, removed images still remove others. Holds the pool's embeddings in half precision.
 
     Args:
         model: an open_clip model, see `load_clip`.
         pretrained: open_clip's tag of the weights.
         clusters: number of image clusters; only images of the same cluster are compared.
-        seed: random seed of k-means.
+        seed: random seed of k-means and of the order of equal CLIP scores.
     """
 
     needs = frozenset()
@@ -47,8 +48,7 @@ class NearDuplicates(Filter):
         distances = np.full(len(uids), MAX_DISTANCE, np.float32)
         if len(uids):
             images = features["image"]
-            # A stable sort: the rows are in the order of their uids.
-            preferred = np.argsort(-clip_scores(images, features["text"]), kind="stable")
+            preferred = np.lexsort((~hash_uids(uids, self.seed), -clip_scores(images, features["text"])))
             clusters = ImageClusters(self.clusters, seed=self.seed, iterations=20, restarts=1).fit(images)
             labels = clusters.assign(images)[preferred]
             # Rows grouped by cluster, most preferred first.

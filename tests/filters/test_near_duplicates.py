@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from benchmark.core.batch import Batch
-from benchmark.core.uids import decode_uids
+from benchmark.core.ties import hash_uids
 from filters.composite import Threshold
 from filters.near_duplicates import BLOCK, NearDuplicates, distinct, nearest_before
 from tests.extras import needs_extra
@@ -53,15 +53,15 @@ def test_of_a_group_the_best_pair_is_far_from_all_before_it() -> None:
     assert (again.score(batches(images, texts, 60)[0]) == scores).all()
 
 
-def test_equal_pairs_are_settled_by_uid() -> None:
+def test_equal_pairs_are_settled_by_seed_and_uid() -> None:
     images = np.tile(np.eye(1, 4, dtype=np.float32), (5, 1))
-    scorer = NearDuplicates("unused", None, clusters=2)
     (batch,) = batches(images, images, 5)
-    scorer.fit([batch])
-    uids = decode_uids(batch.uids)
-    scores = dict(zip(uids, scorer.score(batch), strict=True))
-    assert {uid for uid, score in scores.items() if score == 2} == {min(uids)}
-    assert sorted(scores.values())[:4] == [0] * 4
+    for seed in range(4):
+        scorer = NearDuplicates("unused", None, clusters=2, seed=seed)
+        scorer.fit([batch])
+        expected = np.zeros(5)
+        expected[np.argmax(hash_uids(batch.uids, seed))] = 2
+        assert scorer.score(batch).tolist() == expected.tolist()
 
 
 def test_an_empty_pool_is_no_crash() -> None:
