@@ -3,7 +3,7 @@
 from filters.aesthetics import Aesthetics
 from filters.base import Filter
 from filters.clip import Clip
-from filters.composite import Cascade, Threshold
+from filters.composite import Cascade
 from filters.near_duplicates import NearDuplicates
 from filters.no_text import NoText
 from filters.ocr.spotter import TextSpotter
@@ -22,7 +22,8 @@ def debiased(
 ) -> Cascade:
     """Return the recipe: no text, CLIP score, aesthetics, one sample per group of near-duplicates in each cluster.
 
-    The paper trains on all samples that pass; of more than k, a random k is kept.
+    Duplicates are removed last, among the samples that pass all else. The paper trains on all that are left; of more
+    than k, a random k is kept.
 
     Args:
         clip: `model` and `pretrained` of the CLIP score and of the clusters.
@@ -35,11 +36,16 @@ def debiased(
         seed: random seed of k-means and of the k that are kept.
     """
     steps: dict[str, Filter] = {
-        "no_text": Threshold(NoText(ocr), -ocr.legible),
-        "clip": Threshold(Clip(**clip), minimum_clip),  # type: ignore[arg-type]
+        "no_text": NoText(ocr),
+        "clip": Clip(**clip),  # type: ignore[arg-type]
+    }
+    keep: dict[str, float | str | None] = {
+        "no_text": -ocr.legible,
+        "clip": minimum_clip,
+        "distinct": 1 - duplicate_similarity,
     }
     if aesthetics["head"] is not None:
-        steps["aesthetics"] = Threshold(Aesthetics(**aesthetics), minimum_aesthetics)  # type: ignore[arg-type]
-    distinct = NearDuplicates(**clip, clusters=clusters, seed=seed)  # type: ignore[arg-type]
-    steps["distinct"] = Threshold(distinct, 1 - duplicate_similarity)
-    return Cascade(steps | {"random": Random(seed)})
+        steps["aesthetics"] = Aesthetics(**aesthetics)  # type: ignore[arg-type]
+        keep["aesthetics"] = minimum_aesthetics
+    steps["distinct"] = NearDuplicates(**clip, clusters=clusters, seed=seed)  # type: ignore[arg-type]
+    return Cascade(steps | {"random": Random(seed)}, keep)

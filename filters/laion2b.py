@@ -2,7 +2,7 @@
 
 from filters.clip import Clip
 from filters.column import Column
-from filters.composite import Cascade, Threshold
+from filters.composite import Cascade
 from filters.english import English
 from filters.random import Random
 
@@ -17,4 +17,4 @@ def laion2b(clip: dict[str, str | None], column: str | None, minimum_clip: float
         seed: random seed of the k that are kept.
     """
     score = Clip(**clip) if column is None else Column(column)  # type: ignore[arg-type]
-    return Cascade({"english": English(), "clip": Threshold(score, minimum_clip), "random": Random(seed)})
+    return Cascade({"english": English(), "clip": score, "random": Random(seed)}, {"clip": minimum_clip})

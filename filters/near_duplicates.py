@@ -10,7 +10,7 @@ from benchmark.core.extras import require
 from benchmark.core.ties import hash_uids
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures, cosines
-from filters.composite import Cascade, Threshold
+from filters.composite import Cascade
 from filters.embeddings.clusters import ImageClusters
 from filters.embeddings.pool_embeddings import CHUNK, ByUid, gather
 from filters.random import Random
@@ -23,7 +23,7 @@ class NearDuplicates(Filter):
     """Cosine distance to the nearest preferred image in the same cluster.
 
     An image is preferred to another when its CLIP score is higher, or equal with a higher `hash_uids`: one image of
-    every group of near-duplicates is far from all images preferred to it. Apply `Threshold` at 1 - similarity; as in
+    every group of near-duplicates is far from all images preferred to it. Keep 1 - similarity and more; as in
     SemDeDup, removed images still remove others. Holds the pool's embeddings in half precision.
 
     Args:
@@ -97,4 +97,4 @@ def distinct(
         seed: random seed of k-means and of the random k.
     """
     distances = NearDuplicates(model, pretrained, clusters, seed)
-    return Cascade({"distinct": Threshold(distances, 1 - duplicate_similarity), "random": Random(seed)})
+    return Cascade({"distinct": distances, "random": Random(seed)}, {"distinct": 1 - duplicate_similarity})

@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.uids import UidArray
 from filters.base import Composite, Scores
 from filters.clip import Clip
 from filters.ocr.spotter import TextSpotter
@@ -12,7 +13,7 @@ from filters.text_removal import RandomAreaRemovedClip, TextRemovedClip
 class RelativeScore(Composite):
     """S(removed) - S(raw): the paper's relative score with its sign flipped, because there low is good."""
 
-    def combine(self, scores: npt.NDArray[np.float32]) -> Scores:
+    def combine(self, scores: npt.NDArray[np.float32], uids: UidArray) -> Scores:
         """Return scores of shape (n,) from those of shape (2, n): raw, removed."""
         return np.asarray(scores[1] - scores[0], np.float32)
 

@@ -165,7 +165,8 @@ def test_filter_keeps_the_contract(
         backwards = part.score(batch.take([3, 2, 1, 0]))
         assert backwards[::-1] == pytest.approx(scores, abs=1e-5, nan_ok=True)
     if isinstance(made, Composite):
-        combined = made.combine(np.random.default_rng(0).random((len(made.filters), 50), np.float32))
+        scores = np.random.default_rng(0).random((len(made.filters), 50), np.float32)
+        combined = made.combine(scores, numbered_uids(50))
         assert (combined.shape, combined.dtype) == ((50,), np.float32)
 
 

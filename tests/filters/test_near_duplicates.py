@@ -3,7 +3,6 @@ import pytest
 
 from benchmark.core.batch import Batch
 from benchmark.core.ties import hash_uids
-from filters.composite import Threshold
 from filters.near_duplicates import BLOCK, NearDuplicates, distinct, nearest_before
 from tests.extras import needs_extra
 from tests.pools import hashed_uids
@@ -74,9 +73,5 @@ def test_of_a_group_one_is_left_and_of_those_a_random_k() -> None:
     made = distinct("unused", None, clusters=1, duplicate_similarity=0.95)
     assert list(made.filters) == ["distinct", "random"]
     scores = np.array([[0.01, 0.05, 0.2, 2.0], [0.9, 0.1, 0.3, 0.2]], np.float32)
-    cut = made.filters["distinct"]
-    assert isinstance(cut, Threshold)
-    passed = cut.combine(scores[:1])
-    assert np.isnan(passed).tolist() == [True, False, False, False]  # a cosine of 0.99 is a duplicate
-    combined = made.combine(np.stack([passed, scores[1]]))
+    combined = made.combine(scores, hashed_uids(4))  # a cosine of 0.99 is a duplicate
     assert combined == pytest.approx(np.array([np.nan, 0.1, 0.3, 0.2]), nan_ok=True)
