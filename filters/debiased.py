@@ -26,10 +26,10 @@ def debiased(
     than k, a random k is kept.
 
     Args:
-        clip: `model` and `pretrained` of the CLIP score and of the clusters.
+        clip: `model`, `pretrained` and `precision` of the CLIP score and of the clusters.
         ocr: OCR engine.
         minimum_clip: lowest cosine that passes, 0.3 in the paper.
-        aesthetics: `model`, `pretrained` and `head`; the step is skipped when `head` is None.
+        aesthetics: `model`, `pretrained`, `head` and `precision`; the step is skipped when `head` is None.
         minimum_aesthetics: lowest rating that passes, 4.5 in the paper's release.
         clusters: number of image clusters, 4,000 in the paper.
         duplicate_similarity: cosine from which two images of one cluster are near-duplicates; the paper names none.

@@ -11,7 +11,7 @@ def laion2b(clip: dict[str, str | None], column: str | None, minimum_clip: float
     """Return the rule: English captions with a minimum CLIP score; of more than k that pass, a random k.
 
     Args:
-        clip: `model` and `pretrained` of the CLIP score; not loaded when `column` is given.
+        clip: `model`, `pretrained` and `precision` of the CLIP score; not loaded when `column` is given.
         column: metadata column that holds the CLIP score.
         minimum_clip: lowest cosine that passes, 0.28 in DataComp with ViT-B/32.
         seed: random seed of the k that are kept.

@@ -31,15 +31,18 @@ class NearDuplicates(Filter):
         pretrained: open_clip's tag of the weights.
         clusters: number of image clusters; only images of the same cluster are compared.
         seed: random seed of k-means and of the order of equal CLIP scores.
+        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
 
     needs = frozenset()
 
-    def __init__(self, model: str, pretrained: str | None, clusters: int, seed: int = 0) -> None:
+    def __init__(
+        self, model: str, pretrained: str | None, clusters: int, seed: int = 0, precision: str = "fp32"
+    ) -> None:
         require("clusters")
         self.clusters = clusters
         self.seed = seed
-        self.features = (ClipFeatures(model, pretrained),)
+        self.features = (ClipFeatures(model, pretrained, precision),)
         self._distances: ByUid | None = None
 
     def fit(self, batches: Iterable[Batch]) -> None:
@@ -85,7 +88,12 @@ def nearest_before(embeddings: npt.NDArray[np.float32]) -> npt.NDArray[np.float3
 
 
 def distinct(
-    model: str, pretrained: str | None, clusters: int, duplicate_similarity: float, seed: int = 0
+    model: str,
+    pretrained: str | None,
+    clusters: int,
+    duplicate_similarity: float,
+    seed: int = 0,
+    precision: str = "fp32",
 ) -> Cascade:
     """Return SemDeDup as a filter: one image per group of near-duplicates; of more than k that pass, a random k.
 
@@ -95,6 +103,7 @@ def distinct(
         clusters: number of image clusters; only images of the same cluster are compared.
         duplicate_similarity: cosine from which two images are near-duplicates.
         seed: random seed of k-means and of the random k.
+        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
-    distances = NearDuplicates(model, pretrained, clusters, seed)
+    distances = NearDuplicates(model, pretrained, clusters, seed, precision)
     return Cascade({"distinct": distances, "random": Random(seed)}, {"distinct": 1 - duplicate_similarity})

@@ -19,7 +19,7 @@ class RelativeScore(Composite):
 
 
 def relative_score(
-    model: str, pretrained: str | None, ocr: TextSpotter, area: str, control: bool
+    model: str, pretrained: str | None, ocr: TextSpotter, area: str, control: bool, precision: str = "fp32"
 ) -> RelativeScore:
     """Return RSA or RSC as a filter.
 
@@ -29,7 +29,8 @@ def relative_score(
         ocr: OCR engine.
         area: ``all`` text for RSA, ``co``-embedded text for RSC.
         control: whether to paint over the text areas of another image instead.
+        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
     removal = RandomAreaRemovedClip if control else TextRemovedClip
-    removed = removal(model, pretrained, ocr, area, fill="inpaint")
-    return RelativeScore({"raw": Clip(model, pretrained), "removed": removed})
+    removed = removal(model, pretrained, ocr, area, fill="inpaint", precision=precision)
+    return RelativeScore({"raw": Clip(model, pretrained, precision), "removed": removed})

@@ -202,6 +202,26 @@ def test_another_filter_takes_the_place_of_a_composites_part(
     assert isinstance(made.filters[part.removeprefix("filters.")], NoFilter)
 
 
+def clip_filters() -> list[Any]:
+    """The filters of a CLIP of the pool or of PAC-S, by what their configs refer to."""
+    return [
+        filter_
+        for filter_ in FILTERS
+        if re.search(
+            r"models\.(clip|pacscore)\b", (CONF / "filter" / f"{filter_.values[0]}.yaml").read_text()
+        )
+    ]
+
+
+@pytest.mark.parametrize("name", clip_filters())
+def test_the_precision_of_clip_is_part_of_the_key(name: str, given: dict[str, list[str]]) -> None:
+    plain, chosen, half = (
+        make(name, "models=demo", *given.get(name, []), *more).key()
+        for more in ([], ["models.clip.precision=fp32"], ["models.clip.precision=bf16"])
+    )
+    assert plain == chosen != half
+
+
 def test_the_oracle_never_chooses_an_unlisted_kind(checkpoints: list[str]) -> None:
     oracle = make("oracle", *checkpoints)
     columns = {"noise": np.array(["concrete", "parrot"]), "concreteness": np.array([0.5, 0.9], np.float32)}
