@@ -62,16 +62,21 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
     engine = make_engine(cfg)
     table = score_pool(pool, scorer, engine)
     epochs = _epochs(cfg, k)
-    selection = selector.select(table, k, epochs, pool, engine)
-    path = cache_dir() / "selections" / pool.key / f"{scorer.key()}{_selector_key(cfg, epochs)}-{k}.npy"
+    seed = int(cfg.seed)
+    selection = selector.select(table, k, epochs, seed, pool, engine)
+    name = f"{scorer.key()}{_selector_key(cfg, epochs)}-{k}-seed{seed}.npy"
+    path = cache_dir() / "selections" / pool.key / name
     paths = subset_files(path, selection)
     manifest = Manifest(
         pool=pool.name,
         filter=choice(cfg, "filter"),
         config=recorded(filter_settings(cfg)),
         k=k,
+        seed=seed,
         threshold=selection.threshold,
         scored=selection.scored,
+        tied=selection.tied,
+        tied_kept=selection.tied_kept,
         drops=selection.drops,
         sha256=selection.sha256,
         distinct=len(selection.uids),
@@ -82,6 +87,9 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
     )
     write_selection(path, selection, manifest)
     log.info("select: %s of %s, down to score %.4g", f"{k:,}", f"{selection.scored:,}", selection.threshold)
+    if selection.tied_kept < selection.tied:
+        tied, kept = f"{selection.tied:,}", f"{selection.tied_kept:,}"
+        log.info("select: of %s pairs with that score %s are kept, which the seed decides", tied, kept)
     if len(paths) > 1:
         distinct = f"{manifest.distinct:,}"
         log.info("select: %d different epochs with %s distinct pairs", len(paths), distinct)

@@ -25,21 +25,22 @@ class Aesthetics(Filter):
         model: the open_clip model whose embeddings the head was trained on (ViT-L-14).
         pretrained: open_clip's tag of the weights.
         head: path of the head's weights, safetensors or PyTorch.
+        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
 
     needs = frozenset()
 
-    def __init__(self, model: str, pretrained: str | None, head: str | None) -> None:
+    def __init__(self, model: str, pretrained: str | None, head: str | None, precision: str = "fp32") -> None:
         if head is None:
             raise UserError(f"filter=aesthetics needs filter.head=FILE; {REMEDY}")
         self.head = head
-        self._embeddings = ClipFeatures(model, pretrained)
+        self._embeddings = ClipFeatures(model, pretrained, precision)
         self.features = (self._embeddings,)
         self._layers: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def identity(self) -> dict[str, Any]:
-        """Add the head's revision."""
-        return super().identity() | {"revision": revision(self._file())}
+        """Identify the head by its content, wherever it lies."""
+        return super().identity() | {"head": revision(self._file())}
 
     def setup(self, device: torch.device) -> None:
         """Load the head. Raises `UserError` when the file is missing or has no linear layers."""

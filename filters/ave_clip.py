@@ -6,7 +6,8 @@ import numpy as np
 import torch
 
 from benchmark.core.batch import Batch
-from benchmark.models.clip_models import ClipModel, clip_revision, load_clip
+from benchmark.core.devices import check_precision
+from benchmark.models.clip_models import ClipModel, clip_identity, load_clip
 from filters.base import Filter, Scores
 from filters.icc.autoencoder import caption_seed
 from filters.icc.vba import TextToImage
@@ -22,6 +23,7 @@ class AveClip(Filter):
         images: number of images per caption.
         steps: sampling steps.
         guidance: scale of classifier-free guidance.
+        precision: ``fp32`` or ``bf16`` of CLIP, see `load_clip`.
     """
 
     needs = frozenset({"text"})
@@ -35,21 +37,23 @@ class AveClip(Filter):
         images: int = 10,
         steps: int = 20,
         guidance: float = 9.0,
+        precision: str = "fp32",
     ) -> None:
         self.images = images
         self.model = model
         self.pretrained = pretrained
+        self.precision = check_precision(precision)
         self.painter = TextToImage(checkpoint, steps, guidance)
         self._clip: ClipModel | None = None
 
     def identity(self) -> dict[str, Any]:
-        """Add the revision of local weights."""
-        return super().identity() | clip_revision(self.model)
+        """Identify CLIP's local weights by their content, wherever they lie."""
+        return super().identity() | clip_identity(self.model, self.pretrained)
 
     def setup(self, device: torch.device) -> None:
         """Load both models."""
         self.painter.setup(device)
-        self._clip = load_clip(self.model, self.pretrained, device)
+        self._clip = load_clip(self.model, self.pretrained, device, self.precision)
 
     def score(self, batch: Batch) -> Scores:
         """Return mean cosines of shape (n,)."""

@@ -10,6 +10,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.identity import Identified
+from benchmark.core.uids import UidArray
 
 Scores = npt.NDArray[np.float32]
 
@@ -52,7 +53,8 @@ class Filter(Reader):
         """Compute corpus statistics, once, before any worker starts.
 
         Args:
-            batches: the batches that `score` will get, of the whole pool; can be iterated several times.
+            batches: the batches that `score` will get, of the whole pool, or in a cascade of the pairs that the
+                filters before this one keep; can be iterated several times.
         """
 
     @property
@@ -80,8 +82,13 @@ class Composite(Filter):
         """Return the class, its own settings, and the identities of its parts."""
         return super().identity() | {"filters": [part.identity() for part in self.filters.values()]}
 
+    @property
+    def corpus_dependent(self) -> bool:
+        """Whether a part depends on the rest of the pool."""
+        return any(part.corpus_dependent for part in self.filters.values())
+
     @abstractmethod
-    def combine(self, scores: npt.NDArray[np.float32]) -> Scores:
+    def combine(self, scores: npt.NDArray[np.float32], uids: UidArray) -> Scores:
         """Combine scores of shape (filters, n) into scores of shape (n,); NaN where a sample is never kept."""
 
     def setup(self, device: torch.device) -> None:
@@ -91,4 +98,4 @@ class Composite(Filter):
 
     def score(self, batch: Batch) -> Scores:
         """Score one batch as if it were the whole pool."""
-        return self.combine(np.stack([part.score(batch) for part in self.filters.values()]))
+        return self.combine(np.stack([part.score(batch) for part in self.filters.values()]), batch.uids)

@@ -8,27 +8,35 @@ import numpy.typing as npt
 import torch
 
 from benchmark.core.batch import Batch
-from benchmark.models.clip_models import ClipModel, clip_revision, load_clip
+from benchmark.core.devices import check_precision
+from benchmark.models.clip_models import ClipModel, clip_identity, load_clip
 from filters.base import Features, Filter, Scores
 
 
 class ClipFeatures(Features):
-    """L2-normalised image and text embeddings of one open_clip model."""
+    """L2-normalised image and text embeddings of one open_clip model.
+
+    Args:
+        model: an open_clip model, see `load_clip`.
+        pretrained: open_clip's tag of the weights.
+        precision: ``fp32`` or ``bf16``, see `load_clip`.
+    """
 
     needs = frozenset({"image", "text"})
 
-    def __init__(self, model: str, pretrained: str | None = None) -> None:
+    def __init__(self, model: str, pretrained: str | None = None, precision: str = "fp32") -> None:
         self.model = model
         self.pretrained = pretrained
+        self.precision = check_precision(precision)
         self._clip: ClipModel | None = None
 
     def identity(self) -> dict[str, Any]:
-        """Add the revision of local weights."""
-        return super().identity() | clip_revision(self.model)
+        """Identify local weights by their content, wherever they lie."""
+        return super().identity() | clip_identity(self.model, self.pretrained)
 
     def setup(self, device: torch.device) -> None:
         """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
-        self._clip = load_clip(self.model, self.pretrained, device)
+        self._clip = load_clip(self.model, self.pretrained, device, self.precision)
 
     def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
         """Return ``image`` and ``text``, each of shape (n, d)."""
@@ -40,12 +48,18 @@ class ClipFeatures(Features):
 
 
 class Clip(Filter):
-    """Cosine similarity of image and caption. Embeddings are cached and shared by filters of the same model."""
+    """Cosine similarity of image and caption. Embeddings are cached and shared by filters of the same model.
+
+    Args:
+        model: an open_clip model, see `load_clip`.
+        pretrained: open_clip's tag of the weights.
+        precision: ``fp32`` or ``bf16``, see `load_clip`.
+    """
 
     needs = frozenset()
 
-    def __init__(self, model: str, pretrained: str | None = None) -> None:
-        self.features = (ClipFeatures(model, pretrained),)
+    def __init__(self, model: str, pretrained: str | None = None, precision: str = "fp32") -> None:
+        self.features = (ClipFeatures(model, pretrained, precision),)
 
     def score(self, batch: Batch) -> Scores:
         """Return cosines of shape (n,)."""

@@ -7,8 +7,9 @@ import numpy as np
 import torch
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import check_precision
 from benchmark.core.errors import UserError
-from benchmark.models.clip_models import ClipModel, clip_revision, load_clip
+from benchmark.models.clip_models import ClipModel, clip_identity, load_clip
 from filters.base import Filter, Scores
 
 SLOT = "[*]"
@@ -28,27 +29,31 @@ class ClipStroop(Filter):
         model: an open_clip model, see `load_clip`.
         pretrained: open_clip's tag of the weights.
         prompts: sentences, each with one slot ``[*]``.
+        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
 
     needs = frozenset({"text"})
 
-    def __init__(self, model: str, pretrained: str | None, prompts: Sequence[str]) -> None:
+    def __init__(
+        self, model: str, pretrained: str | None, prompts: Sequence[str], precision: str = "fp32"
+    ) -> None:
         invalid = [prompt for prompt in prompts if prompt.count(SLOT) != 1 or prompt.strip() == SLOT]
         if invalid or not prompts:
             raise UserError(f"filter.prompts must be sentences, each with one slot {SLOT}, not {invalid}")
         self.model = model
         self.pretrained = pretrained
+        self.precision = check_precision(precision)
         self.prompts = list(prompts)
         self._clip: ClipModel | None = None
         self._empty = np.empty((0, 0), np.float32)
 
     def identity(self) -> dict[str, Any]:
-        """Add the revision of local weights."""
-        return super().identity() | clip_revision(self.model)
+        """Identify local weights by their content, wherever they lie."""
+        return super().identity() | clip_identity(self.model, self.pretrained)
 
     def setup(self, device: torch.device) -> None:
         """Load the model and embed the empty prompts. Raises `UserError` when the weights are missing."""
-        self._clip = load_clip(self.model, self.pretrained, device)
+        self._clip = load_clip(self.model, self.pretrained, device, self.precision)
         self._empty = self._clip.embed_texts(self.prompts)
 
     def score(self, batch: Batch) -> Scores:

@@ -3,7 +3,7 @@
 from filters.aesthetics import Aesthetics
 from filters.base import Filter
 from filters.clip import Clip
-from filters.composite import Cascade, Threshold
+from filters.composite import Cascade
 from filters.near_duplicates import NearDuplicates
 from filters.no_text import NoText
 from filters.ocr.spotter import TextSpotter
@@ -18,26 +18,34 @@ def debiased(
     minimum_aesthetics: float,
     clusters: int,
     duplicate_similarity: float,
+    seed: int = 0,
 ) -> Cascade:
     """Return the recipe: no text, CLIP score, aesthetics, one sample per group of near-duplicates in each cluster.
 
-    The paper trains on all samples that pass; of more than k, a random k is kept.
+    Duplicates are removed last, among the samples that pass all else. The paper trains on all that are left; of more
+    than k, a random k is kept.
 
     Args:
-        clip: `model` and `pretrained` of the CLIP score and of the clusters.
+        clip: `model`, `pretrained` and `precision` of the CLIP score and of the clusters.
         ocr: OCR engine.
         minimum_clip: lowest cosine that passes, 0.3 in the paper.
-        aesthetics: `model`, `pretrained` and `head`; the step is skipped when `head` is None.
+        aesthetics: `model`, `pretrained`, `head` and `precision`; the step is skipped when `head` is None.
         minimum_aesthetics: lowest rating that passes, 4.5 in the paper's release.
         clusters: number of image clusters, 4,000 in the paper.
         duplicate_similarity: cosine from which two images of one cluster are near-duplicates; the paper names none.
+        seed: random seed of k-means and of the k that are kept.
     """
     steps: dict[str, Filter] = {
-        "no_text": Threshold(NoText(ocr), -ocr.legible),
-        "clip": Threshold(Clip(**clip), minimum_clip),  # type: ignore[arg-type]
+        "no_text": NoText(ocr),
+        "clip": Clip(**clip),  # type: ignore[arg-type]
+    }
+    keep: dict[str, float | str | None] = {
+        "no_text": -ocr.legible,
+        "clip": minimum_clip,
+        "distinct": 1 - duplicate_similarity,
     }
     if aesthetics["head"] is not None:
-        steps["aesthetics"] = Threshold(Aesthetics(**aesthetics), minimum_aesthetics)  # type: ignore[arg-type]
-    distinct = NearDuplicates(**clip, clusters=clusters)  # type: ignore[arg-type]
-    steps["distinct"] = Threshold(distinct, 1 - duplicate_similarity)
-    return Cascade(steps | {"random": Random()})
+        steps["aesthetics"] = Aesthetics(**aesthetics)  # type: ignore[arg-type]
+        keep["aesthetics"] = minimum_aesthetics
+    steps["distinct"] = NearDuplicates(**clip, clusters=clusters, seed=seed)  # type: ignore[arg-type]
+    return Cascade(steps | {"random": Random(seed)}, keep)

@@ -26,16 +26,25 @@ class ImageBased(Filter):
         target: path of a ``.npy`` of image embeddings of that model, (m, d); ImageNet's in DataComp.
         clusters: number of clusters of the pool's images.
         seed: random seed of k-means.
+        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
 
     needs = frozenset()
 
-    def __init__(self, model: str, pretrained: str | None, target: str, clusters: int, seed: int = 0) -> None:
+    def __init__(
+        self,
+        model: str,
+        pretrained: str | None,
+        target: str,
+        clusters: int,
+        seed: int = 0,
+        precision: str = "fp32",
+    ) -> None:
         self.target = target
         require("clusters")
         self.clusters = clusters
         self.seed = seed
-        self.features = (ClipFeatures(model, pretrained),)
+        self.features = (ClipFeatures(model, pretrained, precision),)
         self._kept = ByUid(np.empty(0, UID_DTYPE), np.empty(0, np.float32))
 
     def identity(self) -> dict[str, Any]:

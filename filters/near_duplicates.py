@@ -7,9 +7,10 @@ import numpy.typing as npt
 
 from benchmark.core.batch import Batch
 from benchmark.core.extras import require
+from benchmark.core.ties import hash_uids
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures, cosines
-from filters.composite import Cascade, Threshold
+from filters.composite import Cascade
 from filters.embeddings.clusters import ImageClusters
 from filters.embeddings.pool_embeddings import CHUNK, ByUid, gather
 from filters.random import Random
@@ -21,24 +22,27 @@ MAX_DISTANCE = 2.0  # of cosines
 class NearDuplicates(Filter):
     """Cosine distance to the nearest preferred image in the same cluster.
 
-    An image is preferred to another when its CLIP score is higher, or equal with a lower uid: one image of every
-    group of near-duplicates is far from all images preferred to it. Apply `Threshold` at 1 - similarity; as in
+    An image is preferred to another when its CLIP score is higher, or equal with a higher `hash_uids`: one image of
+    every group of near-duplicates is far from all images preferred to it. Keep 1 - similarity and more; as in
     SemDeDup, removed images still remove others. Holds the pool's embeddings in half precision.
 
     Args:
         model: an open_clip model, see `load_clip`.
         pretrained: open_clip's tag of the weights.
         clusters: number of image clusters; only images of the same cluster are compared.
-        seed: random seed of k-means.
+        seed: random seed of k-means and of the order of equal CLIP scores.
+        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
 
     needs = frozenset()
 
-    def __init__(self, model: str, pretrained: str | None, clusters: int, seed: int = 0) -> None:
+    def __init__(
+        self, model: str, pretrained: str | None, clusters: int, seed: int = 0, precision: str = "fp32"
+    ) -> None:
         require("clusters")
         self.clusters = clusters
         self.seed = seed
-        self.features = (ClipFeatures(model, pretrained),)
+        self.features = (ClipFeatures(model, pretrained, precision),)
         self._distances: ByUid | None = None
 
     def fit(self, batches: Iterable[Batch]) -> None:
@@ -47,8 +51,7 @@ class NearDuplicates(Filter):
         distances = np.full(len(uids), MAX_DISTANCE, np.float32)
         if len(uids):
             images = features["image"]
-            # A stable sort: the rows are in the order of their uids.
-            preferred = np.argsort(-clip_scores(images, features["text"]), kind="stable")
+            preferred = np.lexsort((~hash_uids(uids, self.seed), -clip_scores(images, features["text"])))
             clusters = ImageClusters(self.clusters, seed=self.seed, iterations=20, restarts=1).fit(images)
             labels = clusters.assign(images)[preferred]
             # Rows grouped by cluster, most preferred first.
@@ -85,7 +88,12 @@ def nearest_before(embeddings: npt.NDArray[np.float32]) -> npt.NDArray[np.float3
 
 
 def distinct(
-    model: str, pretrained: str | None, clusters: int, duplicate_similarity: float, seed: int = 0
+    model: str,
+    pretrained: str | None,
+    clusters: int,
+    duplicate_similarity: float,
+    seed: int = 0,
+    precision: str = "fp32",
 ) -> Cascade:
     """Return SemDeDup as a filter: one image per group of near-duplicates; of more than k that pass, a random k.
 
@@ -95,6 +103,7 @@ def distinct(
         clusters: number of image clusters; only images of the same cluster are compared.
         duplicate_similarity: cosine from which two images are near-duplicates.
         seed: random seed of k-means and of the random k.
+        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
-    distances = NearDuplicates(model, pretrained, clusters, seed)
-    return Cascade({"distinct": Threshold(distances, 1 - duplicate_similarity), "random": Random(seed)})
+    distances = NearDuplicates(model, pretrained, clusters, seed, precision)
+    return Cascade({"distinct": distances, "random": Random(seed)}, {"distinct": 1 - duplicate_similarity})

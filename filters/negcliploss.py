@@ -35,6 +35,7 @@ class NegClipLoss(Filter):
         temperature: temperature of the CLIP model; 0.01 for OpenAI's models.
         seed: random seed of the partitions.
         device: device that computes the sums, see `resolve_device`.
+        precision: ``fp32`` or ``bf16`` of the embeddings, see `load_clip`; the sums are always in float64.
     """
 
     needs = frozenset()
@@ -48,6 +49,7 @@ class NegClipLoss(Filter):
         temperature: float,
         seed: int = 0,
         device: str = "auto",
+        precision: str = "fp32",
     ) -> None:
         if min(loss_batch, partitions) < 1:
             raise UserError("filter.loss_batch and filter.partitions must be at least 1")
@@ -59,7 +61,7 @@ class NegClipLoss(Filter):
         self.partitions = partitions
         self.temperature = temperature
         self.seed = seed
-        self.features = (ClipFeatures(model, pretrained),)
+        self.features = (ClipFeatures(model, pretrained, precision),)
         self._device = device  # private, so not in the cache key: scores do not depend on it
         self._normalisers: ByUid | None = None
 

@@ -39,17 +39,24 @@ class NormSim(Targeted):
         norm: p, 2 or infinity.
         target: path of a ``.npy`` of image embeddings of that model, (m, d); None for the pool's own (norm 2 only).
         steps: number of removal steps without a target; each removes the same number of samples.
+        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
 
     needs = frozenset()
 
     def __init__(
-        self, model: str, pretrained: str | None, norm: float, target: str | None, steps: int
+        self,
+        model: str,
+        pretrained: str | None,
+        norm: float,
+        target: str | None,
+        steps: int,
+        precision: str = "fp32",
     ) -> None:
         self.norm = float(norm)
         self.target = target
         self.steps = steps
-        self.features = (ClipFeatures(model, pretrained),)
+        self.features = (ClipFeatures(model, pretrained, precision),)
         if self.norm not in {2.0, math.inf}:
             raise UserError(f"filter.norm={norm} must be 2 or inf")
         if steps < 1:

@@ -8,29 +8,36 @@ import numpy.typing as npt
 import torch
 
 from benchmark.core.batch import Batch
-from benchmark.models.clip_models import ClipModel
-from benchmark.models.pac_clip import PACSCORE_WEIGHT, PREFIX, load_pac_clip, pac_revision
+from benchmark.core.devices import check_precision
+from benchmark.models.checkpoints import revision
+from benchmark.models.clip_models import ClipModel, clip_identity
+from benchmark.models.pac_clip import PACSCORE_WEIGHT, PREFIX, load_pac_clip, locate_pac_checkpoint
 from filters.base import Features, Filter, Scores
 
 
 class PacFeatures(Features):
-    """L2-normalised embeddings of images and of prefixed captions by a PAC-S checkpoint."""
+    """L2-normalised embeddings of images and of prefixed captions by a PAC-S checkpoint; arguments as `PacScore`."""
 
     needs = frozenset({"image", "text"})
 
-    def __init__(self, model: str, pretrained: str | None, checkpoint: str | None) -> None:
+    def __init__(
+        self, model: str, pretrained: str | None, checkpoint: str | None, precision: str = "fp32"
+    ) -> None:
         self.model = model
         self.pretrained = pretrained
         self.checkpoint = checkpoint
+        self.precision = check_precision(precision)
         self._clip: ClipModel | None = None
 
     def identity(self) -> dict[str, Any]:
-        """Add the prefix and the revisions of the weights."""
-        return super().identity() | {"prefix": PREFIX} | pac_revision(self.model, self.checkpoint)
+        """Identify weights by their content, wherever they lie; add the prefix."""
+        checkpoint = revision(locate_pac_checkpoint(self.checkpoint))
+        weights = clip_identity(self.model, self.pretrained) | {"checkpoint": checkpoint}
+        return super().identity() | {"prefix": PREFIX} | weights
 
     def setup(self, device: torch.device) -> None:
         """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
-        self._clip = load_pac_clip(self.model, self.pretrained, self.checkpoint, device)
+        self._clip = load_pac_clip(self.model, self.pretrained, self.checkpoint, device, self.precision)
 
     def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
         """Return ``image`` and ``text``, each of shape (n, d)."""
@@ -48,12 +55,15 @@ class PacScore(Filter):
         model: open_clip's name of the CLIP model that was fine-tuned.
         pretrained: open_clip's tag of its weights.
         checkpoint: path of the fine-tuned weights; see `load_pac_clip` for both formats.
+        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
 
     needs = frozenset()
 
-    def __init__(self, model: str, pretrained: str | None, checkpoint: str | None) -> None:
-        self.features = (PacFeatures(model, pretrained, checkpoint),)
+    def __init__(
+        self, model: str, pretrained: str | None, checkpoint: str | None, precision: str = "fp32"
+    ) -> None:
+        self.features = (PacFeatures(model, pretrained, checkpoint, precision),)
 
     def score(self, batch: Batch) -> Scores:
         """Return scores of shape (n,), from 0 to 2."""

@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.uids import UidArray
 from filters.base import Composite, Scores
 from filters.clip import Clip
 from filters.ocr.spotter import TextSpotter
@@ -12,13 +13,13 @@ from filters.text_removal import RandomAreaRemovedClip, TextRemovedClip
 class RelativeScore(Composite):
     """S(removed) - S(raw): the paper's relative score with its sign flipped, because there low is good."""
 
-    def combine(self, scores: npt.NDArray[np.float32]) -> Scores:
+    def combine(self, scores: npt.NDArray[np.float32], uids: UidArray) -> Scores:
         """Return scores of shape (n,) from those of shape (2, n): raw, removed."""
         return np.asarray(scores[1] - scores[0], np.float32)
 
 
 def relative_score(
-    model: str, pretrained: str | None, ocr: TextSpotter, area: str, control: bool
+    model: str, pretrained: str | None, ocr: TextSpotter, area: str, control: bool, precision: str = "fp32"
 ) -> RelativeScore:
     """Return RSA or RSC as a filter.
 
@@ -28,7 +29,8 @@ def relative_score(
         ocr: OCR engine.
         area: ``all`` text for RSA, ``co``-embedded text for RSC.
         control: whether to paint over the text areas of another image instead.
+        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
     removal = RandomAreaRemovedClip if control else TextRemovedClip
-    removed = removal(model, pretrained, ocr, area, fill="inpaint")
-    return RelativeScore({"raw": Clip(model, pretrained), "removed": removed})
+    removed = removal(model, pretrained, ocr, area, fill="inpaint", precision=precision)
+    return RelativeScore({"raw": Clip(model, pretrained, precision), "removed": removed})

@@ -32,6 +32,7 @@ class TextRemovedClip(Filter):
         ocr: OCR engine.
         area: ``detected`` text, ``all`` legible text, or text ``co``-embedded with the caption.
         fill: ``surround`` or ``inpaint``.
+        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
 
     batch_size: ClassVar[int] = 64  # whole images are in memory
@@ -43,6 +44,7 @@ class TextRemovedClip(Filter):
         ocr: TextSpotter,
         area: str = "detected",
         fill: str = "surround",
+        precision: str = "fp32",
     ) -> None:
         for name, value, known in (("area", area, AREAS), ("fill", fill, FILLS)):
             if value not in known:
@@ -50,7 +52,7 @@ class TextRemovedClip(Filter):
         self.area = area
         self.fill = fill
         self.ocr = ocr
-        embeddings = ClipFeatures(model, pretrained)
+        embeddings = ClipFeatures(model, pretrained, precision)
         self.needs = frozenset({"image", "text"} if area == "co" else {"image"})
         self.features = (embeddings, TextDetection(ocr))
         if area != "detected":  # detection alone is three times cheaper
@@ -60,7 +62,8 @@ class TextRemovedClip(Filter):
 
     def setup(self, device: torch.device) -> None:
         """Load CLIP. Raises `UserError` when its weights cannot be found or downloaded."""
-        self._clip = load_clip(self._embeddings.model, self._embeddings.pretrained, device)
+        clip = self._embeddings
+        self._clip = load_clip(clip.model, clip.pretrained, device, clip.precision)
 
     def score(self, batch: Batch) -> Scores:
         """Return cosines of shape (n,)."""

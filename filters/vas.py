@@ -19,13 +19,16 @@ class Vas(Targeted):
         model: an open_clip model, see `load_clip`.
         pretrained: open_clip's tag of the weights.
         target: path of a ``.npy`` of image embeddings of that model, (m, d); None for the pool's own.
+        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
 
     needs = frozenset()
 
-    def __init__(self, model: str, pretrained: str | None, target: str | None) -> None:
+    def __init__(
+        self, model: str, pretrained: str | None, target: str | None, precision: str = "fp32"
+    ) -> None:
         self.target = target
-        self.features = (ClipFeatures(model, pretrained),)
+        self.features = (ClipFeatures(model, pretrained, precision),)
         self._moment: npt.NDArray[np.float64] | None = None
 
     def setup(self, device: torch.device) -> None:

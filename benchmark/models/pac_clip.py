@@ -30,7 +30,11 @@ WHERE = (
 
 
 def load_pac_clip(
-    model: str, pretrained: str | None, checkpoint: str | None, device: torch.device
+    model: str,
+    pretrained: str | None,
+    checkpoint: str | None,
+    device: torch.device,
+    precision: str = "fp32",
 ) -> ClipModel:
     """Load a PAC-S checkpoint.
 
@@ -40,6 +44,7 @@ def load_pac_clip(
             function: ``openai`` for ViT-B-32 and for PAC-S++, ``laion2b_s32b_b82k`` for openClip_ViT-L-14.
         checkpoint: a ``.pth`` or ``.safetensors`` file.
         device: where it runs.
+        precision: as for `load_clip`.
 
     Raises:
         UserError: no such file, no weights in it, or another model's weights; also the errors of `load_clip`.
@@ -47,7 +52,7 @@ def load_pac_clip(
     path = locate_pac_checkpoint(checkpoint)
     partial = path.suffix == ".safetensors"
     weights = _read(path)
-    clip = load_clip(model, pretrained, device, load_weights=partial)
+    clip = load_clip(model, pretrained, device, precision, load_weights=partial)
     try:
         weights = merge_lora(weights)
         unknown = weights.keys() - clip.model.state_dict().keys()

@@ -64,7 +64,7 @@ class Result:
         finished: time, in ISO 8601.
     """
 
-    SCHEMA: ClassVar[Schema] = Schema("run", 2, "", "python -m benchmark filter=... size=...")
+    SCHEMA: ClassVar[Schema] = Schema("run", 3, "", "python -m benchmark filter=... size=...")
 
     run_id: str
     filter: str

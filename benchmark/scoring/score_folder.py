@@ -6,21 +6,23 @@ from pathlib import Path
 
 from benchmark.core.paths import cache_dir
 from benchmark.pool.pool import Pool, Shard
+from benchmark.scoring.survivors import Survivors
 from filters.base import Composite, Filter
 
 
 def score_folder(pool: Pool, scorer: Filter) -> Path:
     """Return the folder that holds the score parts of a filter on `pool`."""
-    return _folder(pool, scorer, _shards(pool, scorer))
+    return _folder(pool, scorer, _shards(pool, scorer), None)
 
 
-def score_paths(pool: Pool, scorer: Filter) -> dict[Shard, Path]:
+def score_paths(pool: Pool, scorer: Filter, survivors: Survivors | None = None) -> dict[Shard, Path]:
     """Return the path of the score part of every shard that the filter reads.
 
-    A composite has a part for every shard that one of its filters reads: tars, metadata parquet, or both.
+    A composite has a part for every shard that one of its filters reads: tars, metadata parquet, or both. Scores that
+    depend on the corpus have other parts for every choice of `survivors`; all others have those of the whole pool.
     """
     shards = _shards(pool, scorer)
-    folder = _folder(pool, scorer, shards)
+    folder = _folder(pool, scorer, shards, survivors)
     return {shard: folder / f"{shard.name}-{shard.fingerprint}.parquet" for shard in shards}
 
 
@@ -30,10 +32,12 @@ def _shards(pool: Pool, scorer: Filter) -> list[Shard]:
     return list(dict.fromkeys(shard for part in scorer.filters.values() for shard in _shards(pool, part)))
 
 
-def _folder(pool: Pool, scorer: Filter, shards: Iterable[Shard]) -> Path:
+def _folder(pool: Pool, scorer: Filter, shards: Iterable[Shard], survivors: Survivors | None) -> Path:
     folder = cache_dir() / "scores" / pool.key / scorer.key()
     # Ranks and corpus statistics belong to the whole pool: never reuse those of a pool with other shards.
     if scorer.corpus_dependent or isinstance(scorer, Composite):
         text = " ".join(f"{shard.name}-{shard.fingerprint}" for shard in shards)
         folder /= hashlib.sha256(text.encode()).hexdigest()[:12]
+    if scorer.corpus_dependent and survivors is not None:
+        folder /= f"among-{survivors.key}"
     return folder

@@ -21,7 +21,9 @@ from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_parts import read_part, write_part
 from benchmark.scoring.shard_reader import PoolBatches
 from benchmark.scoring.shard_work import ExtractShard, ScoreShard
+from benchmark.scoring.survivors import Survivors, save_survivors
 from filters.base import Composite, Filter
+from filters.composite import Cascade
 
 log = logging.getLogger(__name__)
 
@@ -48,27 +50,35 @@ class ScoreTable:
         return self.own_seconds + sum(self.features.values())
 
 
-def score_pool(pool: Pool, scorer: Filter, engine: Engine) -> ScoreTable:
+def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> ScoreTable:
     """Score every sample of `pool`, or read the parts that an earlier run wrote (see `score_paths`).
 
-    Raises `UserError` when the filter needs what the pool does not have, or reads what the pool hides.
+    Args:
+        pool: the pool.
+        scorer: the filter.
+        engine: runs it over the shards.
+        survivors: the pairs that the filter is fitted on and scores, if its scores depend on the corpus; scores that
+            do not are those of the whole pool, which all cascades share.
+
+    Raises:
+        UserError: when the filter needs what the pool does not have, or reads what the pool hides.
     """
     _check_hidden(pool, scorer)
-    parts = score_paths(pool, scorer)
+    if not scorer.corpus_dependent:
+        survivors = None
+    parts = score_paths(pool, scorer, survivors)
     missing = [shard for shard, path in parts.items() if not path.is_file()]
     name = type(scorer).__name__.lower()
     if not missing:
         log.info("score: reusing the scores of %s on all %d shards of pool %s", name, len(parts), pool.name)
         reused = 1.0
     elif isinstance(scorer, Composite):
-        tables = [score_pool(pool, part, engine) for part in scorer.filters.values()]
-        _write_composite(pool, scorer, tables, parts)
-        reused = min(table.reused for table in tables)
+        reused = _score_composite(pool, scorer, engine, survivors, parts)
     else:
         log.info("score: %s on %d of %d shards of pool %s", name, len(missing), len(parts), pool.name)
         # Fitting is part of the cost of scores: the missing parts share its seconds.
-        share = fit_filter(pool, scorer, engine) / len(missing)
-        _run("score", ScoreShard(pool, scorer, parts, share), engine, missing)
+        share = fit_filter(pool, scorer, engine, survivors) / len(missing)
+        _run("score", ScoreShard(pool, scorer, parts, share, survivors), engine, missing)
         reused = 1 - len(missing) / len(parts)
     return replace(load_parts(parts.values()), reused=reused)
 
@@ -85,8 +95,10 @@ def _check_hidden(pool: Pool, scorer: Filter) -> None:
         )
 
 
-def fit_filter(pool: Pool, scorer: Filter, engine: Engine) -> float:
+def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> float:
     """Gather the corpus statistics of a filter that depends on them; extract its features first.
+
+    The statistics are those of the `survivors`, by default of the whole pool.
 
     Returns the seconds that it took, without those of the features.
     """
@@ -95,7 +107,7 @@ def fit_filter(pool: Pool, scorer: Filter, engine: Engine) -> float:
     if scorer.features:
         _run("extract", ExtractShard(pool, scorer), engine, pool.shards(scorer.sources))
     started = time.monotonic()
-    scorer.fit(PoolBatches(pool, scorer, torch.device("cpu")))
+    scorer.fit(PoolBatches(pool, scorer, torch.device("cpu"), survivors))
     return time.monotonic() - started
 
 
@@ -131,21 +143,41 @@ def _deduplicate(table: ScoreTable) -> ScoreTable:
     return replace(table, uids=uids, scores=scores)
 
 
+def _score_composite(
+    pool: Pool, scorer: Composite, engine: Engine, survivors: Survivors | None, parts: Mapping[Shard, Path]
+) -> float:
+    """Score with each of the composite's filters, write the parts; return the share of parts that were reused.
+
+    In a cascade, a filter whose scores depend on the corpus is fitted on what the filters before it keep.
+    """
+    tables: list[ScoreTable] = []
+    paths: list[Mapping[Shard, Path]] = []
+    for name, part in scorer.filters.items():
+        left = survivors
+        if tables and isinstance(scorer, Cascade) and part.corpus_dependent:
+            uids, columns = _join(tables, survivors)
+            left = save_survivors(pool, uids[scorer.survivors(columns, uids)])
+            log.info("score: %s of %s pairs reach %s", f"{len(left.uids()):,}", f"{len(uids):,}", name)
+        tables.append(score_pool(pool, part, engine, left))
+        paths.append(score_paths(pool, part, left))
+    _write_composite(_combine(scorer, tables, survivors), paths, parts)
+    return min(table.reused for table in tables)
+
+
 def _write_composite(
-    pool: Pool, scorer: Composite, tables: Sequence[ScoreTable], parts: Mapping[Shard, Path]
+    table: ScoreTable, paths: Sequence[Mapping[Shard, Path]], parts: Mapping[Shard, Path]
 ) -> None:
-    """Combine the scores of the composite's filters; write each sample to the part of the first shard that has it.
+    """Write each sample to the part of the first shard that has it, by the parts of the composite's filters.
 
     Drop counts and seconds belong to the whole pool: a sample that two filters drop counts once, and the filters may
     read different shards. They stand in the first part.
     """
-    table = _combine(scorer, tables)
     index = UidIndex(table.uids)
     shard_of = np.empty(len(table.uids), np.int64)
-    paths = [score_paths(pool, part) for part in scorer.filters.values()]
     for number, shard in reversed(list(enumerate(parts))):
         for path in (of_filter[shard] for of_filter in paths if shard in of_filter):
-            shard_of[index.find(read_part(path).uids)] = number
+            rows = index.find(read_part(path).uids)
+            shard_of[rows[rows >= 0]] = number
     ends = np.cumsum(np.bincount(shard_of, minlength=len(parts)))
     rows_of = np.split(np.argsort(shard_of, kind="stable"), ends[:-1])
     whole = (table.drops, table.own_seconds, table.features)
@@ -154,14 +186,29 @@ def _write_composite(
         whole = (Counter(), 0.0, {})
 
 
-def _combine(scorer: Composite, tables: Sequence[ScoreTable]) -> ScoreTable:
-    """Join the scores of a composite's filters by uid; a sample that one of them lacks has NaN there."""
-    uids = unite_uids([t.uids for t in tables])
+def _join(
+    tables: Sequence[ScoreTable], survivors: Survivors | None
+) -> tuple[UidArray, npt.NDArray[np.float32]]:
+    """Return the n uids of all tables, of the survivors alone if given, and their scores (tables, n).
+
+    A sample that a table lacks has NaN there.
+    """
+    uids = unite_uids([table.uids for table in tables])
+    if survivors is not None:
+        uids = uids[survivors.index().find(uids) >= 0]
     columns = np.full((len(tables), len(uids)), np.nan, np.float32)
-    for row, table in enumerate(tables):
-        columns[row, find_uids(uids, table.uids)] = table.scores
+    for column, table in zip(columns, tables, strict=True):
+        rows = find_uids(table.uids, uids)
+        column[rows >= 0] = table.scores[rows[rows >= 0]]
+    return uids, columns
+
+
+def _combine(scorer: Composite, tables: Sequence[ScoreTable], survivors: Survivors | None) -> ScoreTable:
+    """Combine the scores of a composite's filters."""
+    uids, columns = _join(tables, survivors)
     drops = Counter[str]()
     for table in tables:
         drops |= table.drops  # the filters read the same pool: a sample that two of them drop counts once
     features = {key: seconds for table in tables for key, seconds in table.features.items()}
-    return ScoreTable(uids, scorer.combine(columns), drops, sum(t.own_seconds for t in tables), features)
+    seconds = sum(table.own_seconds for table in tables)
+    return ScoreTable(uids, scorer.combine(columns, uids), drops, seconds, features)

@@ -17,6 +17,7 @@ from benchmark.core.paths import cache_dir
 from benchmark.core.uids import UID_DTYPE
 from benchmark.pool.pool import Pool, Shard
 from benchmark.scoring.feature_cache import FeatureTable, load_features, save_features
+from benchmark.scoring.survivors import Survivors, among
 from filters.base import Features, Reader
 
 
@@ -87,18 +88,22 @@ class ShardReader:
 
 
 class PoolBatches(Iterable[Batch]):
-    """The batches of a whole pool, which can be iterated several times; the argument of `Filter.fit`."""
+    """The batches of a pool, or of some of its pairs, which can be iterated several times: what `Filter.fit` gets."""
 
-    def __init__(self, pool: Pool, reader: Reader, device: torch.device) -> None:
+    def __init__(
+        self, pool: Pool, reader: Reader, device: torch.device, survivors: Survivors | None = None
+    ) -> None:
         self.pool = pool
         self.reader = reader
         self.device = device
+        self.survivors = survivors
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield every batch of the pool for the reader, in the order of the shards."""
         shards = ShardReader(self.pool, self.device)
+        index = self.survivors.index() if self.survivors else None
         for shard in self.pool.shards(self.reader.sources):
-            yield from shards.batches(shard, self.reader, Counter())
+            yield from among(shards.batches(shard, self.reader, Counter()), index)
 
 
 def features_path(pool: Pool, shard: Shard, features: Features) -> Path:

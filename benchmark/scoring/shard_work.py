@@ -11,10 +11,11 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
-from benchmark.core.uids import UID_DTYPE
+from benchmark.core.uids import UID_DTYPE, UidIndex
 from benchmark.pool.pool import Pool, Shard
 from benchmark.scoring.score_parts import read_part, write_part
 from benchmark.scoring.shard_reader import ShardReader, features_path
+from benchmark.scoring.survivors import Survivors, among
 from filters.base import Filter, Reader
 
 
@@ -26,13 +27,22 @@ class ScoreShard:
         scorer: the filter, fitted.
         parts: the path of the part of each shard of the pool.
         fit_seconds: each shard's share of the seconds that fitting took.
+        survivors: the pairs that the filter was fitted on and scores; None for the whole pool.
     """
 
-    def __init__(self, pool: Pool, scorer: Filter, parts: Mapping[Shard, Path], fit_seconds: float) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        scorer: Filter,
+        parts: Mapping[Shard, Path],
+        fit_seconds: float,
+        survivors: Survivors | None,
+    ) -> None:
         self.pool = pool
         self.scorer = scorer
         self.parts = parts
         self.fit_seconds = fit_seconds
+        self.survivors = survivors
         # Without models to load, scoring from cached features is faster than starting a worker process.
         loads = type(scorer).setup is not Reader.setup or "image" in scorer.needs or not scorer.features
         cached = all(
@@ -40,10 +50,12 @@ class ScoreShard:
         )
         self.light = scorer.light or (cached and not loads)
         self._reader: ShardReader | None = None
+        self._index: UidIndex | None = None
 
     def setup(self, device: torch.device) -> None:
         """Load the filter's models."""
         self._reader = ShardReader(self.pool, device)
+        self._index = self.survivors.index() if self.survivors else None
         self.scorer.setup(device)
 
     def __call__(self, shard: Shard) -> int:
@@ -61,7 +73,7 @@ class ScoreShard:
         drops = Counter[str]()
         uids = [np.empty(0, UID_DTYPE)]
         scores: list[npt.NDArray[np.float32]] = [np.empty(0, np.float32)]
-        for batch in self._reader.batches(shard, self.scorer, drops):
+        for batch in among(self._reader.batches(shard, self.scorer, drops), self._index):
             uids.append(batch.uids)
             scores.append(self._checked(batch))
         seconds = time.monotonic() - started + self.fit_seconds

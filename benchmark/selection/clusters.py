@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from benchmark.core.batch import NO_CLUSTER
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.ties import highest
 from benchmark.core.uids import find_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
@@ -33,19 +34,19 @@ class ClusterSelector(Selector):
         labels: the filter that assigns clusters.
         weight: what a cluster's share is proportional to: its ``size``, or the ``square_root`` of its size.
         order: the order in which a cluster's pairs are taken: ``random``, or by descending ``score``.
-        seed: random seed of the order.
     """
 
-    def __init__(self, labels: ClusterLabels, weight: str, order: str, seed: int) -> None:
+    def __init__(self, labels: ClusterLabels, weight: str, order: str) -> None:
         for name, value, known in (("weight", weight, EXPONENTS), ("order", order, ORDERS)):
             if value not in known:
                 raise UserError(f"selector.{name}={value} is unknown; {did_you_mean(value, known)}")
         self.labels = labels
         self.weight = weight
         self.order = order
-        self.seed = seed
 
-    def select(self, table: ScoreTable, k: int, epochs: int, pool: Pool, engine: Engine) -> Selection:
+    def select(
+        self, table: ScoreTable, k: int, epochs: int, seed: int, pool: Pool, engine: Engine
+    ) -> Selection:
         """Select k pairs per epoch; with ``order=score`` a single epoch stands for all."""
         table, labels = _join(table, score_pool(pool, self.labels, engine))
         rows, drops = candidates(table, k)
@@ -55,11 +56,14 @@ class ClusterSelector(Selector):
         clusters = np.split(by_cluster, np.cumsum(sizes)[:-1])
         shares = quotas(sizes.astype(np.float64) ** EXPONENTS[self.weight], sizes, k)
         if self.order == "random":
-            epoch_rows = draw(clusters, shares, k, epochs, self.seed)
+            epoch_rows = draw(clusters, shares, k, epochs, seed)
         else:
             counts = apportion(shares, k, sizes)
-            ranked = [c[np.argsort(-table.scores[c], kind="stable")] for c in clusters]
-            epoch_rows = [np.concatenate([c[:count] for c, count in zip(ranked, counts, strict=True)])]
+            best = [
+                cluster[highest(table.scores[cluster], table.uids[cluster], count, seed)]
+                for cluster, count in zip(clusters, counts, strict=True)
+            ]
+            epoch_rows = [np.concatenate(best)]
         return Selection.of_rows(table, epoch_rows, len(rows), drops)
 
 

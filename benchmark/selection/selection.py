@@ -32,6 +32,8 @@ class Selection:
         epochs: the sorted uids of each epoch, repeated in turn by training; a single one if all epochs are the same.
         threshold: the lowest score among the selected samples.
         scored: how many samples have a score.
+        tied: how many of these have the score `threshold`.
+        tied_kept: how many of the tied samples are in at least one epoch.
         drops: counts of the other samples by reason.
         seconds: what all scores behind the selection cost.
     """
@@ -39,6 +41,8 @@ class Selection:
     epochs: tuple[UidArray, ...]
     threshold: float
     scored: int
+    tied: int
+    tied_kept: int
     drops: dict[str, int]
     seconds: float = 0.0
 
@@ -47,9 +51,11 @@ class Selection:
         cls, table: ScoreTable, epochs: Sequence[Rows], scored: int, drops: dict[str, int]
     ) -> "Selection":
         """Return the selection of the given rows of the table per epoch."""
-        threshold = min(float(table.scores[rows].min()) for rows in epochs)
         uids = tuple(table.uids[np.sort(rows)] for rows in epochs)
-        return cls(uids, threshold, scored, drops, table.seconds)
+        threshold = min(table.scores[rows].min() for rows in epochs)
+        tied = np.flatnonzero(table.scores == threshold)
+        tied_kept = np.isin(tied, np.concatenate(epochs)).sum()
+        return cls(uids, float(threshold), scored, len(tied), int(tied_kept), drops, table.seconds)
 
     @cached_property
     def uids(self) -> UidArray:
@@ -68,13 +74,16 @@ class Selector(ABC):
     """Chooses exactly k samples per epoch by their scores."""
 
     @abstractmethod
-    def select(self, table: ScoreTable, k: int, epochs: int, pool: Pool, engine: Engine) -> Selection:
+    def select(
+        self, table: ScoreTable, k: int, epochs: int, seed: int, pool: Pool, engine: Engine
+    ) -> Selection:
         """Select k samples per epoch.
 
         Args:
             table: the scores of `pool`.
             k: samples per epoch.
             epochs: how many epochs the largest budget needs; a selector may return one that stands for all.
+            seed: random seed of the run: of draws, and of the order of equal scores (see `highest`).
             pool: the pool, for selectors that read more than scores.
             engine: runs what such selectors compute over the pool.
 
@@ -105,15 +114,19 @@ def candidates(table: ScoreTable, k: int) -> tuple[Rows, dict[str, int]]:
 class Manifest:
     """Describes subset files: the pool, filter, selector and size that made them, and what was dropped.
 
-    `files` names the subset file of each epoch; `distinct` counts the samples that are in at least one of them.
+    `files` names the subset file of each epoch; `distinct` counts the samples that are in at least one of them. Of
+    `tied` samples whose score is the threshold, `tied_kept` are selected: those that `seed` puts first.
     """
 
     pool: str
     filter: str
     config: dict[str, Any]
     k: int
+    seed: int
     threshold: float
     scored: int
+    tied: int
+    tied_kept: int
     drops: dict[str, int]
     sha256: str
     distinct: int

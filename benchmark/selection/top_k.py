@@ -1,7 +1,6 @@
 """Selection of the k highest scores (``selector=best``)."""
 
-import numpy as np
-
+from benchmark.core.ties import highest
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import ScoreTable
@@ -11,20 +10,18 @@ from benchmark.selection.selection import Selection, Selector, candidates
 class TopK(Selector):
     """The k highest scores, the same ones in every epoch."""
 
-    def select(self, table: ScoreTable, k: int, epochs: int, pool: Pool, engine: Engine) -> Selection:
+    def select(
+        self, table: ScoreTable, k: int, epochs: int, seed: int, pool: Pool, engine: Engine
+    ) -> Selection:
         """Select the k highest scores; see `select_top_k`."""
-        return select_top_k(table, k)
+        return select_top_k(table, k, seed)
 
 
-def select_top_k(table: ScoreTable, k: int) -> Selection:
-    """Select the k highest scores; ties go to the smaller uid, NaN is never selected.
+def select_top_k(table: ScoreTable, k: int, seed: int) -> Selection:
+    """Select the k highest scores; of equal ones those that `highest` keeps. NaN is never selected.
 
     Raises `UserError` when fewer than k samples have a score. Infinities are scores like any other.
     """
-    valid, drops = candidates(table, k)
-    scores = table.scores[valid]
-    threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
-    above = np.flatnonzero(scores > threshold)
-    # The table is sorted by uid, so the first ties are those with the smallest uids.
-    ties = np.flatnonzero(scores == threshold)[: k - len(above)]
-    return Selection.of_rows(table, [valid[np.concatenate([above, ties])]], len(valid), drops)
+    rows, drops = candidates(table, k)
+    best = highest(table.scores[rows], table.uids[rows], k, seed)
+    return Selection.of_rows(table, [rows[best]], len(rows), drops)

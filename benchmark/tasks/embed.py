@@ -8,7 +8,7 @@ import hydra
 import numpy as np
 from omegaconf import DictConfig
 
-from benchmark.config import make_pool
+from benchmark.config import make_pool, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import atomic_write
@@ -30,7 +30,7 @@ def embed(cfg: DictConfig) -> None:
         raise UserError(f"task.output={path} must end in .npy")
     make_pool(cfg)  # making the demo's pool also makes its evaluation sets
     images = target_images(hydra.utils.instantiate(cfg.evalset[name], _convert_="all"))
-    clip = load_clip(cfg.models.clip.model, cfg.models.clip.pretrained, resolve_device(cfg.device))
+    clip = load_clip(**resolved(cfg.models.clip), device=resolve_device(cfg.device))
     parts = []
     with progress("embed", len(images), "images") as advance:
         for start in range(0, len(images), BATCH):

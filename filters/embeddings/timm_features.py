@@ -9,6 +9,7 @@ import numpy.typing as npt
 import torch
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import autocast, check_precision
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.models.checkpoints import revision
 from filters.base import Features
@@ -22,23 +23,26 @@ class TimmFeatures(Features):
     Args:
         model: timm's name of a model and its weights (``vit_small_patch8_224.dino``), or ``local-dir:FOLDER`` with
             a ``config.json`` and ``model.safetensors``.
+        precision: ``fp32``, or ``bf16`` as for `load_clip`.
     """
 
     needs = frozenset({"image"})
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, precision: str = "fp32") -> None:
         self.model = model
+        self.precision = check_precision(precision)
         self._network: Any = None
         self._transform: Any = None
         self._device = torch.device("cpu")
 
     def identity(self) -> dict[str, Any]:
-        """Add the revision of local weights."""
+        """Identify local weights by their content, wherever they lie."""
         folder = _local_folder(self.model)
-        return super().identity() | ({"revision": revision(folder)} if folder else {})
+        return super().identity() | ({"model": revision(folder)} if folder else {})
 
     def setup(self, device: torch.device) -> None:
         """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
+        autocast(self.precision, device)  # refuses before the weights are loaded
         self._network, self._transform = load_timm(self.model)
         self._network.to(device, memory_format=torch.channels_last)
         self._device = device
@@ -53,7 +57,7 @@ class TimmFeatures(Features):
     def _embed(self, images: Sequence[Any]) -> torch.Tensor:
         pixels = torch.stack([self._transform(image) for image in images])
         pixels = pixels.to(self._device, memory_format=torch.channels_last)
-        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
+        with autocast(self.precision, self._device):
             pooled = self._network(pixels)
         return torch.nn.functional.normalize(pooled.float(), dim=-1)
 

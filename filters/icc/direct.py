@@ -7,6 +7,7 @@ import numpy.typing as npt
 import torch
 
 from benchmark.core.batch import Batch
+from benchmark.core.uids import UidArray
 from filters.base import Composite, Filter, Scores
 from filters.icc.autoencoder import Autoencoder
 from filters.icc.combine import Combination
@@ -55,7 +56,7 @@ class DirectICC(Composite):
         super().__init__({name: filters[name] for name in ("vba", "sba")})
         self.combination = combination
 
-    def combine(self, scores: npt.NDArray[np.float32]) -> Scores:
+    def combine(self, scores: npt.NDArray[np.float32], uids: UidArray) -> Scores:
         """Return scores of shape (n,), from 0 to 1, from scores of shape (2, n): VBA, SBA."""
         return self.combination(*scores)
 

@@ -91,6 +91,16 @@ def test_select_prints_the_subset_file_and_reuses_scores(
     assert Path(second.stdout.splitlines()[-1]) != path
 
 
+def test_equal_scores_are_another_choice_for_every_seed(run: Run, pool_folder: Path) -> None:
+    paths = []
+    for seed in (0, 1):
+        done = run(*POOL, f"pool.url={pool_folder}", "filter=no_filter", f"seed={seed}")
+        paths.append(Path(done.stdout.splitlines()[-1]))
+        manifest = json.loads(paths[-1].with_suffix(".json").read_text())
+        assert [manifest[name] for name in ("seed", "tied", "tied_kept")] == [seed, 30, 10]
+    assert len(set(read_subset(paths[0]).tolist()) & set(read_subset(paths[1]).tolist())) < 10
+
+
 def test_infinity_in_a_config_is_written_by_its_name(run: Run, pool_folder: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "target.npy", np.eye(2, 16))
     clip = [f"filter.model={open_clip_model(tmp_path / 'clip')}", "filter.pretrained=null"]

@@ -1,3 +1,4 @@
+import shutil
 from collections import Counter
 
 import numpy as np
@@ -5,6 +6,7 @@ import pytest
 import torch
 from PIL import Image
 
+from benchmark.core import devices
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids
@@ -47,6 +49,32 @@ def test_embeddings_do_not_depend_on_the_batch(tmp_path) -> None:
     alone = np.concatenate([clip.embed_images([i]) for i in images])
     assert together == pytest.approx(alone, abs=1e-5)
     assert np.linalg.norm(together, axis=1) == pytest.approx(np.ones(5), abs=1e-5)
+
+
+def test_precision_changes_embeddings_a_little_and_their_key(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(devices, "_computes_bf16", lambda device: True)  # emulated where it is not computed
+    model = open_clip_model(tmp_path)
+    embedded = {
+        precision: load_clip(model, None, CPU, precision).embed_texts(["a dog", "a photo of a cat"])
+        for precision in ("fp32", "bf16")
+    }
+    cosines = (embedded["fp32"] * embedded["bf16"]).sum(axis=1)
+    assert cosines == pytest.approx([1, 1], abs=0.01)
+    assert np.abs(embedded["fp32"] - embedded["bf16"]).max() > 1e-4
+    assert Clip(model, None, "fp32").key() == Clip(model).key() != Clip(model, None, "bf16").key()
+
+
+def test_weights_count_by_content_wherever_they_lie(tmp_path) -> None:
+    model = open_clip_model(tmp_path / "a")
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    copy = model.replace(str(tmp_path / "a"), str(tmp_path / "b"))
+    assert copy != model
+    assert Clip(copy).key() == Clip(model).key()
+    weights = next((tmp_path / "b").glob("*.safetensors"))
+    shutil.copytree(tmp_path / "b", tmp_path / "c")
+    changed = tmp_path / "c" / weights.name
+    changed.write_bytes(changed.read_bytes()[:-1] + b"x")
+    assert Clip(model.replace(str(tmp_path / "a"), str(tmp_path / "c"))).key() != Clip(model).key()
 
 
 def test_weights_must_be_named() -> None:

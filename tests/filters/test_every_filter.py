@@ -165,7 +165,8 @@ def test_filter_keeps_the_contract(
         backwards = part.score(batch.take([3, 2, 1, 0]))
         assert backwards[::-1] == pytest.approx(scores, abs=1e-5, nan_ok=True)
     if isinstance(made, Composite):
-        combined = made.combine(np.random.default_rng(0).random((len(made.filters), 50), np.float32))
+        scores = np.random.default_rng(0).random((len(made.filters), 50), np.float32)
+        combined = made.combine(scores, numbered_uids(50))
         assert (combined.shape, combined.dtype) == ((50,), np.float32)
 
 
@@ -199,6 +200,26 @@ def test_another_filter_takes_the_place_of_a_composites_part(
     made = make(name, *checkpoints, f"filter@filter.{part}=no_filter")
     assert isinstance(made, Composite)
     assert isinstance(made.filters[part.removeprefix("filters.")], NoFilter)
+
+
+def clip_filters() -> list[Any]:
+    """The filters of a CLIP of the pool or of PAC-S, by what their configs refer to."""
+    return [
+        filter_
+        for filter_ in FILTERS
+        if re.search(
+            r"models\.(clip|pacscore)\b", (CONF / "filter" / f"{filter_.values[0]}.yaml").read_text()
+        )
+    ]
+
+
+@pytest.mark.parametrize("name", clip_filters())
+def test_the_precision_of_clip_is_part_of_the_key(name: str, given: dict[str, list[str]]) -> None:
+    plain, chosen, half = (
+        make(name, "models=demo", *given.get(name, []), *more).key()
+        for more in ([], ["models.clip.precision=fp32"], ["models.clip.precision=bf16"])
+    )
+    assert plain == chosen != half
 
 
 def test_the_oracle_never_chooses_an_unlisted_kind(checkpoints: list[str]) -> None:

@@ -151,7 +151,7 @@ def test_the_papers_threshold_through_hydra() -> None:
     made = make_filter(cfg)
     assert isinstance(made, Threshold)
     assert isinstance(made.filters["filter"], Informativeness)
-    kept = made.combine(np.array([[19.9, 20, 31]], np.float32))
+    kept = made.combine(np.array([[19.9, 20, 31]], np.float32), numbered_uids(3))
     assert np.array_equal(kept, np.array([np.nan, 20, 31], np.float32), equal_nan=True)
 
 

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from benchmark.core.batch import Batch
-from benchmark.core.uids import decode_uids
-from filters.composite import Threshold
+from benchmark.core.ties import hash_uids
 from filters.near_duplicates import BLOCK, NearDuplicates, distinct, nearest_before
 from tests.extras import needs_extra
 from tests.pools import hashed_uids
@@ -53,15 +52,15 @@ def test_of_a_group_the_best_pair_is_far_from_all_before_it() -> None:
     assert (again.score(batches(images, texts, 60)[0]) == scores).all()
 
 
-def test_equal_pairs_are_settled_by_uid() -> None:
+def test_equal_pairs_are_settled_by_seed_and_uid() -> None:
     images = np.tile(np.eye(1, 4, dtype=np.float32), (5, 1))
-    scorer = NearDuplicates("unused", None, clusters=2)
     (batch,) = batches(images, images, 5)
-    scorer.fit([batch])
-    uids = decode_uids(batch.uids)
-    scores = dict(zip(uids, scorer.score(batch), strict=True))
-    assert {uid for uid, score in scores.items() if score == 2} == {min(uids)}
-    assert sorted(scores.values())[:4] == [0] * 4
+    for seed in range(4):
+        scorer = NearDuplicates("unused", None, clusters=2, seed=seed)
+        scorer.fit([batch])
+        expected = np.zeros(5)
+        expected[np.argmax(hash_uids(batch.uids, seed))] = 2
+        assert scorer.score(batch).tolist() == expected.tolist()
 
 
 def test_an_empty_pool_is_no_crash() -> None:
@@ -74,9 +73,5 @@ def test_of_a_group_one_is_left_and_of_those_a_random_k() -> None:
     made = distinct("unused", None, clusters=1, duplicate_similarity=0.95)
     assert list(made.filters) == ["distinct", "random"]
     scores = np.array([[0.01, 0.05, 0.2, 2.0], [0.9, 0.1, 0.3, 0.2]], np.float32)
-    cut = made.filters["distinct"]
-    assert isinstance(cut, Threshold)
-    passed = cut.combine(scores[:1])
-    assert np.isnan(passed).tolist() == [True, False, False, False]  # a cosine of 0.99 is a duplicate
-    combined = made.combine(np.stack([passed, scores[1]]))
+    combined = made.combine(scores, hashed_uids(4))  # a cosine of 0.99 is a duplicate
     assert combined == pytest.approx(np.array([np.nan, 0.1, 0.3, 0.2]), nan_ok=True)

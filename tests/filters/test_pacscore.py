@@ -86,8 +86,8 @@ def test_the_cache_key_has_prefix_and_weights(
     other.parent.mkdir()
     save_file({"text_projection": torch.zeros(32, 16)}, other)
     keys = {features.key(), PacFeatures(clip, None, str(other)).key(), Clip(clip).features[0].key()}
-    weights = features.identity()["checkpoint_revision"]
-    assert weights != PacFeatures(clip, None, str(other)).identity()["checkpoint_revision"]
+    weights = features.identity()["checkpoint"]
+    assert weights != PacFeatures(clip, None, str(other)).identity()["checkpoint"]
     monkeypatch.setattr(pacscore, "PREFIX", "A painting of ")
     assert len(keys | {features.key()}) == 4
 

@@ -66,8 +66,8 @@ def test_draws_over_clusters_are_the_same_on_ray(
     for number, engine in enumerate((LocalEngine("cpu", 1), ray)):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"cache{number}"))
         labels = ClusterLabels(clip, of="image", clusters=4, seed=0)
-        selector = ClusterSelector(labels, weight="size", order="random", seed=0)
-        drawn.append(selector.select(score_pool(pool, Random(), engine), 12, 4, pool, engine))
+        selector = ClusterSelector(labels, weight="size", order="random")
+        drawn.append(selector.select(score_pool(pool, Random(), engine), 12, 4, 0, pool, engine))
     here, on_ray = drawn
     assert len(here.epochs) == 4
     assert all((one == other).all() for one, other in zip(here.epochs, on_ray.epochs, strict=True))

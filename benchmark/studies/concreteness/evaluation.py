@@ -88,9 +88,10 @@ def check_needs(scorer: Filter, name: str) -> None:
 
 def fit(scorer: Filter, pool: Callable[[], Pool], engine: Engine) -> None:
     """Fit the filter, or the parts of a composite, to the pool where it needs corpus statistics; most do not."""
-    for part in scorer.filters.values() if isinstance(scorer, Composite) else ():
-        fit(part, pool, engine)
-    if scorer.corpus_dependent:
+    if isinstance(scorer, Composite):
+        for part in scorer.filters.values():
+            fit(part, pool, engine)
+    elif scorer.corpus_dependent:
         fit_filter(pool(), scorer, engine)
 
 
@@ -99,9 +100,9 @@ def score_texts(scorer: Filter, texts: list[str]) -> Scores:
 
     Each part of a composite has its own batch size; the composite combines the scores of all texts at once.
     """
-    if isinstance(scorer, Composite):
-        return scorer.combine(np.stack([score_texts(part, texts) for part in scorer.filters.values()]))
     uids = encode_uids([make_uid("", text) for text in texts])
+    if isinstance(scorer, Composite):
+        return scorer.combine(np.stack([score_texts(part, texts) for part in scorer.filters.values()]), uids)
     scores = [np.empty(0, np.float32)]
     with progress("score", len(texts), "texts") as advance:
         for start in range(0, len(texts), scorer.batch_size):

@@ -65,7 +65,7 @@ class Measurements:
 
 
 def measuring_filters(spotter: TextSpotter, clip: Mapping[str, Any]) -> dict[str, Filter]:
-    """Return the filters that measure each column; `clip` has ``model`` and ``pretrained``."""
+    """Return the filters that measure each column; `clip` has the settings of `Clip`."""
     removal = {**clip, "ocr": spotter, "fill": "inpaint"}
     return {
         # The first filter needs every feature, so that workers extract all of them in one pass over the shards.

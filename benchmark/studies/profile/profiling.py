@@ -22,7 +22,7 @@ from filters.ocr.spotter import TextSpotter
 
 @dataclass(frozen=True)
 class Tools:
-    """The models of a profile: the OCR engine with its settings, and the CLIP (``model``, ``pretrained``)."""
+    """The models of a profile: the OCR engine with its settings, and the settings of the CLIP, as for `Clip`."""
 
     spotter: TextSpotter
     ocr: Mapping[str, Any]

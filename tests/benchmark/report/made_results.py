@@ -30,9 +30,9 @@ def trained(**evaluations: Sequence[Metric]) -> DownstreamResult:
 def result(name: str, *, size: int = 200_000, seed: int = 0, **changes: Any) -> Result:
     """A run without downstream models."""
     manifest = Manifest(
-        pool="demo", filter=name, config={"_target_": name, "seed": seed}, k=size // 100, threshold=0.25,
-        scored=79_000, drops={"no_score": 1_000}, sha256="ab", distinct=size // 100, files=["a.npy"],
-        selector="best", selector_config={},
+        pool="demo", filter=name, config={"_target_": name, "seed": seed}, k=size // 100, seed=seed,
+        threshold=0.25, scored=79_000, tied=1, tied_kept=1, drops={"no_score": 1_000}, sha256="ab",
+        distinct=size // 100, files=["a.npy"], selector="best", selector_config={},
     )  # fmt: skip
     made = Result(
         run_id=f"demo-{name}-{size}-{seed}", filter=name, family=FAMILIES.get(name, ""), size=size, k=size // 100,

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmark.core.batch import Batch
-from benchmark.core.uids import decode_uids
+from benchmark.core.uids import decode_uids, encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import score_folder, score_paths
@@ -82,12 +82,13 @@ def naive(pool: Pool, scorer: Composite) -> dict[str, float]:
     tables = [by_uid(score_pool(pool, part, ENGINE)) for part in scorer.filters.values()]
     uids = sorted({uid for table in tables for uid in table})
     columns = np.array([[table.get(uid, np.nan) for uid in uids] for table in tables], np.float32)
-    return dict(zip(uids, scorer.combine(columns).tolist(), strict=True))
+    return dict(zip(uids, scorer.combine(columns, encode_uids(uids)).tolist(), strict=True))
 
 
 COMPOSITES = {
     "rank_sum": RankSum({"a": Length(), "b": Bright()}, {"a": 1.0, "b": 0.5}),
-    "cascade": Cascade({"a": Threshold(Bright(), 1.0), "b": Random(3)}),
+    "cascade": Cascade({"a": Bright(), "b": Random(3)}, {"a": 1.0}),
+    "share": Cascade({"a": Bright(), "b": Random(3)}, {"a": "40%"}),
     "of texts": Cascade({"a": Length(), "b": Random(3)}),
 }
 

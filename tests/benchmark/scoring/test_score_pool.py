@@ -134,7 +134,7 @@ def test_hidden_columns_are_for_upper_bounds_only(tmp_path) -> None:
 
 
 def test_composites_join_scores_by_uid(pool: Pool) -> None:
-    cascade = Cascade({"a": Threshold(Length(), 4), "b": Random(3)})
+    cascade = Cascade({"a": Length(), "b": Random(3)}, {"a": 4})
     table = score_pool(pool, cascade, LocalEngine("cpu", 1))
     random = by_uid(score_pool(pool, Random(3), LocalEngine("cpu", 1)))
     kept = {r.uid for i, r in enumerate(rows(13)) if i % 2 == 0 and i >= 4}
@@ -158,6 +158,9 @@ NAN = np.nan
     [
         (Threshold(Random(), 2.0), [NAN, 2, 3, NAN]),
         (Cascade({"a": Random(), "b": Random()}), [4, 1, NAN, NAN]),
+        (Cascade({"a": Random(), "b": Random()}, {"a": 2}), [NAN, 1, NAN, NAN]),
+        (Cascade({"a": Random(), "b": Random()}, {"a": "34%"}), [NAN, NAN, NAN, NAN]),
+        (Cascade({"a": Random(), "b": Random()}, {"a": "50%"}), [NAN, 1, NAN, NAN]),
         (Intersect({"a": Random(), "b": Random()}), [1 / 3, 1 / 3, 2 / 3, NAN]),
         (Union({"a": Random(), "b": Random()}), [1, 2 / 3, 1, 2 / 3]),
         (RankSum({"a": Random(), "b": Random()}, {"a": 1, "b": 2}), [1 / 3 + 2, 2 / 3 + 2 / 3, NAN, NAN]),
@@ -170,7 +173,9 @@ def test_combinations_by_hand(composite, expected) -> None:
     if isinstance(composite, Intersect):
         scores = np.array([[1, 2, 3, NAN], [4, 1, 2, 2]], np.float32)
         expected = [1 / 3, 1 / 4, 2.5 / 4, NAN]
-    assert composite.combine(scores) == pytest.approx(np.array(expected, np.float32), nan_ok=True)
+    assert composite.combine(scores, hashed_uids(4)) == pytest.approx(
+        np.array(expected, np.float32), nan_ok=True
+    )
 
 
 def test_fitting_is_part_of_what_scores_cost(tmp_path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from benchmark.core.errors import UserError
+from benchmark.core.ties import hash_uids
 from benchmark.core.uids import decode_uids, encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
@@ -64,8 +65,8 @@ def table(scores=None) -> ScoreTable:
 def select(
     pool: Pool, k: int, epochs: int, weight: str = "size", order: str = "random", **given
 ) -> Selection:
-    selector = ClusterSelector(KnownLabels(LABELS), weight, order, seed=0)
-    return selector.select(given.get("table", table()), k, epochs, pool, ENGINE)
+    selector = ClusterSelector(KnownLabels(LABELS), weight, order)
+    return selector.select(given.get("table", table()), k, epochs, given.get("seed", 0), pool, ENGINE)
 
 
 def places(uids) -> list[int]:
@@ -104,9 +105,15 @@ def test_sorted_takes_each_clusters_best_in_every_epoch(pool: Pool) -> None:
     assert places(epoch) == [6, 7, 8, 9, 10, 11, 15, 16, 17, 19]
 
 
-def test_ties_go_to_the_smaller_uid(pool: Pool) -> None:
-    (epoch,) = select(pool, 10, 1, order="score", table=table([1.0] * 20)).epochs
-    assert places(epoch) == [0, 1, 2, 3, 4, 5, 12, 13, 14, 18]
+def test_in_each_cluster_the_seed_decides_ties(pool: Pool) -> None:
+    for seed in range(3):
+        chosen = select(pool, 10, 1, order="score", table=table([1.0] * 20), seed=seed)
+        hashes = hash_uids(encode_uids(UIDS), seed)
+        ranked = [
+            sorted(rows, key=lambda row: -int(hashes[row])) for rows in (range(12), range(12, 18), (18, 19))
+        ]
+        assert places(chosen.uids) == sorted([*ranked[0][:6], *ranked[1][:3], *ranked[2][:1]])
+        assert (chosen.tied, chosen.tied_kept) == (20, 10)
 
 
 @pytest.mark.parametrize("order", ["random", "score"])
@@ -130,21 +137,18 @@ def test_what_has_no_cluster_is_counted(pool: Pool) -> None:
 
 def test_clusters_are_part_of_what_the_scores_cost(pool: Pool) -> None:
     scored = replace(table(), own_seconds=5.0, features={"clip": 2.0})
-    chosen = ClusterSelector(SlowLabels(LABELS), "size", "random", 0).select(scored, 5, 3, pool, ENGINE)
+    chosen = ClusterSelector(SlowLabels(LABELS), "size", "random").select(scored, 5, 3, 0, pool, ENGINE)
     assert 7.2 <= chosen.seconds < 8
 
 
 def test_the_seed_decides_the_draws(pool: Pool) -> None:
-    labels = KnownLabels(LABELS)
-    chosen = [
-        ClusterSelector(labels, "size", "random", s).select(table(), 5, 3, pool, ENGINE) for s in (0, 0, 1)
-    ]
+    chosen = [select(pool, 5, 3, seed=seed) for seed in (0, 0, 1)]
     assert chosen[0].sha256 == chosen[1].sha256 != chosen[2].sha256
 
 
 def test_clusters_are_found_in_the_pools_images(pool: Pool, tmp_path: Path) -> None:
     labels = ClusterLabels(ClipFeatures(open_clip_model(tmp_path / "clip")), "image", 4, seed=0)
-    chosen = ClusterSelector(labels, "size", "random", 0).select(table(), 5, 4, pool, ENGINE)
+    chosen = ClusterSelector(labels, "size", "random").select(table(), 5, 4, 0, pool, ENGINE)
     assert sorted(place for uids in chosen.epochs for place in places(uids)) == list(range(20))
 
 
@@ -184,4 +188,4 @@ def test_no_pair_twice_in_an_epoch_and_all_as_often_over_many(k: int) -> None:
 )
 def test_unknown_settings_suggest_the_nearest(weight: str, order: str, message: str) -> None:
     with pytest.raises(UserError, match=f"did you mean '{message}'"):
-        ClusterSelector(KnownLabels(LABELS), weight, order, 0)
+        ClusterSelector(KnownLabels(LABELS), weight, order)

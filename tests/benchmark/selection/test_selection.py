@@ -1,3 +1,4 @@
+import itertools
 import json
 from collections import Counter
 
@@ -5,10 +6,12 @@ import numpy as np
 import pytest
 
 from benchmark.core.errors import UserError
+from benchmark.core.ties import hash_uids
 from benchmark.core.uids import decode_uids, encode_uids, make_uid, read_subset
 from benchmark.scoring.score_pool import ScoreTable
 from benchmark.selection.selection import Manifest, Selection, write_selection
 from benchmark.selection.top_k import select_top_k
+from tests.pools import numbered_uids
 
 
 def table(scores, seed: int = 0) -> ScoreTable:
@@ -16,10 +19,11 @@ def table(scores, seed: int = 0) -> ScoreTable:
     return ScoreTable(uids, np.asarray(scores, np.float32), Counter())
 
 
-def naive(scored: ScoreTable, k: int) -> list[str]:
-    pairs = zip(decode_uids(scored.uids), scored.scores.tolist(), strict=True)
-    ranked = sorted((p for p in pairs if not np.isnan(p[1])), key=lambda p: (-p[1], p[0]))
-    return sorted(uid for uid, _ in ranked[:k])
+def naive(scored: ScoreTable, k: int, seed: int) -> list[str]:
+    hashes = hash_uids(scored.uids, seed).tolist()
+    rows = zip(scored.scores.tolist(), hashes, decode_uids(scored.uids), strict=True)
+    ranked = sorted((row for row in rows if not np.isnan(row[0])), reverse=True)
+    return sorted(uid for _, _, uid in ranked[:k])
 
 
 @pytest.mark.parametrize("k", [1, 2, 37, 80, 99])
@@ -29,23 +33,38 @@ def test_exactly_k_as_a_sort_would_choose_ties_and_nan_included(k: int, levels: 
     scores = rng.integers(0, levels, 120).astype(np.float32)
     scores[rng.permutation(120)[:21]] = np.nan
     scored = table(scores)
-    chosen = select_top_k(scored, k)
-    assert decode_uids(chosen.uids) == naive(scored, k)
+    chosen = select_top_k(scored, k, seed=5)
+    kept = naive(scored, k, 5)
+    assert decode_uids(chosen.uids) == kept
     assert chosen.scored == 99
     assert chosen.drops == {"no_score": 21}
-    assert chosen.threshold == min(
-        s for u, s in zip(decode_uids(scored.uids), scores, strict=True) if u in naive(scored, k)
-    )
+    by_uid = dict(zip(decode_uids(scored.uids), scores, strict=True))
+    lowest = min(by_uid[uid] for uid in kept)
+    assert chosen.threshold == lowest
+    assert chosen.tied == list(scores).count(lowest)
+    assert chosen.tied_kept == sum(by_uid[uid] == lowest for uid in kept)
 
 
 def test_infinities_are_scores() -> None:
-    assert select_top_k(table([np.inf, -np.inf, 1.0, np.nan]), 3).threshold == -np.inf
+    assert select_top_k(table([np.inf, -np.inf, 1.0, np.nan]), 3, 0).threshold == -np.inf
+
+
+def test_of_equal_scores_every_seed_keeps_others() -> None:
+    uids = numbered_uids(20_000)  # sequential, as in many pools
+    chosen = [
+        select_top_k(ScoreTable(uids, np.ones(20_000, np.float32), Counter()), 2000, s) for s in range(3)
+    ]
+    for one in chosen:
+        parts = np.histogram(np.flatnonzero(np.isin(uids["f1"], one.uids["f1"])), 10, (0, 20_000))[0]
+        assert parts == pytest.approx(np.full(10, 200), abs=60)
+    for one, other in itertools.combinations(chosen, 2):
+        assert len(np.intersect1d(one.uids["f1"], other.uids["f1"])) == pytest.approx(200, abs=60)
 
 
 @pytest.mark.parametrize("k", [0, -1, 4, 10])
 def test_an_impossible_size_names_what_was_dropped(k: int) -> None:
     with pytest.raises(UserError, match=r"3 have a score \(1 no_score\)"):
-        select_top_k(table([1, 2, 3, np.nan]), k)
+        select_top_k(table([1, 2, 3, np.nan]), k, 0)
 
 
 def manifest_of(chosen: Selection) -> Manifest:
@@ -54,8 +73,11 @@ def manifest_of(chosen: Selection) -> Manifest:
         filter="f",
         config={"a": 1},
         k=4,
+        seed=0,
         threshold=chosen.threshold,
         scored=chosen.scored,
+        tied=chosen.tied,
+        tied_kept=chosen.tied_kept,
         drops=chosen.drops,
         sha256=chosen.sha256,
         distinct=len(chosen.uids),
@@ -79,7 +101,7 @@ def test_each_epoch_has_its_own_subset_file(tmp_path) -> None:
 
 
 def test_subset_file_and_manifest_are_written(tmp_path) -> None:
-    chosen = select_top_k(table(range(10)), 4)
+    chosen = select_top_k(table(range(10)), 4, 0)
     manifest = manifest_of(chosen)
     write_selection(tmp_path / "s.npy", chosen, manifest)
     assert (read_subset(tmp_path / "s.npy") == chosen.uids).all()

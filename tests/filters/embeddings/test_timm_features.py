@@ -58,7 +58,7 @@ def test_vectors_are_the_models_pooled_features(saved: tuple[Path, torch.nn.Modu
 
 def test_weights_are_part_of_the_identity(saved: tuple[Path, torch.nn.Module], tmp_path: Path) -> None:
     def revision(folder: Path) -> str:
-        return TimmFeatures(f"local-dir:{folder}").identity()["revision"]
+        return TimmFeatures(f"local-dir:{folder}").identity()["model"]
 
     same, other = (Path(shutil.copytree(saved[0], tmp_path / name)) for name in ("same", "other"))
     weights = bytearray((other / "model.safetensors").read_bytes())

@@ -1,0 +1,54 @@
+"""The pairs that a cascade's earlier filters keep: what later filters compute their corpus statistics of."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmark.core.batch import Batch
+from benchmark.core.paths import cache_dir
+from benchmark.core.uids import UidArray, UidIndex, read_subset, write_subset
+from benchmark.pool.pool import Pool
+
+
+@dataclass(frozen=True)
+class Survivors:
+    """Some pairs of a pool, as a subset file in the cache: workers read it, it is not sent to them.
+
+    The file's name is a hash of the uids. Scores fitted on these pairs are cached under it, so whatever decides which
+    pairs they are (the earlier filters, thresholds, shares, seed) decides which scores are reused.
+    """
+
+    path: Path
+
+    @property
+    def key(self) -> str:
+        """The hash of the uids."""
+        return self.path.stem
+
+    def uids(self) -> UidArray:
+        """Read the uids, sorted, each once."""
+        return read_subset(self.path)
+
+    def index(self) -> UidIndex:
+        """Read the uids to look others up among them."""
+        return UidIndex(self.uids())
+
+
+def save_survivors(pool: Pool, uids: UidArray) -> Survivors:
+    """Write the sorted `uids` of a pool, each once, to the cache."""
+    digest = hashlib.sha256(uids.tobytes()).hexdigest()[:16]
+    survivors = Survivors(cache_dir() / "survivors" / pool.key / f"{digest}.npy")
+    if not survivors.path.is_file():
+        write_subset(survivors.path, uids)
+    return survivors
+
+
+def among(batches: Iterable[Batch], survivors: UidIndex | None) -> Iterator[Batch]:
+    """Yield the samples of each batch that are among the survivors; without survivors, every batch."""
+    for batch in batches:
+        kept = batch if survivors is None else batch.take(np.flatnonzero(survivors.find(batch.uids) >= 0))
+        if kept:
+            yield kept

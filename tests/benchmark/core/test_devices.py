@@ -1,0 +1,31 @@
+import pytest
+import torch
+
+from benchmark.core import devices
+from benchmark.core.devices import autocast, check_precision
+from benchmark.core.errors import UserError
+
+CPU = torch.device("cpu")
+
+
+def test_bf16_is_refused_where_it_would_be_emulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "_computes_bf16", lambda device: False)
+    with pytest.raises(
+        UserError, match=r"precision=bf16 needs a GPU .* AVX512-BF16; .* cpu does not: use fp32"
+    ):
+        autocast("bf16", CPU)
+    with autocast("fp32", CPU):
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.float32
+
+
+def test_precision_is_what_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "_computes_bf16", lambda device: True)
+    for precision, dtype in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
+        with autocast(precision, CPU):
+            assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == dtype
+
+
+def test_an_unknown_precision_names_the_known_ones() -> None:
+    assert [check_precision(name) for name in ("fp32", "bf16")] == ["fp32", "bf16"]
+    with pytest.raises(UserError, match="precision=fp16 must be fp32 or bf16"):
+        check_precision("fp16")
