@@ -25,6 +25,7 @@ from filters.text.stative_verbs import STATIVE_FORMS
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
+RULES = 2  # part of cache keys: raised when a parse gets another graph
 NOUNS, ATTRIBUTES = {"NOUN", "PROPN"}, {"amod", "nummod", "compound", "nmod"}
 OBJECTS = {"dobj", "obj", "iobj", "dative", "attr", "oprd"}
 PREPOSITIONS = {"prep", "agent", "dative", "advmod"}  # of "next to" the first word is an adverb
@@ -109,7 +110,7 @@ def _is_predicate(token: "Token") -> bool:
 
 
 def _thing(noun: "Token") -> "Token":
-    """Return the noun that a stand-in refers to: "dogs" for "group" in "a group of dogs", "all" in "all of the dogs"."""
+    """Return the noun that a stand-in refers to: "dogs" for the group in "a group of dogs", for "all of the dogs"."""
     while noun.lower_ in STAND_INS or noun.pos_ == "NUM":
         inner = next((n for word, n in _prepositional(noun) if word == "of" and _is_noun(n)), None)
         if inner is None:
