@@ -4,8 +4,8 @@ from functools import lru_cache
 
 _IRREGULAR = """
 children child men man feet foot teeth tooth geese goose mice mouse oxen ox lives life wives wife knives knife
-leaves leaf halves half wolves wolf shelves shelf loaves loaf thieves thief scarves scarf calves calf hooves hoof elves elf
-selves self themselves themselves criteria criterion phenomena phenomenon ads ad menus menu gurus guru skis ski
+leaves leaf halves half wolves wolf shelves shelf loaves loaf thieves thief scarves scarf calves calf hooves hoof
+elves elf criteria criterion phenomena phenomenon ads ad menus menu gurus guru skis ski
 taxis taxi bikinis bikini lenses lens gases gas canvases canvas buses bus excuses excuse abuses abuse recluses recluse
 aches ache headaches headache caches cache niches niche mustaches mustache quizzes quiz crises crisis bases base
 oases oasis analyses analysis hypotheses hypothesis toes toe tiptoes tiptoe canoes canoe oboes oboe foes foe uses use
