@@ -13,13 +13,20 @@ from filters.base import Features, Filter, Scores
 
 
 class ClipFeatures(Features):
-    """L2-normalised image and text embeddings of one open_clip model."""
+    """L2-normalised image and text embeddings of one open_clip model.
+
+    Args:
+        model: an open_clip model, see `load_clip`.
+        pretrained: open_clip's tag of the weights.
+        prefix: words before every caption; None for the caption alone.
+    """
 
     needs = frozenset({"image", "text"})
 
-    def __init__(self, model: str, pretrained: str | None = None) -> None:
+    def __init__(self, model: str, pretrained: str | None = None, prefix: str | None = None) -> None:
         self.model = model
         self.pretrained = pretrained
+        self.prefix = prefix
         self._clip: ClipModel | None = None
 
     def identity(self) -> dict[str, Any]:
@@ -33,19 +40,20 @@ class ClipFeatures(Features):
     def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
         """Return ``image`` and ``text``, each of shape (n, d)."""
         assert self._clip is not None
-        return {
-            "image": self._clip.embed_images(batch.images),
-            "text": self._clip.embed_texts(batch.texts),
-        }
+        texts = [f"{self.prefix} {text}" for text in batch.texts] if self.prefix else batch.texts
+        return {"image": self._clip.embed_images(batch.images), "text": self._clip.embed_texts(texts)}
 
 
 class Clip(Filter):
-    """Cosine similarity of image and caption. Embeddings are cached and shared by filters of the same model."""
+    """Cosine similarity of image and caption; for the arguments see `ClipFeatures`.
+
+    Embeddings are cached and shared by filters of the same model and prefix.
+    """
 
     needs = frozenset()
 
-    def __init__(self, model: str, pretrained: str | None = None) -> None:
-        self.features = (ClipFeatures(model, pretrained),)
+    def __init__(self, model: str, pretrained: str | None = None, prefix: str | None = None) -> None:
+        self.features = (ClipFeatures(model, pretrained, prefix),)
 
     def score(self, batch: Batch) -> Scores:
         """Return cosines of shape (n,)."""
