@@ -20,14 +20,18 @@ class ClipFeatures(Features):
         model: an open_clip model, see `load_clip`.
         pretrained: open_clip's tag of the weights.
         precision: ``fp32`` or ``bf16``, see `load_clip`.
+        prefix: words before every caption; None for the caption alone.
     """
 
     needs = frozenset({"image", "text"})
 
-    def __init__(self, model: str, pretrained: str | None = None, precision: str = "fp32") -> None:
+    def __init__(
+        self, model: str, pretrained: str | None = None, precision: str = "fp32", prefix: str | None = None
+    ) -> None:
         self.model = model
         self.pretrained = pretrained
         self.precision = check_precision(precision)
+        self.prefix = prefix
         self._clip: ClipModel | None = None
 
     def identity(self) -> dict[str, Any]:
@@ -41,25 +45,22 @@ class ClipFeatures(Features):
     def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
         """Return ``image`` and ``text``, each of shape (n, d)."""
         assert self._clip is not None
-        return {
-            "image": self._clip.embed_images(batch.images),
-            "text": self._clip.embed_texts(batch.texts),
-        }
+        texts = [f"{self.prefix} {text}" for text in batch.texts] if self.prefix else batch.texts
+        return {"image": self._clip.embed_images(batch.images), "text": self._clip.embed_texts(texts)}
 
 
 class Clip(Filter):
-    """Cosine similarity of image and caption. Embeddings are cached and shared by filters of the same model.
+    """Cosine similarity of image and caption; for the arguments see `ClipFeatures`.
 
-    Args:
-        model: an open_clip model, see `load_clip`.
-        pretrained: open_clip's tag of the weights.
-        precision: ``fp32`` or ``bf16``, see `load_clip`.
+    Embeddings are cached and shared by filters of the same model and prefix.
     """
 
     needs = frozenset()
 
-    def __init__(self, model: str, pretrained: str | None = None, precision: str = "fp32") -> None:
-        self.features = (ClipFeatures(model, pretrained, precision),)
+    def __init__(
+        self, model: str, pretrained: str | None = None, precision: str = "fp32", prefix: str | None = None
+    ) -> None:
+        self.features = (ClipFeatures(model, pretrained, precision, prefix),)
 
     def score(self, batch: Batch) -> Scores:
         """Return cosines of shape (n,)."""

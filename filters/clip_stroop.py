@@ -12,15 +12,15 @@ from benchmark.core.errors import UserError
 from benchmark.models.clip_models import ClipModel, clip_identity, load_clip
 from filters.base import Filter, Scores
 
-SLOT = "[*]"
+SLOT, EMPTY = "[*]", ""
 
 
 class ClipStroop(Filter):
     """Similarity of a prompt's embedding before and after a caption is inserted into it.
 
-    score = mean over prompts of cos(CLIP(prompt), CLIP(prompt with the caption in its slot)). The first embedding is
-    that of the text with the characters ``[*]``, as in the authors' code. The sign of the score follows the probe's
-    definition; its correlation with concreteness may be negative (Table 3 gives absolute values).
+    score = mean over prompts of cos(CLIP(prompt with an empty slot), CLIP(prompt with the caption in its slot)), as
+    in the code that Alper et al. released. The sign of the score follows the probe's definition; its correlation with
+    concreteness may be negative (Table 3 gives absolute values).
 
     The ICC paper uses the prompts of Alper et al. except ``Alice giving the [*] to Bob`` and its reverse, and neither
     paper prints the list; the configuration holds substitutes, and ``filter.prompts`` replaces them.
@@ -48,13 +48,13 @@ class ClipStroop(Filter):
         self._empty = np.empty((0, 0), np.float32)
 
     def identity(self) -> dict[str, Any]:
-        """Identify local weights by their content, wherever they lie."""
-        return super().identity() | clip_identity(self.model, self.pretrained)
+        """Identify local weights by their content, wherever they lie; add what an empty slot holds."""
+        return super().identity() | {"empty_slot": EMPTY} | clip_identity(self.model, self.pretrained)
 
     def setup(self, device: torch.device) -> None:
         """Load the model and embed the empty prompts. Raises `UserError` when the weights are missing."""
         self._clip = load_clip(self.model, self.pretrained, device, self.precision)
-        self._empty = self._clip.embed_texts(self.prompts)
+        self._empty = self._clip.embed_texts([prompt.replace(SLOT, EMPTY) for prompt in self.prompts])
 
     def score(self, batch: Batch) -> Scores:
         """Return mean cosines of shape (n,); text beyond the model's context length is truncated."""

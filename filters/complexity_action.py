@@ -1,6 +1,6 @@
 """Complexity and Action (Radenovic et al. 2023): captions that relate objects and describe an action."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -8,16 +8,16 @@ import torch
 from benchmark.core.batch import Batch
 from filters.base import Filter, Scores
 from filters.text.parsing import CaptionParser
-from filters.text.scene_graph import SceneGraph, scene_graph
+from filters.text.scene_graph import RULES, SceneGraph, scene_graph
 
 
 class ComplexityAction(Filter):
     """Captions that pass the rule of Radenovic et al. 2023 (section 3.1) first, then by complexity.
 
     With c the caption's complexity (`SceneGraph.complexity`), the score is ``c / (c + 1)``, plus 1 where the rule
-    holds: c >= 1 ("C1") and at least one action, a non-stative verb that has a subject or modifies a noun. Scores of
-    at least 1 are the paper's filter; on either side of 1, more complex captions score higher. An empty caption
-    scores 0. Captions are truncated to 1,000 characters.
+    holds: c >= 1 ("C1") and at least one action, a non-stative verb with a subject, an object or a noun that it
+    modifies. Scores of at least 1 are the paper's filter; on either side of 1, more complex captions score higher. An
+    empty caption scores 0. Captions are truncated to 1,000 characters.
 
     Args:
         parser: name of an installed spaCy pipeline for English, or the path of one.
@@ -28,6 +28,10 @@ class ComplexityAction(Filter):
 
     def __init__(self, parser: str) -> None:
         self.parser = CaptionParser(parser, parse=True)
+
+    def identity(self) -> dict[str, Any]:
+        """Add the version of the rules."""
+        return super().identity() | {"rules": RULES}
 
     def setup(self, device: torch.device) -> None:
         """Load the pipeline, on the CPU. Raises `UserError` when it is missing or has no parser."""

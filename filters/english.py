@@ -1,6 +1,5 @@
 """English captions (DataComp, Gadre et al. 2023, section 5.1)."""
 
-import importlib.metadata
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,7 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.core.extras import require
 from filters.base import Filter, Scores
-from filters.text.language import LIBRARY, english_detector
+from filters.text.language import english_detector, language_revision
 
 
 class English(Filter):
@@ -25,7 +24,7 @@ class English(Filter):
 
     def identity(self) -> dict[str, Any]:
         """Add the version of the language detection library."""
-        return super().identity() | {"language": f"{LIBRARY}-{importlib.metadata.version(LIBRARY)}"}
+        return super().identity() | {"language": language_revision()}
 
     def setup(self, device: torch.device) -> None:
         """Load the language detection model, on the CPU."""

@@ -23,6 +23,7 @@ IMAGE_TOO_LARGE = "image_too_large"
 METADATA_INVALID = "metadata_invalid"
 NO_CLUSTER = "no_cluster"
 NO_SCORE = "no_score"
+NSFW = "nsfw"
 SHARD_CORRUPT = "shard_corrupt"
 SHARD_EMPTY = "shard_empty"
 # Why a sample is only counted, not dropped: its files hold different captions (see benchmark/pool/pool.py).

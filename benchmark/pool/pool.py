@@ -60,6 +60,7 @@ class Pool:
         columns: our column names to the file's (``{"text": "TEXT", "url": "URL"}`` for LAION-400M).
         scale: the pool is a 1:scale model of the paper's; size and budget shrink by it.
         hidden: metadata columns that only an upper bound (``oracle``) may read.
+        nsfw: values of the column ``nsfw`` of samples that are kept; () for all, and no such column is needed.
 
     Raises:
         UserError: when `url` is not a folder of shards.
@@ -72,12 +73,14 @@ class Pool:
         columns: Mapping[str, str] | None = None,
         scale: int = 1,
         hidden: Sequence[str] = (),
+        nsfw: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.url = str(url).rstrip("/")
         self.columns = dict(columns or {})
         self.scale = scale
         self.hidden = frozenset(hidden)
+        self.nsfw = sorted(nsfw)
         self._tars = self._find(TAR_PATTERNS)
         self._metadata = self._find(METADATA_PATTERNS)
         if not self._tars and not self._metadata:
@@ -88,8 +91,8 @@ class Pool:
 
     @property
     def key(self) -> str:
-        """What identifies the pool in the cache: its url and how its files are read."""
-        inputs = [self.url, self.columns, READER_VERSION]
+        """What identifies the pool in the cache: its url, how its files are read, and which samples are kept."""
+        inputs = [self.url, self.columns, READER_VERSION, *([self.nsfw] if self.nsfw else [])]
         digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode())
         return f"{self.name}-{digest.hexdigest()[:12]}"
 
@@ -108,7 +111,7 @@ class Pool:
                 )
             return self._tars
         if self._metadata:
-            self._check_columns(needs - SAMPLE_FIELDS)
+            self._check_columns(needs - SAMPLE_FIELDS | ({"nsfw"} if self.nsfw else set()))
             return self._metadata
         return self._tars
 
@@ -118,7 +121,7 @@ class Pool:
         """Yield the usable samples of `shard` in batches; count the others by reason in `drops`."""
         extra_columns = needs - SAMPLE_FIELDS
         if not shard.is_tar:
-            yield from read_metadata(shard.url, self.columns, extra_columns, batch_size, drops)
+            yield from read_metadata(shard.url, self.columns, extra_columns, batch_size, drops, self.nsfw)
             return
         with self.local(shard) as path:
             index = self.index(shard, path, extra_columns)
@@ -131,11 +134,11 @@ class Pool:
     def index(self, shard: Shard, path: Path, extra_columns: frozenset[str] = frozenset()) -> TarIndex:
         """Return the index of a tar whose local copy is `path`; it is cached unless it has extra columns."""
         if extra_columns:
-            return index_tar(path, self.columns, extra_columns)
+            return index_tar(path, self.columns, extra_columns, self.nsfw)
         cached = cache_dir() / "index" / self.key / f"{shard.name}-{shard.fingerprint}.parquet"
         if cached.is_file():
             return load_index(cached)
-        index = index_tar(path, self.columns)
+        index = index_tar(path, self.columns, nsfw=self.nsfw)
         save_index(cached, index)
         return index
 
@@ -200,6 +203,8 @@ class Pool:
             missing = sorted(c for c in extra_columns if pick_column(c, self.columns, present) is None)
             if missing:
                 hint = did_you_mean(missing[0], present)
+                if missing[0] == "nsfw":
+                    hint = "name it with pool.columns.nsfw, or set pool.nsfw=[] to keep all samples"
                 raise UserError(f"pool {self.name} has no column {missing[0]!r} in its metadata; {hint}")
             return
 

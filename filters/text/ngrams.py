@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
 from benchmark.core.batch import Batch
 from filters.base import Features
+from filters.text.lemmas import singular
 from filters.text.parsing import CaptionParser
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc
+    from spacy.tokens import Doc, Token
 
 NOUNS = frozenset({"NOUN", "PROPN"})
 FIRST = NOUNS | {"ADJ", "ADV"}
@@ -22,7 +23,7 @@ FUNCTION = frozenset({"ADP", "AUX", "CCONJ", "DET", "PART", "PRON", "PUNCT", "SC
 
 
 class Ngrams(Features):
-    """A caption's unigrams and bigrams, lower-cased, in order, with repetitions.
+    """A caption's unigrams and bigrams, lower-cased, in order, with repetitions; nouns are in the singular.
 
     A spaCy pipeline tags the parts of speech. Captions are truncated to 1,000 characters.
 
@@ -36,6 +37,10 @@ class Ngrams(Features):
     def __init__(self, parser: str) -> None:
         self.parser = CaptionParser(parser, parse=False)
 
+    def identity(self) -> dict[str, Any]:
+        """Add how words are written."""
+        return super().identity() | {"nouns": "singular"}
+
     def setup(self, device: torch.device) -> None:
         """Load the pipeline, on the CPU. Raises `UserError` when it is missing or has no tagger."""
         self.parser.setup()
@@ -47,8 +52,12 @@ class Ngrams(Features):
 
 
 def ngrams(doc: "Doc") -> tuple[list[str], list[str]]:
-    """Return the nouns, and the bigrams (noun | adjective | adverb)(noun | adjective), joined by a space."""
-    words = [(token.lower_, token.pos_) for token in doc if token.pos_ not in FUNCTION]
+    """Return the nouns, and the bigrams (noun | adjective | adverb)(noun | adjective), joined by a space.
+
+    Nouns are lemmas, as in the supplement's table 3 ("rule third", "color reflection"); other words and names are as
+    written ("darker", "centered composition").
+    """
+    words = [(_lemma(token), token.pos_) for token in doc if token.pos_ not in FUNCTION]
     unigrams = [word for word, speech in words if speech in NOUNS]
     bigrams = [
         f"{first} {second}"
@@ -56,3 +65,7 @@ def ngrams(doc: "Doc") -> tuple[list[str], list[str]]:
         if speech in FIRST and of_second in SECOND
     ]
     return unigrams, bigrams
+
+
+def _lemma(token: "Token") -> str:
+    return singular(token.lower_) if token.pos_ == "NOUN" else str(token.lower_)

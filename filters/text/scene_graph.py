@@ -25,26 +25,31 @@ from filters.text.stative_verbs import STATIVE_FORMS
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
+RULES = 2  # part of cache keys: raised when a parse gets another graph
 NOUNS, ATTRIBUTES = {"NOUN", "PROPN"}, {"amod", "nummod", "compound", "nmod"}
 OBJECTS = {"dobj", "obj", "iobj", "dative", "attr", "oprd"}
 PREPOSITIONS = {"prep", "agent", "dative", "advmod"}  # of "next to" the first word is an adverb
 CLAUSES, SHARED = {"acl", "relcl"}, {"xcomp", "advcl", "conj"}
 BE = {"is", "are", "was", "were", "be", "been", "being", "am", "'s", "'re"}
+POSSESSIVES = {"'s", "'", "\u2019s", "\u2019", "s"}
 # "A group of dogs" means dogs, and "on top of a box" means on the box: before "of" these nouns name no object.
 _STAND_INS = (
     "group groups bunch couple pair pairs lot lots number set row rows piece pieces kind type variety top side front "
     "back left right corner middle center centre bottom end edge photo photos picture pictures image images view up "
     "closeup"
 )
-STAND_INS = frozenset(_STAND_INS.split())
+# So do these and numbers: "all of the dogs", "one of the dogs".
+_QUANTITIES = "all any each both some several few many much more most half"
+STAND_INS = frozenset(f"{_STAND_INS} {_QUANTITIES}".split())
 
 
 @dataclass
 class SceneGraph:
     """Objects, attributes and relations in a caption. An object is the index of its token in the parsed document.
 
-    `attributes` are pairs (object, word), `relations` triples (object, predicate, object); `actions` are the
-    non-stative verbs with a subject or modified noun, as written.
+    `attributes` are pairs (object, word), where a verb also relates the object to somebody unnamed ("give me a day");
+    `relations` are triples (object, predicate, object); `actions` are the non-stative verbs with a subject, an object
+    of the scene or a noun that they modify, as written.
     """
 
     objects: list[int] = field(default_factory=list)
@@ -105,8 +110,8 @@ def _is_predicate(token: "Token") -> bool:
 
 
 def _thing(noun: "Token") -> "Token":
-    """Return the noun that a stand-in refers to: "dogs" for "group" in "a group of dogs"."""
-    while noun.lower_ in STAND_INS:
+    """Return the noun that a stand-in refers to: "dogs" for the group in "a group of dogs", for "all of the dogs"."""
+    while noun.lower_ in STAND_INS or noun.pos_ == "NUM":
         inner = next((n for word, n in _prepositional(noun) if word == "of" and _is_noun(n)), None)
         if inner is None:
             break
@@ -139,8 +144,8 @@ def _prepositional(token: "Token") -> Iterator[tuple[str, "Token"]]:
 
 
 def _case(noun: "Token") -> str:
-    """Return UD's preposition of a noun, of one or more words; "" without one."""
-    cases = [child for child in noun.children if _label(child) == "case"]
+    """Return UD's preposition of a noun, of one or more words; "" without one. The possessive is none."""
+    cases = [child for child in noun.children if _label(child) == "case" and child.lower_ not in POSSESSIVES]
     return " ".join(
         word.lower_ for case in cases for word in (case, *case.children) if word.dep_ in {"case", "fixed"}
     )
@@ -174,13 +179,15 @@ def _predicate(graph: SceneGraph, head: "Token") -> None:
     has_subject, subjects, objects = _arguments(head)
     is_verb = head.pos_ == "VERB" and head.lower_ not in BE
     verb = head.lower_ if is_verb else ""
-    complements = [(verb or "be", noun) for noun in objects]
-    complements += [(f"{verb} {words}".strip(), noun) for words, noun in _prepositional(head)]
-    if not is_verb and _is_noun(head):  # UD: "the mug is beside the plate" has the plate over "is"
-        complements = [(_case(head) or "be", head)]
-    if not subjects:  # "riding a horse on the beach", "there is a car on the track"
+    complements = list(_prepositional(head))
+    unnamed = not subjects
+    if unnamed:  # "ask questions in this section", "there is a car on the track": the objects are there
         subjects = [thing for noun in objects for thing in _expand(noun)]
-        complements = [(words, noun) for words, noun in complements if noun not in objects]
+    elif not is_verb and _is_noun(head):  # UD: "the mug is beside the plate" has the plate over "is"
+        complements = [(_case(head) or "be", head)]
+    else:
+        complements = [(f"{verb} {words}".strip(), noun) for words, noun in complements]
+        complements += [(verb or "be", noun) for noun in objects]
     has_relation = _relate(graph, subjects, complements)
     qualities = [
         child
@@ -189,17 +196,16 @@ def _predicate(graph: SceneGraph, head: "Token") -> None:
     ]
     if not is_verb and head.pos_ == "ADJ":
         qualities.append(head)
-    if is_verb and not has_relation and not qualities:  # "the dog sleeps"
-        qualities = [head]
+    if is_verb and (unnamed or not (has_relation or qualities)):  # "ask questions", "the dog sleeps"
+        qualities.append(head)
     graph.attributes |= {(subject.i, quality.lower_) for subject in subjects for quality in qualities}
-    fragment = bool(subjects) and head.lower_.endswith("ing")
-    if is_verb and (has_subject or fragment) and head.lower_ not in STATIVE_FORMS:
+    if is_verb and (has_subject or subjects) and head.lower_ not in STATIVE_FORMS:
         graph.actions.append(head.lower_)
 
 
 def _arguments(head: "Token") -> tuple[bool, list["Token"], list["Token"]]:
     """Return whether the predicate has a subject, its subjects among the scene's objects, and its objects."""
-    objects = [child for child in head.children if _label(child) in OBJECTS and _is_noun(child)]
+    objects = [child for child in head.children if _label(child) in OBJECTS and _is_noun(_thing(child))]
     clause = head
     while True:
         nominal = [child for child in clause.children if _label(child) == "nsubj"]

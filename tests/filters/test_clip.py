@@ -14,7 +14,7 @@ from benchmark.engine.local import LocalEngine
 from benchmark.models.clip_models import load_clip
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
-from filters.clip import Clip
+from filters.clip import Clip, ClipFeatures
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import numbered_uids, rows, write_pool
 
@@ -75,6 +75,27 @@ def test_weights_count_by_content_wherever_they_lie(tmp_path) -> None:
     changed = tmp_path / "c" / weights.name
     changed.write_bytes(changed.read_bytes()[:-1] + b"x")
     assert Clip(model.replace(str(tmp_path / "a"), str(tmp_path / "c"))).key() != Clip(model).key()
+
+
+def test_a_prefix_stands_before_every_caption(tmp_path) -> None:
+    name = open_clip_model(tmp_path)
+    images = [Image.new("RGB", (40, 40))] * 2
+    captions, prefixed = ["a dog", "a red ball"], ["A photo depicts a dog", "A photo depicts a red ball"]
+    found, expected, plain = (
+        made.extract(Batch(numbered_uids(2), texts, images))["text"]
+        for made, texts in (
+            (features(name, "A photo depicts"), captions), (features(name), prefixed), (features(name), captions),
+        )
+    )  # fmt: skip
+    assert np.array_equal(found, expected)
+    assert not np.allclose(found, plain, atol=1e-3)
+    assert Clip(name, prefix="A photo depicts").key() != Clip(name).key()
+
+
+def features(model: str, prefix: str | None = None) -> ClipFeatures:
+    made = ClipFeatures(model, prefix=prefix)
+    made.setup(CPU)
+    return made
 
 
 def test_weights_must_be_named() -> None:

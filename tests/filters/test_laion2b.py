@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import torch
 
@@ -34,6 +35,18 @@ def test_english_alone_is_1_and_the_rest_is_absent() -> None:
     scores = made.score(Batch(numbered_uids(len(texts)), texts))
     expected = [1, np.nan, 1, 1, np.nan, 1]
     assert scores == pytest.approx(np.array(expected, np.float32), nan_ok=True)
+
+
+def test_share_of_real_alt_text_that_is_english(shared_data: Path) -> None:
+    """The figure in the config's header; gcld3 finds 5,072 of these English."""
+    path = shared_data / "laion_alt_text" / "test_10000.parquet"
+    if not path.exists():
+        pytest.skip("needs laion_alt_text")
+    texts = pq.read_table(path, columns=["TEXT"])["TEXT"].to_pylist()
+    made = English()
+    made.setup(torch.device("cpu"))
+    scores = made.score(Batch(numbered_uids(len(texts)), texts))
+    assert (scores == 1).sum() == pytest.approx(8888, abs=10)
 
 
 def test_by_a_column_what_passes_both_is_in_a_random_order(tmp_path: Path) -> None:

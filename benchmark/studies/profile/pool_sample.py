@@ -39,7 +39,7 @@ class PoolSample(Pool):
     """
 
     def __init__(self, pool: Pool, count: int, seed: int) -> None:
-        super().__init__(pool.name, pool.url, pool.columns, pool.scale, sorted(pool.hidden))
+        super().__init__(pool.name, pool.url, pool.columns, pool.scale, sorted(pool.hidden), pool.nsfw)
         self.unusable: Counter[str] = Counter()
         self.requested = count
         self._whole = pool

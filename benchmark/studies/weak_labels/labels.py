@@ -5,7 +5,7 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
-import torch
 
 from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
@@ -22,22 +21,25 @@ from benchmark.core.paths import atomic_folder, cache_dir, write_text
 from benchmark.core.progress import progress
 from benchmark.core.uids import UID_DTYPE, UidArray, decode_uids, encode_uid_column
 from benchmark.engine.base import Engine
-from benchmark.pool.pool import Pool, Shard
+from benchmark.pool.pool import Pool
 from benchmark.results.provenance import library_versions
-from benchmark.scoring.shard_reader import PoolBatches, ShardReader, features_path
+from benchmark.scoring.shard_reader import ShardReader, features_path
 from benchmark.scoring.shard_work import ExtractShard
-from benchmark.studies.weak_labels.topics import TopicModel
-from benchmark.studies.weak_labels.vocabulary import (
+from benchmark.studies.weak_labels.documents import (
+    CPU,
     CaptionNgrams,
-    Vocabulary,
-    choose_vocabulary,
-    ngrams_per_caption,
+    CleanedCaptions,
+    Documents,
+    image_hashes,
+    make_documents,
 )
+from benchmark.studies.weak_labels.topics import TopicModel
+from benchmark.studies.weak_labels.vocabulary import Vocabulary, choose_vocabulary
 from downstream.models.weak_backbone import TopicLabels
 
 log = logging.getLogger(__name__)
-NO_NGRAM = "no_ngram"  # drop reason: none of the caption's n-grams is in the vocabulary
-CPU = torch.device("cpu")
+NO_NGRAM = "no_ngram"  # drop reason: none of the n-grams of the image's captions is in the vocabulary
+UNINFORMATIVE = "uninformative"  # drop reason: the image has no informative caption
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,12 @@ class LabelConfig:
 
     Args:
         parser: name of an installed spaCy pipeline for English, or folder of one.
+        minimum_informativeness: lowest score of a caption that is read, as of filter=informativeness.
         ngrams: M, the size of the vocabulary.
         max_share: n-grams in at least this share of the captions are left out.
         topics: K, the number of topics.
-        passes: passes over the captions to fit the topics.
-        batch_size: captions per update of the topics.
+        passes: passes over the documents to fit the topics.
+        batch_size: documents per update of the topics.
         seed: random seed of the initial topics.
 
     Raises:
@@ -58,6 +61,7 @@ class LabelConfig:
     """
 
     parser: str
+    minimum_informativeness: float
     ngrams: int
     max_share: float
     topics: int
@@ -70,6 +74,11 @@ class LabelConfig:
             value = getattr(self, name)
             if not isinstance(value, int) or value < minimum:
                 raise UserError(f"weak_labels.{name}={value} must be an integer of at least {minimum}")
+        if not isinstance(self.minimum_informativeness, int | float):
+            raise UserError(
+                f"weak_labels.minimum_informativeness={self.minimum_informativeness} must be a number;"
+                " 20 in the paper, 0 for all captions"
+            )
         if not isinstance(self.max_share, int | float) or not 0 < self.max_share <= 1:
             raise UserError(f"weak_labels.max_share={self.max_share} must be a number above 0 and at most 1")
 
@@ -105,25 +114,27 @@ def _make_labels(
     shards = pool.shards(reader.sources)
     missing = [shard for shard in shards if not features_path(pool, shard, features).is_file()]
     with progress("extract", len(missing), "shards") as advance:
-        for captions in engine.run(ExtractShard(pool, reader), missing) if missing else ():
-            advance(1, f"{captions:,} captions")
-    vocabulary = choose_vocabulary(
-        (ngrams for batch in PoolBatches(pool, reader, CPU) for ngrams in ngrams_per_caption(batch)),
-        config.ngrams,
-        config.max_share,
-    )
+        for extracted in engine.run(ExtractShard(pool, reader), missing) if missing else ():
+            advance(1, f"{extracted:,} captions")
+    captions = CleanedCaptions(pool, config.parser, config.minimum_informativeness)
+    vocabulary = choose_vocabulary(captions.ngrams(), config.ngrams, config.max_share)
     _check_vocabulary(vocabulary, pool, config)
-    model = _fit(pool, reader, vocabulary, config)
+    model = TopicModel(vocabulary.ngrams, config.topics, config.batch_size, config.seed)
+    documents = make_documents(captions, model)
+    _fit(model, documents, config)
     with atomic_folder(folder) as temporary:
-        facts = _write_labels(pool, reader, shards, model, temporary)
-        facts |= _facts(vocabulary) | {"seconds": round(time.monotonic() - started, 1)}
+        facts = _facts(vocabulary, documents) | _write_labels(pool, reader, documents, model, temporary)
+        facts |= {"seconds": round(time.monotonic() - started, 1)}
         manifest = {"pool": pool.name, "config": asdict(config), **facts, "versions": library_versions()}
         write_text(temporary / "manifest.json", json.dumps(manifest, indent=2) + "\n")
 
 
 def _check_vocabulary(vocabulary: Vocabulary, pool: Pool, config: LabelConfig) -> None:
     if not vocabulary.captions:
-        raise UserError(f"pool {pool.name} has no readable captions to label; choose another pool")
+        raise UserError(
+            f"pool {pool.name} has no caption with an informativeness of at least {config.minimum_informativeness};"
+            " lower weak_labels.minimum_informativeness, or choose another pool"
+        )
     if not vocabulary.ngrams:
         raise UserError(
             f"no n-gram occurs in fewer than {config.max_share:.0%} of the {vocabulary.captions:,} captions of pool"
@@ -131,30 +142,23 @@ def _check_vocabulary(vocabulary: Vocabulary, pool: Pool, config: LabelConfig) -
         )
 
 
-def _fit(pool: Pool, reader: CaptionNgrams, vocabulary: Vocabulary, config: LabelConfig) -> TopicModel:
-    model = TopicModel(vocabulary.ngrams, config.topics, config.batch_size, config.seed)
+def _fit(model: TopicModel, documents: Documents, config: LabelConfig) -> None:
     started = time.monotonic()
     fitted = 0
-    with progress("topics", config.passes * vocabulary.captions, "captions") as advance:
+    with progress("topics", config.passes * documents.counts.shape[0], "images") as advance:
 
-        def on_batch(captions: int) -> None:
+        def on_batch(images: int) -> None:
             nonlocal fitted
-            fitted += captions
-            advance(captions, f"{fitted / (time.monotonic() - started):,.0f}/s")
+            fitted += images
+            advance(images, f"{fitted / (time.monotonic() - started):,.0f}/s")
 
-        batches = PoolBatches(pool, reader, CPU)
-        model.fit(
-            lambda: (ngrams_per_caption(batch) for batch in batches),
-            config.passes,
-            vocabulary.captions,
-            on_batch,
-        )
-    return model
+        model.fit(documents.counts, config.passes, on_batch)
 
 
-def _facts(vocabulary: Vocabulary) -> dict[str, Any]:
+def _facts(vocabulary: Vocabulary, documents: Documents) -> dict[str, Any]:
     return {
         "captions": vocabulary.captions,
+        "images": len(documents.rows),
         "ngrams": len(vocabulary.ngrams),
         "distinct_ngrams": vocabulary.distinct,
         "too_common": vocabulary.too_common,
@@ -163,28 +167,36 @@ def _facts(vocabulary: Vocabulary) -> dict[str, Any]:
 
 
 def _write_labels(
-    pool: Pool, reader: CaptionNgrams, shards: Iterable[Shard], model: TopicModel, folder: Path
+    pool: Pool, reader: CaptionNgrams, documents: Documents, model: TopicModel, folder: Path
 ) -> dict[str, Any]:
-    """Write the labels of all shards and ``topics.json``; return the counts of labelled and dropped captions."""
+    """Write the labels of all shards and ``topics.json``; return the counts of labelled and dropped captions.
+
+    All captions of an image get the topics of its document, those that are not informative too.
+    """
+    topics = model.label(documents.counts)
     shard_reader, drops = ShardReader(pool, CPU), Counter[str]()
     captions_per_topic = np.zeros(model.topics, np.int64)
     (folder / "labels").mkdir()
-    for shard in shards:
+    for shard in pool.shards(reader.sources):
         uids = [np.empty(0, UID_DTYPE)]
-        parts = [np.empty((0, model.topics), np.float32)]
+        rows = [np.empty(0, np.int64)]
         for batch in shard_reader.batches(shard, reader, drops):
-            labelled, topics = model.label(ngrams_per_caption(batch))
-            uids.append(batch.uids[labelled])
-            drops[NO_NGRAM] += int(len(labelled) - labelled.sum())
-            captions_per_topic += np.bincount(topics.argmax(1), minlength=model.topics)
-            parts.append(topics)
-        write_part(folder / "labels" / f"{shard.name}.parquet", np.concatenate(uids), np.concatenate(parts))
-    rows = [
+            document = documents.images.find(image_hashes(batch))
+            row = np.where(document < 0, -1, documents.rows[document])
+            drops[UNINFORMATIVE] += int((document < 0).sum())
+            drops[NO_NGRAM] += int(((document >= 0) & (row < 0)).sum())
+            uids.append(batch.uids[row >= 0])
+            rows.append(row[row >= 0])
+        of_shard = topics[np.concatenate(rows)]
+        captions_per_topic += np.bincount(of_shard.argmax(1), minlength=model.topics)
+        write_part(folder / "labels" / f"{shard.name}.parquet", np.concatenate(uids), of_shard)
+    summary = [
         {"topic": number, "captions": int(captions), "ngrams": ngrams}
         for number, (captions, ngrams) in enumerate(zip(captions_per_topic, model.top_ngrams(), strict=True))
     ]
-    write_text(folder / "topics.json", json.dumps(rows, indent=2) + "\n")
-    return {"labelled": int(captions_per_topic.sum()), "drops": dict(sorted(drops.items()))}
+    write_text(folder / "topics.json", json.dumps(summary, indent=2) + "\n")
+    counted = {reason: count for reason, count in sorted(drops.items()) if count}
+    return {"labelled": int(captions_per_topic.sum()), "drops": counted}
 
 
 def write_part(path: Path, uids: UidArray, topics: npt.NDArray[np.float32]) -> None:

@@ -1,22 +1,22 @@
-"""Topics of captions by latent Dirichlet allocation (Ghosal et al. 2019, section 4.2)."""
+"""Topics of documents by latent Dirichlet allocation (Ghosal et al. 2019, section 4.2)."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 TOP_NGRAMS = 10  # n-grams shown per topic, as in the paper's Table 3
-Captions = Sequence[Sequence[str]]
+CHUNK = 4096  # documents between two signs of progress
 
 
 class TopicModel:
-    """LDA fitted by online variational Bayes (Hoffman et al. 2010), with one batch of captions in memory at a time.
+    """LDA fitted by online variational Bayes (Hoffman et al. 2010).
 
     Args:
         ngrams: the vocabulary, M n-grams.
         topics: K, the number of topics.
-        batch_size: captions per update of the topics.
+        batch_size: documents per update of the topics.
         seed: random seed of the initial topics.
     """
 
@@ -28,20 +28,13 @@ class TopicModel:
         self._columns = {ngram: column for column, ngram in enumerate(ngrams)}
         self._model: Any = None
 
-    def fit(
-        self,
-        batches: Callable[[], Iterable[Captions]],
-        passes: int,
-        total: int,
-        on_batch: Callable[[int], None],
-    ) -> None:
-        """Fit the topics.
+    def fit(self, counts: Any, passes: int, on_batch: Callable[[int], None]) -> None:
+        """Fit the topics to documents that each have at least one n-gram.
 
         Args:
-            batches: returns an iterator over batches of all captions' n-grams; called once per pass.
-            passes: number of passes over the captions.
-            total: total number of captions.
-            on_batch: called after each batch with its number of captions.
+            counts: count of each n-gram in each of n documents, a sparse matrix of shape (n, M).
+            passes: number of passes over the documents.
+            on_batch: called with the number of documents that were read since the last call.
         """
         from sklearn.decomposition import LatentDirichletAllocation
 
@@ -49,28 +42,20 @@ class TopicModel:
             self.topics,
             learning_method="online",
             batch_size=self.batch_size,
-            total_samples=total,
+            total_samples=counts.shape[0],
             random_state=self.seed,
         )
         for _ in range(passes):
-            for captions in batches():
-                counts = self.count(captions)
-                known = np.diff(counts.indptr) > 0
-                if known.any():
-                    self._model.partial_fit(counts[known])
-                on_batch(len(captions))
+            for start in range(0, counts.shape[0], CHUNK):
+                chunk = counts[start : start + CHUNK]
+                self._model.partial_fit(chunk)
+                on_batch(chunk.shape[0])
 
-    def label(self, captions: Captions) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float32]]:
-        """Return which of n captions have an n-gram of the vocabulary, shape (n,), and the topics of these m.
-
-        Topics have shape (m, K); each row is a probability distribution.
-        """
+    def label(self, counts: Any) -> npt.NDArray[np.float32]:
+        """Return the topics of n documents, each row a probability distribution, shape (n, K)."""
         assert self._model is not None, "fit comes before label"
-        counts = self.count(captions)
-        known = np.diff(counts.indptr) > 0
-        if not known.any():
-            return known, np.empty((0, self.topics), np.float32)
-        return known, np.asarray(self._model.transform(counts[known]), np.float32)
+        chunks = [counts[start : start + CHUNK] for start in range(0, counts.shape[0], CHUNK)]
+        return np.concatenate([self._model.transform(chunk) for chunk in chunks]).astype(np.float32)
 
     def top_ngrams(self) -> list[list[str]]:
         """Return the most probable n-grams of each topic, most probable first."""
@@ -78,7 +63,7 @@ class TopicModel:
         order = np.argsort(-self._model.components_, axis=1, kind="stable")[:, :TOP_NGRAMS]
         return [[self.ngrams[column] for column in row] for row in order]
 
-    def count(self, captions: Captions) -> Any:
+    def count(self, captions: Sequence[Sequence[str]]) -> Any:
         """Return the count of each n-gram in each of n captions, a sparse matrix of shape (n, M)."""
         from scipy.sparse import csr_matrix
 

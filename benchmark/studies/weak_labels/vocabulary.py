@@ -3,34 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from benchmark.core.batch import Batch
 from benchmark.studies.text_spotting.vocabulary import forget
-from filters.base import Reader
-from filters.text.ngrams import Ngrams
 
 MAX_COUNTED = 4_000_000  # distinct n-grams in memory while counting, about 500 MB
-
-
-class CaptionNgrams(Reader):
-    """Reads the n-grams of a pool's captions.
-
-    Args:
-        parser: name of an installed spaCy pipeline for English, or folder of one.
-    """
-
-    needs = frozenset()
-    batch_size: ClassVar[int] = 4096
-
-    def __init__(self, parser: str) -> None:
-        self.features = (Ngrams(parser),)
-
-
-def ngrams_per_caption(batch: Batch) -> list[list[str]]:
-    """Return the unigrams and bigrams of each of n captions, with repetitions."""
-    both = zip(batch.features["unigrams"], batch.features["bigrams"], strict=True)
-    return [[*unigrams, *bigrams] for unigrams, bigrams in both]
 
 
 @dataclass(frozen=True)

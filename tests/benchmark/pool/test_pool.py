@@ -65,6 +65,37 @@ def test_laion_columns_and_missing_uids(tmp_path) -> None:
     assert batch.columns["clip"].tolist() == [0.31, 0.4]
 
 
+def unsafe_pool(tmp_path, **settings) -> Pool:
+    """Five samples, of which the first and the last are safe; the last but one is not rated."""
+    ratings = ["UNLIKELY", "NSFW", "UNSURE", None, "UNLIKELY"]
+    samples = rows(5)
+    for sample, rating in zip(samples, ratings, strict=True):
+        sample.extra["NSFW"] = rating
+    write_pool(tmp_path, [samples])
+    write_metadata(tmp_path / "metadata" / "00000000.parquet", samples, NSFW=ratings)
+    return Pool("p", str(tmp_path), columns={"nsfw": "NSFW"}, **settings)
+
+
+@pytest.mark.parametrize("needs", [TEXT, IMAGE, frozenset({"image", "NSFW"})])
+def test_unsafe_samples_are_dropped_by_their_column(tmp_path, needs: frozenset[str]) -> None:
+    batches, drops = read(unsafe_pool(tmp_path, nsfw=["UNLIKELY"]), needs)
+    assert uids(batches) == [rows(5)[0].uid, rows(5)[4].uid]
+    assert drops == {"nsfw": 3}
+
+
+def test_the_nsfw_cut_makes_another_pool(tmp_path) -> None:
+    safe, everything = unsafe_pool(tmp_path, nsfw=["UNLIKELY"]), unsafe_pool(tmp_path)
+    assert safe.key != everything.key
+    assert len(uids(read(everything, TEXT)[0])) == 5
+    assert everything.key == Pool("p", str(tmp_path), {"nsfw": "NSFW"}, nsfw=[]).key
+
+
+def test_a_pool_without_the_nsfw_column_says_so(tmp_path) -> None:
+    pool = Pool("p", str(write_pool(tmp_path, [rows(2)])), nsfw=["UNLIKELY"])
+    with pytest.raises(UserError, match=r"no column 'nsfw' in its metadata; .*pool\.nsfw=\[\]"):
+        read(pool, TEXT)
+
+
 def test_img2dataset_sidecars(tmp_path) -> None:
     table = {"url": ["a", "b", "c"], "caption": ["x", "y", None], "key": ["0", "1", "2"]}
     table["status"] = ["success", "failed_to_download", "success"]

@@ -111,7 +111,41 @@ CASES = {
         "I/PRON/nsubj/2 like/VERB/root/0 dogs/NOUN/obj/2",
         "dogs", "dogs like", "", "", 1,
     ),
-    "keep calm and travel": (  # an order is nobody's action
+    "give me a few days": (  # an order is an action if something of the scene takes part
+        "give/VERB/ROOT/0 me/PRON/dative/1 a/DET/det/5 few/ADJ/amod/5 days/NOUN/dobj/1",
+        "give/VERB/root/0 me/PRON/iobj/1 a/DET/det/5 few/ADJ/amod/5 days/NOUN/obj/1",
+        "days", "days few, days give", "", "give", 2,
+    ),
+    "ask any questions in this section": (  # the questions do not ask
+        "ask/VERB/ROOT/0 any/DET/det/3 questions/NOUN/dobj/1 in/ADP/prep/1 this/DET/det/6 section/NOUN/pobj/4",
+        "ask/VERB/root/0 any/DET/det/3 questions/NOUN/obj/1 in/ADP/case/6 this/DET/det/6 section/NOUN/obl/1",
+        "questions section", "questions ask", "questions in section", "ask", 2,
+    ),
+    "she walks her dog on the beach": (
+        "she/PRON/nsubj/2 walks/VERB/ROOT/0 her/PRON/poss/4 dog/NOUN/dobj/2 on/ADP/prep/2 the/DET/det/7"
+        " beach/NOUN/pobj/5",
+        "she/PRON/nsubj/2 walks/VERB/root/0 her/PRON/nmod:poss/4 dog/NOUN/obj/2 on/ADP/case/7 the/DET/det/7"
+        " beach/NOUN/obl/2",
+        "dog beach", "dog walks", "dog on beach", "walks", 2,
+    ),
+    "the man feeds all of the dogs": (
+        "the/DET/det/2 man/NOUN/nsubj/3 feeds/VERB/ROOT/0 all/PRON/dobj/3 of/ADP/prep/4 the/DET/det/7"
+        " dogs/NOUN/pobj/5",
+        "the/DET/det/2 man/NOUN/nsubj/3 feeds/VERB/root/0 all/DET/obj/3 of/ADP/case/7 the/DET/det/7"
+        " dogs/NOUN/nmod/4",
+        "man dogs", "", "man feeds dogs", "feeds", 1,
+    ),
+    "one of the boys holds a kite": (
+        "one/NUM/nsubj/5 of/ADP/prep/1 the/DET/det/4 boys/NOUN/pobj/2 holds/VERB/ROOT/0 a/DET/det/7 kite/NOUN/dobj/5",
+        "one/NUM/nsubj/5 of/ADP/case/4 the/DET/det/4 boys/NOUN/nmod/1 holds/VERB/root/0 a/DET/det/7 kite/NOUN/obj/5",
+        "boys kite", "", "boys holds kite", "holds", 1,
+    ),
+    "the girls went to Hackney 's": (  # the possessive is no part of the preposition
+        "the/DET/det/2 girls/NOUN/nsubj/3 went/VERB/ROOT/0 to/ADP/prep/3 Hackney/PROPN/pobj/4 's/PART/case/5",
+        "the/DET/det/2 girls/NOUN/nsubj/3 went/VERB/root/0 to/ADP/case/5 Hackney/PROPN/obl/3 's/PART/case/5",
+        "girls hackney", "", "girls went to hackney", "went", 1,
+    ),
+    "keep calm and travel": (  # an order without an object is not
         "keep/VERB/ROOT/0 calm/ADJ/acomp/1 and/CCONJ/cc/1 travel/VERB/conj/1",
         "keep/VERB/root/0 calm/ADJ/xcomp/1 and/CCONJ/cc/4 travel/VERB/conj/1",
         "", "", "", "", 0,

@@ -35,6 +35,19 @@ WEB = {
         {"State be body", "body with experience", "experience in affairs", "experience in administration"},
         {"affairs international"}, [], 3,
     ),
+    "weblog-juancole.com_juancole_20041111060900_ENG_20041111_060900-0001": (
+        # US Marines moved into most of Fallujah on Wednesday, though they were still meeting pockets of resistance.
+        {"Marines moved into Fallujah", "Marines moved on Wednesday", "pockets of resistance"},
+        {"Marines us", "pockets meeting"}, ["moved", "meeting"], 3,
+    ),
+    "email-enronsent26_02-0017": (
+        # If you received this in error, please contact the sender and delete the material from all computers."
+        {"material from computers"}, {"sender contact", "material delete"}, ["received", "contact", "delete"], 2,
+    ),
+    "answers-20111024210339AAIqPa3_ans-0001": (
+        # What is the dress code for males at Del Frisco's Philadelphia?
+        {"code for males", "code at Del"}, {"code dress"}, [], 3,
+    ),
     "email-enronsent01_01-0027": (set(), {"cards physical", "cards pledge"}, [], 2),  # No physical pledge cards.
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ import pytest
 
 from benchmark.config import demo_model
 from benchmark.core.errors import UserError
-from benchmark.core.uids import decode_uids, encode_uids, sort_uids
+from benchmark.core.uids import decode_uids, encode_uids, make_uid, sort_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.studies.weak_labels import vocabulary
@@ -25,7 +25,15 @@ ROADS = ["a car and a bus", "the bus passes a car", "a car on the road", "a bus 
 
 
 def config(**changes: object) -> LabelConfig:
-    given = {"ngrams": 50, "max_share": 0.5, "topics": 2, "passes": 20, "batch_size": 16, "seed": 0} | changes
+    given = {
+        "minimum_informativeness": 0,
+        "ngrams": 50,
+        "max_share": 0.5,
+        "topics": 2,
+        "passes": 20,
+        "batch_size": 16,
+        "seed": 0,
+    } | changes
     return LabelConfig(parser=demo_model("parser"), **given)  # type: ignore[arg-type]
 
 
@@ -67,12 +75,12 @@ def test_two_planted_topics_are_recovered() -> None:
     captions = [rng.choice(words[topic], 5).tolist() for topic in planted]
     model = TopicModel(words[0] + words[1], topics=2, batch_size=50, seed=0)
     seen: list[int] = []
-    model.fit(lambda: (captions[start : start + 100] for start in range(0, 400, 100)), 5, 400, seen.append)
+    counts = model.count(captions)
+    model.fit(counts, 5, seen.append)
     assert sum(seen) == 5 * 400
     first, second = model.top_ngrams()
     assert {frozenset(first), frozenset(second)} == {frozenset(words[0]), frozenset(words[1])}
-    known, topics = model.label(captions)
-    assert known.all()
+    topics = model.label(counts)
     assert topics.dtype == np.float32
     assert np.abs(topics.sum(1) - 1).max() < 1e-5
     is_city = planted == 1
@@ -82,14 +90,48 @@ def test_two_planted_topics_are_recovered() -> None:
     assert topics.max(1) == pytest.approx(5.5 / 6, abs=0.01)
 
 
-def test_a_caption_without_the_vocabulary_has_no_label() -> None:
+def test_ngrams_of_the_vocabulary_are_counted() -> None:
     model = TopicModel(["a", "b"], topics=2, batch_size=8, seed=0)
-    model.fit(lambda: [[["a"], ["c"]], [[]], [["b"]]], 1, 4, lambda _: None)
-    known, topics = model.label([["c"], ["a", "c"], []])
-    assert known.tolist() == [False, True, False]
-    assert topics.shape == (1, 2)
-    assert model.label([["c"]])[1].shape == (0, 2)
     assert model.count([["b", "a", "b"], ["c"]]).toarray().tolist() == [[1, 2], [0, 0]]
+
+
+def write_captions(folder: Path, captions: list[tuple[str, str]]) -> Pool:
+    """A pool of two shards from urls and captions."""
+    made = [Row(f"{i:05d}", url, text, jpeg(i)) for i, (url, text) in enumerate(captions)]
+    return Pool("pets", str(write_pool(folder, [made[:20], made[20:]])))
+
+
+def topics_by_caption(folder: Path, captions: list[tuple[str, str]]) -> list[list[float] | None]:
+    table = pq.read_table(folder / "labels")
+    by_uid = dict(zip(table["uid"].to_pylist(), table["topics"].to_pylist(), strict=True))
+    return [by_uid.get(make_uid(url, text)) for url, text in captions]
+
+
+def test_an_images_captions_are_one_document(tmp_path: Path) -> None:
+    """Across shards: the last caption alone says nothing of pets or roads."""
+    captions = [(f"http://x/{i}", text) for i, text in enumerate((PETS + ROADS) * 4)]
+    captions += [("http://x/0", "and of the"), ("http://y/0", "and of the")]
+    folder = label_pool(write_captions(tmp_path / "pool", captions), config(), LocalEngine("cpu", 1))
+    *labels, of_image_0, alone = topics_by_caption(folder, captions)
+    assert of_image_0 == labels[0] is not None
+    assert alone is None
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert (manifest["captions"], manifest["images"], manifest["drops"]) == (34, 33, {"no_ngram": 1})
+
+
+def test_captions_that_say_little_are_not_read(tmp_path: Path) -> None:
+    captions = [(f"http://x/{i}", text) for i, text in enumerate((PETS + ROADS) * 4)]
+    captions += [
+        ("http://y/0", "a dog"),
+        ("http://x/1", "a dog"),
+    ]  # of a new image, and of one with more to say
+    pool = write_captions(tmp_path / "pool", captions)
+    folder = label_pool(pool, config(minimum_informativeness=1.5), LocalEngine("cpu", 1))
+    labels = topics_by_caption(folder, captions)
+    assert labels[-2] is None
+    assert labels[-1] == labels[1] is not None
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert (manifest["captions"], manifest["images"], manifest["drops"]) == (32, 32, {"uninformative": 1})
 
 
 def test_labels_topics_and_manifest_are_written_and_reused(
@@ -163,3 +205,5 @@ def test_labels_are_read_by_uid(pool: Pool) -> None:
 def test_a_pool_without_a_vocabulary_raises_a_user_error(pool: Pool) -> None:
     with pytest.raises(UserError, match=r"no n-gram occurs in fewer than 1% of the 33 captions of pool pets"):
         label_pool(pool, config(max_share=0.01), LocalEngine("cpu", 1))
+    with pytest.raises(UserError, match=r"lower weak_labels\.minimum_informativeness"):
+        label_pool(pool, config(minimum_informativeness=99), LocalEngine("cpu", 1))
