@@ -161,7 +161,7 @@ def classification_webdataset(
 
 def _lines(name: str, url: str) -> list[str]:
     with local_file(name, url).open("rb") as file:
-        text = file.read(MAX_TEXT_BYTES).decode("utf-8", errors="replace")
+        text = file.read(MAX_TEXT_BYTES).decode("utf-8-sig", errors="replace")
     return [line.strip() for line in text.split("\n") if line.strip()]
 
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 import tarfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -66,12 +66,20 @@ class EvaluationSet:
     retrieval: bool
 
     def __post_init__(self) -> None:
-        without_captions = [item for item in self.items if not item.references]
-        if without_captions:
-            raise UserError(
-                f"evaluation set {self.name}: image {without_captions[0].image_id} has no captions; {HOW}"
-            )
         require_images(self.name, (item.image for item in self.items))
+        for image, count in Counter(item.image_id for item in self.items).items():
+            if count > 1:
+                raise UserError(
+                    f"evaluation set {self.name}: {count} images have the id {image}; ids (or tars' keys) must differ"
+                )
+        for item in self.items:
+            if not item.references:
+                raise UserError(f"evaluation set {self.name}: image {item.image_id} has no captions; {HOW}")
+            odd = [caption for caption in item.references if not isinstance(caption, str)]
+            if odd:
+                raise UserError(
+                    f"evaluation set {self.name}: caption {odd[0]!r} of image {item.image_id} must be text"
+                )
 
     def __len__(self) -> int:
         return len(self.items)
@@ -135,13 +143,18 @@ def coco_captions(
 
 @contextmanager
 def _reading(name: str, path: str, kind: str) -> Iterator[Any]:
-    """Yield the JSON in `path`; a missing file, or a key that the block does not find, is a `UserError`."""
+    """Yield the JSON object in `path`; a missing file, or a key that the block does not find, is a `UserError`."""
     try:
-        content = json.loads(Path(path).expanduser().read_text(encoding="utf-8"))
+        content = json.loads(Path(path).expanduser().read_text(encoding="utf-8-sig"))
     except OSError:
         raise UserError(f"evaluation set {name}: {path} is missing; {HOW}") from None
     except ValueError as error:
         raise UserError(f"evaluation set {name}: {path} must be JSON ({error}); fetch it again") from None
+    if not isinstance(content, dict):
+        raise UserError(
+            f"evaluation set {name}: {path} must be {kind}, a JSON object, but holds a {type(content).__name__};"
+            " fetch it again"
+        )
     try:
         yield content
     except (KeyError, TypeError, AttributeError) as error:
@@ -174,7 +187,7 @@ def webdataset(name: str, url: str, captioning: bool, retrieval: bool, split: st
 
 def tar_shards(name: str, base: str) -> Iterator[Path]:
     """Yield the tars ``base/0.tar``, ``base/1.tar``, ... counted by ``base/nshards.txt``, as local files."""
-    count = local_file(name, f"{base}/nshards.txt").read_text(encoding="utf-8").strip()
+    count = local_file(name, f"{base}/nshards.txt").read_text(encoding="utf-8-sig").strip()
     if not (count.isascii() and count.isdigit() and int(count) <= MAX_SHARDS):
         raise UserError(
             f"evaluation set {name}: {base}/nshards.txt must hold the number of shards; fetch it again"
@@ -227,7 +240,7 @@ def tar_samples(name: str, path: Path, ending: str) -> list[TarSample]:
                 key, _, suffix = member.name.rpartition(".")
                 file = tar.extractfile(member) if suffix == ending else None
                 if file is not None:
-                    texts[key] = file.read(MAX_TEXT_BYTES).decode("utf-8", errors="replace")
+                    texts[key] = file.read(MAX_TEXT_BYTES).decode("utf-8-sig", errors="replace")
                 elif suffix in IMAGE_ENDINGS and member.isfile():
                     images[key] = ImageFile(path, member.offset_data, member.size)
     except (tarfile.TarError, OSError) as error:
