@@ -8,13 +8,14 @@ from downstream.evaluation.linear_probe import LOCKED, FrozenTower, probe_ranks
 from downstream.evaluation.protocols import Embeds
 from downstream.metrics.classification import accuracy_at, class_ranks, classification_metrics, mean_per_class
 from downstream.metrics.metric import Metric, library
+from downstream.metrics.ranks import Ranks
 
 
 def classify(model: Embeds, evaluation_set: ClassificationSet, tower: FrozenTower | None) -> list[Metric]:
     """Return the metrics of a classification set, fractions.
 
     ``zero_shot`` and ``linear_probe`` are the figures that papers report for this set (its `score`); the former is
-    detailed by ``zero_shot_acc@1``, ``zero_shot_acc@5`` and ``zero_shot_mean_per_class``.
+    detailed by ``zero_shot_acc@1``, ``zero_shot_acc@5``, ``zero_shot_mean_per_class`` and ``zero_shot_tied``.
 
     Args:
         model: embeds images and prompts.
@@ -42,16 +43,18 @@ def class_embeddings(model: Embeds, evaluation_set: ClassificationSet) -> npt.ND
 
 def _zero_shot_ranks(
     model: Embeds, evaluation_set: ClassificationSet, labels: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+) -> Ranks:
     classes = class_embeddings(model, evaluation_set)
     images = model.embed_images(item.load() for item in evaluation_set.test)
-    return class_ranks(lambda part: images[part].astype(np.float64) @ classes.T, labels, len(classes))
+    return class_ranks(
+        lambda part: images[part].astype(np.float64) @ classes.T, labels, len(classes), evaluation_set.ties
+    )
 
 
 def _score(
     name: str,
     evaluation_set: ClassificationSet,
-    ranks: npt.NDArray[np.int64],
+    ranks: Ranks,
     labels: npt.NDArray[np.int64],
 ) -> Metric:
     by_class = evaluation_set.score == "mean_per_class"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from PIL import Image
 
@@ -17,6 +17,7 @@ from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError
 from benchmark.core.images import decode_image
 from benchmark.core.paths import atomic_write, cache_dir
+from downstream.metrics.ranks import Ties
 
 HOW = "the headers of conf/evalset say where to get it"
 IMAGE_ENDINGS = ("webp", "png", "jpg", "jpeg")
@@ -58,15 +59,20 @@ class Item:
 
 @dataclass(frozen=True)
 class EvaluationSet:
-    """Images with reference captions, and their use: captioning, retrieval, or both."""
+    """Images with reference captions, and their use: captioning, retrieval, or both.
+
+    `ties` is the rule of retrieval: "against" the model, or "topk", that of CLIP_benchmark (see `retrieval_metrics`).
+    """
 
     name: str
     items: list[Item]
     captioning: bool
     retrieval: bool
+    ties: Ties = "against"
 
     def __post_init__(self) -> None:
         require_images(self.name, (item.image for item in self.items))
+        require_known_ties(self.name, self.ties)
         for image, count in Counter(item.image_id for item in self.items).items():
             if count > 1:
                 raise UserError(
@@ -96,8 +102,20 @@ def require_images(name: str, images: Iterable[ImageFile]) -> None:
         raise UserError(f"evaluation set {name}: {files} missing ({min(absent)}); {HOW}")
 
 
+def require_known_ties(name: str, ties: Ties) -> None:
+    """Raise `UserError` unless `ties` is a rule for ties."""
+    if ties not in get_args(Ties):
+        raise UserError(f"evaluation set {name}: ties={ties} must be against or topk")
+
+
 def karpathy(
-    name: str, annotations: str, images: str, captioning: bool, retrieval: bool, split: str = "test"
+    name: str,
+    annotations: str,
+    images: str,
+    captioning: bool,
+    retrieval: bool,
+    split: str = "test",
+    ties: Ties = "against",
 ) -> EvaluationSet:
     """Load one split of a Karpathy file (``dataset_coco.json``, ``dataset_flickr30k.json``).
 
@@ -114,11 +132,11 @@ def karpathy(
             for entry in content["images"]
             if entry["split"] == split
         ]
-    return EvaluationSet(name, items, captioning, retrieval)
+    return EvaluationSet(name, items, captioning, retrieval, ties)
 
 
 def coco_captions(
-    name: str, annotations: str, images: str, captioning: bool, retrieval: bool
+    name: str, annotations: str, images: str, captioning: bool, retrieval: bool, ties: Ties = "against"
 ) -> EvaluationSet:
     """Load a COCO ``captions_*.json``, or that of NoCaps, which also names domains (Agrawal et al. 2019).
 
@@ -138,7 +156,7 @@ def coco_captions(
             )
             for entry in content["images"]
         ]
-    return EvaluationSet(name, items, captioning, retrieval)
+    return EvaluationSet(name, items, captioning, retrieval, ties)
 
 
 @contextmanager
@@ -163,7 +181,9 @@ def _reading(name: str, path: str, kind: str) -> Iterator[Any]:
         ) from None
 
 
-def webdataset(name: str, url: str, captioning: bool, retrieval: bool, split: str = "test") -> EvaluationSet:
+def webdataset(
+    name: str, url: str, captioning: bool, retrieval: bool, split: str = "test", ties: Ties = "against"
+) -> EvaluationSet:
     """Load a retrieval set of the hub's CLIP benchmark (``clip-benchmark/wds_mscoco_captions``).
 
     Args:
@@ -173,6 +193,7 @@ def webdataset(name: str, url: str, captioning: bool, retrieval: bool, split: st
         captioning: whether captioners are evaluated on it.
         retrieval: whether retrieval is evaluated on it.
         split: folder of the tars.
+        ties: see `EvaluationSet`.
 
     Raises:
         UserError: the set cannot be reached or has another layout.
@@ -182,7 +203,7 @@ def webdataset(name: str, url: str, captioning: bool, retrieval: bool, split: st
         for key, image, text in tar_samples(name, path, "txt"):
             captions = [line.strip() for line in text.split("\n") if line.strip()]
             items.append(Item(key, image, captions))
-    return EvaluationSet(name, items, captioning, retrieval)
+    return EvaluationSet(name, items, captioning, retrieval, ties)
 
 
 def tar_shards(name: str, base: str) -> Iterator[Path]:
