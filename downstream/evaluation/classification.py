@@ -4,14 +4,14 @@ import numpy as np
 import numpy.typing as npt
 
 from downstream.evaluation.classification_sets import ClassificationSet
-from downstream.evaluation.linear_probe import LOCKED, FrozenTower, probe_ranks
+from downstream.evaluation.linear_probe import FrozenTower, probe_ranks
 from downstream.evaluation.protocols import Embeds
 from downstream.metrics.classification import accuracy_at, class_ranks, classification_metrics, mean_per_class
 from downstream.metrics.metric import Metric, library
 from downstream.metrics.ranks import Ranks
 
 
-def classify(model: Embeds, evaluation_set: ClassificationSet, tower: FrozenTower | None) -> list[Metric]:
+def classify(model: Embeds, evaluation_set: ClassificationSet, tower: FrozenTower | str) -> list[Metric]:
     """Return the metrics of a classification set, fractions.
 
     ``zero_shot`` and ``linear_probe`` are the figures that papers report for this set (its `score`); the former is
@@ -20,8 +20,8 @@ def classify(model: Embeds, evaluation_set: ClassificationSet, tower: FrozenTowe
     Args:
         model: embeds images and prompts.
         evaluation_set: images, classes and prompts.
-        tower: the image tower that a linear probe is trained on; None if it is locked. The probe is then absent with
-            its reason, and so it is for a set without training images.
+        tower: the image tower that a linear probe is trained on, or the reason why none is. The probe is then absent
+            with this reason, and so it is for a set without training images.
     """
     labels = np.array([item.label for item in evaluation_set.test])
     ranks = _zero_shot_ranks(model, evaluation_set, labels)
@@ -62,9 +62,9 @@ def _score(
     return Metric(name, value, None, len(ranks), library("pairsift"))
 
 
-def _linear_probe(tower: FrozenTower | None, evaluation_set: ClassificationSet) -> Metric:
-    if tower is None or evaluation_set.train is None:
-        reason = LOCKED if tower is None else "the set has no training images"
+def _linear_probe(tower: FrozenTower | str, evaluation_set: ClassificationSet) -> Metric:
+    if isinstance(tower, str) or evaluation_set.train is None:
+        reason = tower if isinstance(tower, str) else "the set has no training images"
         return Metric("linear_probe", None, reason, len(evaluation_set), library("pairsift"))
     labels = np.array([item.label for item in evaluation_set.test])
     return _score("linear_probe", evaluation_set, probe_ranks(tower, evaluation_set), labels)

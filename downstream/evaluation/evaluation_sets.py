@@ -45,15 +45,22 @@ class ImageFile:
 
 @dataclass(frozen=True)
 class Item:
-    """One image with its reference captions; `domain` is NoCaps's in-domain, near-domain or out-domain."""
+    """One image with its reference captions; `domain` is NoCaps's in-domain, near-domain or out-domain.
+
+    Captions that are there already can be scored without the image.
+    """
 
     image_id: int | str
-    image: ImageFile
+    image: ImageFile | None
     references: list[str]
     domain: str | None = None
 
     def load(self) -> Image.Image:
         """Return the image in RGB. Raises `UserError`."""
+        if self.image is None:
+            raise UserError(
+                f"evaluation image {self.image_id} is needed; set images of its evalset to their folder"
+            )
         return self.image.load(self.image_id)
 
 
@@ -71,7 +78,8 @@ class EvaluationSet:
     ties: Ties = "against"
 
     def __post_init__(self) -> None:
-        require_images(self.name, (item.image for item in self.items))
+        if not self.items or self.items[0].image is not None:
+            require_images(self.name, (item.image for item in self.items if item.image))
         require_known_ties(self.name, self.ties)
         for image, count in Counter(item.image_id for item in self.items).items():
             if count > 1:
@@ -111,7 +119,7 @@ def require_known_ties(name: str, ties: Ties) -> None:
 def karpathy(
     name: str,
     annotations: str,
-    images: str,
+    images: str | None,
     captioning: bool,
     retrieval: bool,
     split: str = "test",
@@ -119,14 +127,14 @@ def karpathy(
 ) -> EvaluationSet:
     """Load one split of a Karpathy file (``dataset_coco.json``, ``dataset_flickr30k.json``).
 
-    An image is at ``images/<filepath>/<filename>``. Raises `UserError` for missing files and other formats.
+    An image is at ``images/<filepath>/<filename>``; None loads no images, to score captions that are there already.
+    Raises `UserError` for missing files and other formats.
     """
-    root = Path(images).expanduser()
     with _reading(name, annotations, "a Karpathy split file") as content:
         items = [
             Item(
                 image_id=entry.get("cocoid", entry["imgid"]),
-                image=ImageFile(root / entry.get("filepath", "") / entry["filename"]),
+                image=_image_file(images, entry.get("filepath", ""), entry["filename"]),
                 references=[sentence["raw"] for sentence in entry["sentences"]],
             )
             for entry in content["images"]
@@ -136,13 +144,18 @@ def karpathy(
 
 
 def coco_captions(
-    name: str, annotations: str, images: str, captioning: bool, retrieval: bool, ties: Ties = "against"
+    name: str,
+    annotations: str,
+    images: str | None,
+    captioning: bool,
+    retrieval: bool,
+    ties: Ties = "against",
 ) -> EvaluationSet:
     """Load a COCO ``captions_*.json``, or that of NoCaps, which also names domains (Agrawal et al. 2019).
 
-    An image is at ``images/<file_name>``. Raises `UserError` for missing files and other formats.
+    An image is at ``images/<file_name>``; None loads no images, to score captions that are there already. Raises
+    `UserError` for missing files and other formats.
     """
-    root = Path(images).expanduser()
     with _reading(name, annotations, "a COCO captions file") as content:
         references: defaultdict[int, list[str]] = defaultdict(list)
         for annotation in content["annotations"]:
@@ -150,13 +163,17 @@ def coco_captions(
         items = [
             Item(
                 image_id=entry["id"],
-                image=ImageFile(root / entry["file_name"]),
+                image=_image_file(images, entry["file_name"]),
                 references=references[entry["id"]],
                 domain=entry.get("domain"),
             )
             for entry in content["images"]
         ]
     return EvaluationSet(name, items, captioning, retrieval, ties)
+
+
+def _image_file(folder: str | None, *parts: str) -> ImageFile | None:
+    return None if folder is None else ImageFile(Path(folder).expanduser().joinpath(*parts))
 
 
 @contextmanager
