@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import hydra
@@ -38,6 +38,7 @@ from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.metrics.metric import Metric
 from downstream.models.base import Downstream, Trainable
+from downstream.models.published import Published
 from downstream.training.checkpointing import TrainReport
 
 log = logging.getLogger(__name__)
@@ -157,15 +158,14 @@ def kept_by_noise(pool: Pool, selection: Selection) -> dict[str, int]:
 class Trained:
     """A trained downstream model and the folder of the training.
 
-    `report`, `missing` and `other_captions` are those of `DownstreamResult`; there are none where a checkpoint was
-    loaded.
+    `report`, `missing` and `other_captions` are those of `DownstreamResult`.
     """
 
     model: Downstream
     folder: Path
-    report: TrainReport | None = None
-    missing: dict[str, int] = field(default_factory=dict)
-    other_captions: dict[str, int] = field(default_factory=dict)
+    report: TrainReport
+    missing: dict[str, int]
+    other_captions: dict[str, int]
 
 
 def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Tracker) -> Trained:
@@ -197,18 +197,20 @@ def training_fingerprint(
 
 
 def evaluate_all(
-    cfg: DictConfig, trained: Trained, sets: list[EvaluationSet | ClassificationSet]
+    cfg: DictConfig,
+    model: Downstream | Published,
+    folder: Path,
+    sets: list[EvaluationSet | ClassificationSet],
 ) -> dict[str, list[Metric]]:
-    """Evaluate a trained model on every evaluation set that fits it; return its metrics by set."""
+    """Evaluate a model on every evaluation set that fits it, leave its outputs in `folder`; return metrics by set."""
     device = resolve_device(cfg.device)
-    log.info("evaluate: %s", trained.model.name)
+    log.info("evaluate: %s", model.name if isinstance(model, Downstream) else model.label)
     metrics = [hydra.utils.instantiate(node, _convert_="all") for node in cfg.metrics.values()]
-    return trained.model.evaluate(sets, metrics, trained.folder, device)
+    return model.evaluate(sets, metrics, folder, device)
 
 
 def downstream_result(trained: Trained, evaluations: dict[str, list[Metric]]) -> DownstreamResult:
     """Return what a result keeps of one trained model."""
-    assert trained.report is not None, "only a training has a result"
     return DownstreamResult(
         str(trained.folder / "model"), trained.report, trained.missing, trained.other_captions, evaluations
     )

@@ -100,7 +100,9 @@ def _metric_table(
     rows = [
         plain(entry.label, thousands(entry.size))
         + [
-            _cell(name, by_name.get(name, []), None if entry.is_upper_bound else best.get((entry.size, name)))
+            metric_cell(
+                name, by_name.get(name, []), None if entry.is_upper_bound else best.get((entry.size, name))
+            )
             for name in columns
         ]
         for entry, by_name in values
@@ -134,7 +136,8 @@ def _best(rows: Iterable[tuple[Entry, Values]]) -> dict[tuple[int, str], float]:
     return best
 
 
-def _cell(name: str, values: Sequence[float], best: float | None) -> Cell:
+def metric_cell(name: str, values: Sequence[float], best: float | None) -> Cell:
+    """Return the mean of a metric's values in the unit of tables, with their deviation if there are several."""
     if not values:
         return Cell(MISSING)
     factor, digits = UNITS.get(name, (100.0, 1))

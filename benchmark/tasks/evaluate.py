@@ -1,30 +1,96 @@
-"""``task=evaluate task.checkpoint=FOLDER downstream=captioner``: evaluate a trained checkpoint."""
+"""``task=evaluate``: a trained checkpoint, a published model, or published captions, on the evaluation sets."""
 
 import json
-from dataclasses import asdict
+import logging
+import re
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import hydra
-from omegaconf import DictConfig
+import torch
+from omegaconf import DictConfig, OmegaConf
 
-from benchmark.config import load_evaluation_sets, make_pool
+from benchmark.config import load_evaluation_sets, make_pool, recorded, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
-from benchmark.pipeline import Trained, evaluate_all
+from benchmark.core.records import write_record
+from benchmark.models.checkpoints import revision
+from benchmark.pipeline import evaluate_all
+from benchmark.results.evaluation import Evaluation
+from benchmark.results.provenance import provenance
 from benchmark.tasks.output import print_result
+from benchmark.tasks.run import portable_hash
+from downstream.models.base import Downstream, model_folder
+from downstream.models.published import Published, PublishedCaptioner, PublishedCaptions, PublishedClip
+
+log = logging.getLogger(__name__)
+SOURCES = ("checkpoint", "captions", "clip.model", "captioner.checkpoint")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What is evaluated: a loaded model, the name that the report shows, and what its metrics depend on."""
+
+    model: Downstream | Published
+    label: str
+    identity: dict[str, Any]
 
 
 def evaluate(cfg: DictConfig) -> None:
-    """Evaluate one saved downstream model; print its metrics as JSON."""
+    """Evaluate one model or file of captions, write its record, and print its metrics as JSON."""
+    candidate = _candidate(cfg, resolve_device(cfg.device))
+    if "demo_evalset" in OmegaConf.to_yaml(cfg.evalset):
+        make_pool(cfg)  # making the demo's pool also makes its evaluation sets
+    config = {name: recorded(cfg[name]) for name in ("evalset", "metrics")}
+    run_id = f"{_slug(candidate.label)}-{portable_hash(candidate.identity | config)}"
+    # Not beside the checkpoint: the captions that a run left there are its result's.
+    folder = Path(cfg.results_dir) / Evaluation.SCHEMA.folder / run_id
+    evaluations = evaluate_all(cfg, candidate.model, folder, load_evaluation_sets(cfg))
+    if not evaluations:
+        raise UserError(f"no evaluation set fits {candidate.label}; choose others with evalset=...")
+    record = Evaluation(run_id, candidate.label, candidate.identity, evaluations, config, **provenance())
+    log.info("evaluate: %s", write_record(Path(cfg.results_dir), record))
+    metrics = {name: [asdict(metric) for metric in metrics] for name, metrics in evaluations.items()}
+    print_result(json.dumps(metrics, indent=2))
+
+
+def _candidate(cfg: DictConfig, device: torch.device) -> Candidate:
+    """Load what is evaluated. Raises `UserError` unless exactly one thing is named."""
+    given = [name for name in SOURCES if OmegaConf.select(cfg.task, name) is not None]
+    if len(given) != 1:
+        names = ", ".join(f"task.{name}" for name in given) or "none"
+        raise UserError(
+            f"task=evaluate takes one of {', '.join(f'task.{name}' for name in SOURCES)}, but was given {names}"
+        )
+    if given == ["checkpoint"]:
+        return _trained(cfg, device)
+    published: Published
+    if given == ["captions"]:
+        published = PublishedCaptions(cfg.task.captions)
+    elif given == ["clip.model"]:
+        published = PublishedClip(**resolved(cfg.task.clip))
+    else:
+        published = PublishedCaptioner(**resolved(cfg.task.captioner))
+    published.load(device)
+    return Candidate(published, published.label, published.identity())
+
+
+def _trained(cfg: DictConfig, device: torch.device) -> Candidate:
     if len(cfg.downstream) != 1:
-        raise UserError("task=evaluate takes one model: add downstream=captioner or downstream=dual_encoder")
+        raise UserError(
+            "task.checkpoint takes one model: add downstream=captioner or downstream=dual_encoder"
+        )
     folder = Path(cfg.task.checkpoint)
     if not folder.is_dir():
         raise UserError(f"task.checkpoint={folder} must be a folder that task=train printed")
-    make_pool(cfg)  # making the demo's pool also makes its evaluation sets
     (name,) = cfg.downstream
-    model = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
-    model.load(folder, resolve_device(cfg.device))
-    evaluations = evaluate_all(cfg, Trained(model, folder), load_evaluation_sets(cfg))
-    metrics = {name: [asdict(metric) for metric in metrics] for name, metrics in evaluations.items()}
-    print_result(json.dumps(metrics, indent=2))
+    model: Downstream = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
+    model.load(folder, device)
+    return Candidate(
+        model, folder.resolve().name, {"class": name, "revision": revision(model_folder(folder))}
+    )
+
+
+def _slug(label: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", label).strip("-.") or "model"

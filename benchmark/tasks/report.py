@@ -8,11 +8,13 @@ from omegaconf import DictConfig
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
 from benchmark.core.records import read_records
+from benchmark.report.evaluation_tables import evaluation_tables
 from benchmark.report.leaderboard_page import leaderboard_page
 from benchmark.report.leaderboard_tables import LEGEND, leaderboard
 from benchmark.report.summary import publish, summary_entries, summary_picture, summary_table
 from benchmark.report.table import to_markdown
 from benchmark.report.terminal import print_tables
+from benchmark.results.evaluation import Evaluation
 from benchmark.results.result import Result
 from benchmark.studies.concreteness.coloured_captions import explanations_page
 from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation
@@ -29,7 +31,8 @@ def report(cfg: DictConfig) -> None:
     """Write ``report.html`` and ``.md``, and ``explained.html`` if captions were explained; print the paths."""
     folder = Path(cfg.results_dir)
     results = read_records(folder, Result)
-    tables = leaderboard(results) + concreteness_tables(read_records(folder, ConcretenessEvaluation))
+    tables = leaderboard(results) + evaluation_tables(read_records(folder, Evaluation))
+    tables += concreteness_tables(read_records(folder, ConcretenessEvaluation))
     tables += text_spotting_tables(read_records(folder, TextSpottingEvaluation))
     tables += [overall_tables(profile)[0] for profile in read_records(folder, Profile)]
     explanations = read_records(folder, Explanation)

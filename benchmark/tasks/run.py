@@ -67,7 +67,9 @@ def run(cfg: DictConfig) -> None:
             trained = train(cfg, name, subset, chosen.selection.sha256, tracker)
         if is_main_process():
             with watch.stage(f"evaluate/{name}"):
-                downstream[name] = downstream_result(trained, evaluate_all(cfg, trained, sets))
+                downstream[name] = downstream_result(
+                    trained, evaluate_all(cfg, trained.model, trained.folder, sets)
+                )
     if is_main_process():
         result = make_result(cfg, run_id, chosen, downstream, kept, watch)
         path = write_record(Path(cfg.results_dir), result)
@@ -116,11 +118,16 @@ def make_run_id(cfg: DictConfig, captions: str | None) -> str:
     identity["filter"] = resolved(filter_settings(cfg))
     if captions is not None:
         identity["captions"] = captions
-    # Where checkout and cache lie does not matter: the demo's models and evaluation sets are paths in them.
-    text = json.dumps(identity, sort_keys=True).replace(str(CONF.parent), "").replace(str(cache_dir()), "")
-    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    digest = portable_hash(identity)
     size = f"{int(cfg.size.samples) // 1000}k" if cfg.size.samples % 1000 == 0 else str(cfg.size.samples)
     names = [cfg.pool.name, choice(cfg, "filter")]
     if choice(cfg, "selector") != "best":
         names.append(choice(cfg, "selector"))
     return f"{'-'.join(names)}-{size}-seed{cfg.seed}-{digest}"
+
+
+def portable_hash(identity: dict[str, Any]) -> str:
+    """Return a short hash of settings, the same wherever the checkout and the cache lie."""
+    # The demo's models and evaluation sets are paths in them.
+    text = json.dumps(identity, sort_keys=True).replace(str(CONF.parent), "").replace(str(cache_dir()), "")
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

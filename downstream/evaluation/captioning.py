@@ -45,19 +45,34 @@ def evaluate_captions(
         Metrics by set (``coco``) and by domain of a set (``nocaps/out-domain``). The captions of each set are left in
         `folder` as COCO results, ``captions_<set>.json``.
     """
+    captions = {}
+    for evaluation_set in sets:
+        captions[evaluation_set.name] = model.caption(item.load() for item in evaluation_set.items)
+        rows = [
+            {"image_id": item.image_id, "caption": caption}
+            for item, caption in zip(evaluation_set.items, captions[evaluation_set.name], strict=True)
+        ]
+        write_text(folder / f"captions_{evaluation_set.name}.json", json.dumps(rows))
+    return score_captions_of_sets(sets, captions, metrics, device)
+
+
+def score_captions_of_sets(
+    sets: Sequence[EvaluationSet],
+    captions: Mapping[str, Sequence[str]],
+    metrics: Sequence[CaptionMetric],
+    device: torch.device,
+) -> dict[str, list[Metric]]:
+    """Score the captions of each set, given by its name in the order of its images; see `evaluate_captions`."""
     candidates: dict[ImageId, str] = {}
     references: dict[ImageId, Sequence[str]] = {}
     items: dict[ImageId, Item] = {}
     domains: dict[str, list[ImageId]] = {}
     for evaluation_set in sets:
-        captions = model.caption(item.load() for item in evaluation_set.items)
-        rows = []
-        for item, caption in zip(evaluation_set.items, captions, strict=True):
+        for item, caption in zip(evaluation_set.items, captions[evaluation_set.name], strict=True):
             key = (evaluation_set.name, item.image_id)
             candidates[key], references[key], items[key] = caption, item.references, item
             domains.setdefault(evaluation_set.name, []).append(key)
             if item.domain:
                 domains.setdefault(f"{evaluation_set.name}/{item.domain}", []).append(key)
-            rows.append({"image_id": item.image_id, "caption": caption})
-        write_text(folder / f"captions_{evaluation_set.name}.json", json.dumps(rows))
-    return score_domains(candidates, references, domains, metrics, DecodedOnAccess(items), device)
+    images = DecodedOnAccess(items) if all(item.image for item in items.values()) else None
+    return score_domains(candidates, references, domains, metrics, images, device)

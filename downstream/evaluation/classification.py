@@ -4,23 +4,24 @@ import numpy as np
 import numpy.typing as npt
 
 from downstream.evaluation.classification_sets import ClassificationSet
-from downstream.evaluation.linear_probe import LOCKED, FrozenTower, probe_ranks
+from downstream.evaluation.linear_probe import FrozenTower, probe_ranks
 from downstream.evaluation.protocols import Embeds
 from downstream.metrics.classification import accuracy_at, class_ranks, classification_metrics, mean_per_class
 from downstream.metrics.metric import Metric, library
+from downstream.metrics.ranks import Ranks
 
 
-def classify(model: Embeds, evaluation_set: ClassificationSet, tower: FrozenTower | None) -> list[Metric]:
+def classify(model: Embeds, evaluation_set: ClassificationSet, tower: FrozenTower | str) -> list[Metric]:
     """Return the metrics of a classification set, fractions.
 
     ``zero_shot`` and ``linear_probe`` are the figures that papers report for this set (its `score`); the former is
-    detailed by ``zero_shot_acc@1``, ``zero_shot_acc@5`` and ``zero_shot_mean_per_class``.
+    detailed by ``zero_shot_acc@1``, ``zero_shot_acc@5``, ``zero_shot_mean_per_class`` and ``zero_shot_tied``.
 
     Args:
         model: embeds images and prompts.
         evaluation_set: images, classes and prompts.
-        tower: the image tower that a linear probe is trained on; None if it is locked. The probe is then absent with
-            its reason, and so it is for a set without training images.
+        tower: the image tower that a linear probe is trained on, or the reason why none is. The probe is then absent
+            with this reason, and so it is for a set without training images.
     """
     labels = np.array([item.label for item in evaluation_set.test])
     ranks = _zero_shot_ranks(model, evaluation_set, labels)
@@ -42,16 +43,18 @@ def class_embeddings(model: Embeds, evaluation_set: ClassificationSet) -> npt.ND
 
 def _zero_shot_ranks(
     model: Embeds, evaluation_set: ClassificationSet, labels: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+) -> Ranks:
     classes = class_embeddings(model, evaluation_set)
     images = model.embed_images(item.load() for item in evaluation_set.test)
-    return class_ranks(lambda part: images[part].astype(np.float64) @ classes.T, labels, len(classes))
+    return class_ranks(
+        lambda part: images[part].astype(np.float64) @ classes.T, labels, len(classes), evaluation_set.ties
+    )
 
 
 def _score(
     name: str,
     evaluation_set: ClassificationSet,
-    ranks: npt.NDArray[np.int64],
+    ranks: Ranks,
     labels: npt.NDArray[np.int64],
 ) -> Metric:
     by_class = evaluation_set.score == "mean_per_class"
@@ -59,9 +62,9 @@ def _score(
     return Metric(name, value, None, len(ranks), library("pairsift"))
 
 
-def _linear_probe(tower: FrozenTower | None, evaluation_set: ClassificationSet) -> Metric:
-    if tower is None or evaluation_set.train is None:
-        reason = LOCKED if tower is None else "the set has no training images"
+def _linear_probe(tower: FrozenTower | str, evaluation_set: ClassificationSet) -> Metric:
+    if isinstance(tower, str) or evaluation_set.train is None:
+        reason = tower if isinstance(tower, str) else "the set has no training images"
         return Metric("linear_probe", None, reason, len(evaluation_set), library("pairsift"))
     labels = np.array([item.label for item in evaluation_set.test])
     return _score("linear_probe", evaluation_set, probe_ranks(tower, evaluation_set), labels)

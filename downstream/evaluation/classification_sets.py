@@ -1,5 +1,6 @@
 """Evaluation sets for classification: one folder of images per class, or the hub's CLIP benchmark."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,12 +17,15 @@ from downstream.evaluation.evaluation_sets import (
     ImageFile,
     local_file,
     require_images,
+    require_known_ties,
     tar_samples,
     tar_shards,
 )
+from downstream.metrics.ranks import Ties
 
 LABEL = "{label}"
 OWN = "own"
+WORDNET_ID = re.compile(r"n\d{8}")
 Score = Literal["accuracy", "mean_per_class"]
 
 
@@ -50,6 +54,7 @@ class ClassificationSet:
         test: the images that are evaluated.
         train: function that returns the images a linear probe is trained on, called only then; None without any.
         probe_epochs: epochs of the probe over its training images.
+        ties: "against" the model, or by "topk" as in CLIP_benchmark; see `class_ranks`.
     """
 
     name: str
@@ -59,9 +64,11 @@ class ClassificationSet:
     test: Sequence[LabelledImage]
     train: Callable[[], Sequence[LabelledImage]] | None
     probe_epochs: int
+    ties: Ties = "against"
 
     def __post_init__(self) -> None:
         require_images(self.name, (item.image for item in self.test))
+        require_known_ties(self.name, self.ties)
         if len(self.classes) < 2:
             raise UserError(
                 f"evaluation set {self.name} has {len(self.classes)} classes; it must have two or more"
@@ -94,19 +101,45 @@ def clip_templates() -> list[str]:
 
 
 def image_folder(
-    name: str, root: str, score: Score, templates: Sequence[str] | None = None, probe_epochs: int = 90
+    name: str,
+    root: str,
+    score: Score,
+    templates: Sequence[str] | None = None,
+    probe_epochs: int = 90,
+    ties: Ties = "against",
 ) -> ClassificationSet:
     """Load ``root/test/<class name>/*.jpg`` and, if present, ``root/train`` in the same layout.
 
-    Raises `UserError` for a missing folder, one without images, and training images of other classes.
+    A folder named by the WordNet id of one of ImageNet's 1,000 classes (``n01440764``) has the name that open_clip
+    gives it, which two classes may share. Raises `UserError` for a missing folder, one without images, another
+    WordNet id, and training images of other classes.
     """
     base = Path(root).expanduser()
     if not (base / "test").is_dir():
         raise UserError(f"evaluation set {name}: folder {base / 'test'} is missing; {HOW}")
-    classes = sorted(path.name for path in (base / "test").iterdir() if path.is_dir())
-    train = partial(_folder_items, name, base / "train", classes) if (base / "train").is_dir() else None
-    test = _folder_items(name, base / "test", classes)
-    return ClassificationSet(name, classes, templates, score, test, train, probe_epochs)
+    folders = sorted(path.name for path in (base / "test").iterdir() if path.is_dir())
+    train = partial(_folder_items, name, base / "train", folders) if (base / "train").is_dir() else None
+    test = _folder_items(name, base / "test", folders)
+    classes = _class_names(name, folders)
+    return ClassificationSet(name, classes, templates, score, test, train, probe_epochs, ties)
+
+
+def _class_names(name: str, folders: Sequence[str]) -> list[str]:
+    """Return the name of each folder's class, as it appears in prompts."""
+    if not any(WORDNET_ID.fullmatch(folder) for folder in folders):
+        return list(folders)
+    from open_clip import IMAGENET_CLASSNAMES
+    from timm.data.imagenet_info import ImageNetInfo
+
+    # Both list the 1,000 classes in the order of their WordNet ids.
+    imagenet = dict(zip(ImageNetInfo().label_names(), IMAGENET_CLASSNAMES, strict=True))
+    others = [folder for folder in folders if WORDNET_ID.fullmatch(folder) and folder not in imagenet]
+    if others:
+        raise UserError(
+            f"evaluation set {name}: {others[0]} must be one of ImageNet's 1,000 classes; rename its folder to the"
+            " name that prompts should have"
+        )
+    return [imagenet.get(folder, folder) for folder in folders]
 
 
 def _folder_items(name: str, folder: Path, classes: Sequence[str]) -> list[LabelledImage]:
@@ -130,6 +163,7 @@ def classification_webdataset(
     templates: Sequence[str] | Literal["own"] | None = None,
     train: str | None = "train",
     probe_epochs: int = 90,
+    ties: Ties = "against",
 ) -> ClassificationSet:
     """Load a classification set of the hub's CLIP benchmark (``clip-benchmark/wds_vtab-cifar10``).
 
@@ -143,6 +177,7 @@ def classification_webdataset(
             CLIP's 80.
         train: folder of the tars that a linear probe is trained on, fetched only then; None without any.
         probe_epochs: see `ClassificationSet`.
+        ties: see `ClassificationSet`.
 
     Raises:
         UserError: the set cannot be reached or has another layout.
@@ -156,12 +191,12 @@ def classification_webdataset(
         raise UserError(f"evaluation set {name}: templates={templates} must be a list, {OWN}, or null")
     test = _tar_items(name, f"{base}/test", len(classes))
     load_train = None if train is None else partial(_tar_items, name, f"{base}/{train}", len(classes))
-    return ClassificationSet(name, classes, templates, score, test, load_train, probe_epochs)
+    return ClassificationSet(name, classes, templates, score, test, load_train, probe_epochs, ties)
 
 
 def _lines(name: str, url: str) -> list[str]:
     with local_file(name, url).open("rb") as file:
-        text = file.read(MAX_TEXT_BYTES).decode("utf-8", errors="replace")
+        text = file.read(MAX_TEXT_BYTES).decode("utf-8-sig", errors="replace")
     return [line.strip() for line in text.split("\n") if line.strip()]
 
 

@@ -18,6 +18,7 @@ from benchmark.core.progress import progress
 from downstream.batching import chunks, to_pixels
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.metrics.classification import class_ranks
+from downstream.metrics.ranks import Ranks
 from downstream.training.training_data import SampleOrder, loader
 
 LOCKED = "the image tower is locked: its probe is the same for every filter"
@@ -111,8 +112,8 @@ class ProbeBatches(Dataset[tuple[torch.Tensor, torch.Tensor]]):
         return to_pixels(self.processor, views), torch.tensor([item.label for item in drawn])
 
 
-def probe_ranks(tower: FrozenTower, evaluation_set: ClassificationSet) -> npt.NDArray[np.int64]:
-    """Train a probe on the set's training images and return the rank of each test image's class, (n,).
+def probe_ranks(tower: FrozenTower, evaluation_set: ClassificationSet) -> Ranks:
+    """Train a probe on the set's training images and return the rank of each test image's class.
 
     SGD with momentum 0.9 (the paper names no number), learning rate 0.1 with a cosine to 0, batches of 128, no weight
     decay. The paper's random crop is taken to be the usual random resized crop, the only one that also exists for
@@ -129,7 +130,7 @@ def probe_ranks(tower: FrozenTower, evaluation_set: ClassificationSet) -> npt.ND
     head = _train(tower, batches, len(evaluation_set.classes), evaluation_set.name)
     scores = _test_scores(tower, head, evaluation_set.test, view)
     labels = np.array([item.label for item in evaluation_set.test])
-    return class_ranks(lambda part: scores[part], labels, len(evaluation_set.classes))
+    return class_ranks(lambda part: scores[part], labels, len(evaluation_set.classes), evaluation_set.ties)
 
 
 def _train(tower: FrozenTower, batches: ProbeBatches, classes: int, name: str) -> nn.Linear:

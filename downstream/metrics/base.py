@@ -38,7 +38,8 @@ class Request:
 
     Args:
         corpus: candidates and references of all domains, each one line of valid text.
-        domains: image ids by the domain's name; no domain is empty.
+        domains: image ids by the domain's name; no domain is empty. ``nocaps/out-domain`` is a part of the evaluation
+            set ``nocaps``, if that is a domain too.
         images: RGB images by id, possibly decoded on access; None if the caller has none.
         device: where models run.
     """
@@ -58,6 +59,11 @@ class Request:
         """The corpus as COCO's evaluation tokenises it. Raises `UnavailableError`."""
         return tokenize_corpus(self.corpus, self.java)
 
+    def set_of(self, domain: str) -> str:
+        """Return the evaluation set that `domain` is a part of; the domain itself if it is no part of another."""
+        whole = domain.partition("/")[0]
+        return whole if whole in self.domains else domain
+
     def means(self, name: str, scores: Mapping[ImageId, float]) -> Table:
         """Return the metric `name` as the mean of per-image `scores` over each domain."""
         return {
@@ -69,7 +75,8 @@ class Request:
 class CaptionMetric(ABC):
     """A metric of captions. Its public settings are the arguments of its config in ``conf/metrics``.
 
-    `names` are the metrics that `compute` returns for every domain, in the order of the result.
+    `names` are the metrics that `compute` returns for every domain, in the order of the result; a part of an
+    evaluation set may have others after them.
     """
 
     names: tuple[str, ...]
@@ -78,8 +85,8 @@ class CaptionMetric(ABC):
     def compute(self, request: Request) -> Table:
         """Return for each domain the outcome of each of `names`, as if its images were the whole corpus.
 
-        Raises `UnavailableError` where none of them can be computed here; a single one is absent with its reason
-        as the outcome.
+        Only `Cider` looks at the rest of an evaluation set too. Raises `UnavailableError` where none of them can be
+        computed here; a single one is absent with its reason as the outcome.
         """
 
     @abstractmethod

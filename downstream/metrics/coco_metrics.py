@@ -1,5 +1,9 @@
 """BLEU, ROUGE-L and CIDEr of pycocoevalcap, called one by one on a tokenised corpus."""
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from downstream.metrics.base import CaptionMetric, Request, Table
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
@@ -35,19 +39,24 @@ class RougeL(CaptionMetric):
 
 
 class Cider(CaptionMetric):
-    """CIDEr-D (Vedantam et al. 2015) with each domain's own document frequencies; 10 is a perfect match."""
+    """CIDEr-D (Vedantam et al. 2015) with the document frequencies of an evaluation set; 10 is a perfect match.
+
+    A part of a set, such as a domain of NoCaps, is scored with the frequencies of the whole set, as on the official
+    server (Agrawal et al. 2019): the parts' scores, weighted by their images, average to that of the set. With the
+    frequencies of its own images a part's score is ``CIDEr_own_df``.
+    """
 
     names = ("CIDEr",)
 
     def compute(self, request: Request) -> Table:
-        """Return the score of each domain; a domain of one image has a reason instead, while others have values."""
+        """Return the score of each domain; a set of one image has a reason instead, while others have values."""
+        sets = {domain: request.set_of(domain) for domain in request.domains}
+        of_set = {name: _scores_or_reason(request, name) for name in dict.fromkeys(sets.values())}
         table: Table = {}
         for domain, ids in request.domains.items():
-            tokens = request.tokens.subset(ids)
-            try:
-                table[domain] = {"CIDEr": cider(tokens)}
-            except UnavailableError as error:
-                table[domain] = {"CIDEr": str(error)}
+            table[domain] = {"CIDEr": _mean_or_reason(of_set[sets[domain]], ids)}
+            if domain not in of_set:
+                table[domain]["CIDEr_own_df"] = _mean_or_reason(_scores_or_reason(request, domain), ids)
         return table
 
     def version(self) -> str:
@@ -72,8 +81,8 @@ def rouge_l(corpus: Corpus) -> dict[ImageId, float]:
     return dict(zip(corpus.candidates, map(float, scores), strict=True))
 
 
-def cider(corpus: Corpus) -> float:
-    """Return CIDEr-D with document frequencies of this corpus; 10 is a perfect match.
+def cider(corpus: Corpus) -> dict[ImageId, float]:
+    """Return each image's CIDEr-D with document frequencies of this corpus; the metric is their mean.
 
     Raises `UnavailableError` where it is undefined: fewer than two images, references without a word.
     """
@@ -83,8 +92,20 @@ def cider(corpus: Corpus) -> float:
         raise UnavailableError("CIDEr needs at least two images: with one, every n-gram weighs log(1/1) = 0")
     if not any(reference for texts in corpus.references.values() for reference in texts):
         raise UnavailableError("no reference has a word, so CIDEr has no document frequencies")
-    score, _ = Cider().compute_score(*_ground_truth_and_results(corpus))
-    return float(score)
+    _, scores = Cider().compute_score(*_ground_truth_and_results(corpus))
+    return dict(zip(corpus.candidates, map(float, scores), strict=True))
+
+
+def _scores_or_reason(request: Request, domain: str) -> dict[ImageId, float] | str:
+    try:
+        return cider(request.tokens.subset(request.domains[domain]))
+    except UnavailableError as error:
+        return str(error)
+
+
+def _mean_or_reason(scores: dict[ImageId, float] | str, images: Sequence[ImageId]) -> float | str:
+    # numpy's mean, whose last bits are those of COCO's evaluation
+    return scores if isinstance(scores, str) else float(np.mean([scores[image] for image in images]))
 
 
 def _ground_truth_and_results(corpus: Corpus) -> tuple[dict[ImageId, list[str]], dict[ImageId, list[str]]]:

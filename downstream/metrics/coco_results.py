@@ -14,11 +14,15 @@ def read_coco_results(path: Path) -> dict[ImageId, str]:
     for any other file.
     """
     try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
+        rows = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise UserError(f"{path} cannot be read as COCO results: {error}") from None
+    if not isinstance(rows, list):
+        raise UserError(
+            f"{path} must be COCO results, a JSON list of rows, but holds a {type(rows).__name__}; give another file"
+        )
     captions: dict[ImageId, str] = {}
-    for number, row in enumerate(rows if isinstance(rows, list) else [rows]):
+    for number, row in enumerate(rows):
         match row:
             case {"image_id": int() | str() as image, "caption": str() as caption}:
                 captions.setdefault(image, caption)

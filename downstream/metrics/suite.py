@@ -30,10 +30,12 @@ def score_domains(
     images: Mapping[ImageId, Image.Image] | None = None,
     device: torch.device | None = None,
 ) -> dict[str, list[Metric]]:
-    """Return the metrics of each domain, each as if its images were the whole corpus.
+    """Return the metrics of each domain.
 
-    A domain is any set of images with candidates: NoCaps' in, near, out and entire, or whole evaluation sets
-    under ids like ``("coco", 42)``. METEOR takes 6 s to start; all domains share one start.
+    A domain is any set of images with candidates, for example a whole evaluation set under ids like ``("coco", 42)``,
+    or a part of one (``nocaps/out-domain`` of ``nocaps``). Each is scored as if its images were the whole corpus;
+    only `Cider` takes document frequencies from the whole set. METEOR takes 6 s to start; all domains share one
+    start.
 
     Args:
         candidates: one caption per image; any text, an empty one counts as it is.

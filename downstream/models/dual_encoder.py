@@ -27,7 +27,7 @@ from downstream.batching import chunks, to_pixels
 from downstream.evaluation.classification import classify
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
-from downstream.evaluation.linear_probe import FrozenTower
+from downstream.evaluation.linear_probe import LOCKED, FrozenTower
 from downstream.evaluation.retrieval import evaluate_retrieval
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.metric import Metric
@@ -200,7 +200,7 @@ class DualEncoder(Downstream):
         device: torch.device,
     ) -> dict[str, list[Metric]]:
         """Evaluate on every set for retrieval, then on every classification set."""
-        tower = None if self.locked else self._frozen_tower()
+        tower = LOCKED if self.locked else self._frozen_tower()
         described = [s for s in sets if isinstance(s, EvaluationSet) and s.retrieval]
         results = {s.name: evaluate_retrieval(self, s) for s in described}
         return results | {s.name: classify(self, s, tower) for s in sets if isinstance(s, ClassificationSet)}

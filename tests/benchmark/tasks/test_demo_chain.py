@@ -99,8 +99,25 @@ def test_runs_in_empty_caches_agree_and_the_third_reuses(
     folders = capfd.readouterr().out.splitlines()
     assert [Path(f).name.split("-")[0] for f in folders] == ["captioner", "dual_encoder"]
     arguments = ["task=evaluate", f"task.checkpoint={folders[1]}", "downstream=dual_encoder"]
+    arguments.append(f"results_dir={tmp_path}")
     monkeypatch.setattr(sys, "argv", ["benchmark", *(s for s in SMALL if "captioner" not in s), *arguments])
     GlobalHydra.instance().clear()
     main()
     evaluated = json.loads(capfd.readouterr().out)
     assert evaluated == third["downstream"]["dual_encoder"]["evaluations"]
+
+    # The captions that the run left beside its checkpoint stay; those of task=evaluate lie with its record.
+    beside = Path(folders[0]) / "captions_coco.json"
+    before = beside.stat().st_mtime_ns
+    arguments = ["task=evaluate", f"task.checkpoint={folders[0]}", "downstream=captioner"]
+    arguments.append(f"results_dir={tmp_path}")
+    monkeypatch.setattr(
+        sys, "argv", ["benchmark", *(s for s in SMALL if "dual_encoder" not in s), *arguments]
+    )
+    GlobalHydra.instance().clear()
+    main()
+    evaluated = json.loads(capfd.readouterr().out)
+    assert evaluated == third["downstream"]["captioner"]["evaluations"]
+    assert beside.stat().st_mtime_ns == before
+    (written,) = tmp_path.glob("evaluations/captioner-*/captions_coco.json")
+    assert written.read_text() == beside.read_text()

@@ -21,7 +21,9 @@ from tests.downstream.tiny_models import CAPTIONS, COLOURS, UNLOCKED, Checkpoint
 CPU = torch.device("cpu")
 CLASSES = ("red", "green", "blue")
 TEMPLATES = ["a {label} square", "{label} on the left"]
-NAMES = ["zero_shot", "zero_shot_acc@1", "zero_shot_acc@5", "zero_shot_mean_per_class", "linear_probe"]
+NAMES = [
+    "zero_shot", "zero_shot_acc@1", "zero_shot_acc@5", "zero_shot_mean_per_class", "zero_shot_tied", "linear_probe",
+]  # fmt: skip
 
 
 def built(checkpoints: Checkpoints, *, locked: bool, workers: int = 0) -> DualEncoder:

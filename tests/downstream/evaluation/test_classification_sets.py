@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,23 @@ def test_a_folder_of_images(folder: Path) -> None:
 def test_a_folder_without_training_images(folder: Path, tmp_path: Path) -> None:
     (folder / "train").rename(tmp_path / "elsewhere")
     assert image_folder("food", str(folder), "accuracy").train is None
+
+
+def test_imagenets_ids_have_names(folder: Path) -> None:
+    for split, kind, wordnet_id in (
+        ("test", "hot dog", "n07697537"), ("train", "hot dog", "n07697537"), ("test", "apple", "n04008634"),
+        ("train", "apple", "n04008634"),
+    ):  # fmt: skip
+        (folder / split / kind).rename(folder / split / wordnet_id)
+    shutil.copytree(folder / "test" / "n04008634", folder / "test" / "n03773504")  # missile, too
+    found = image_folder("food", str(folder), "accuracy", ["a {label}"])
+    assert list(found.prompts()) == [["a missile"], ["a missile"], ["a hot dog"]]
+    assert shades(found.test) == [(102, 0), (102, 0), (102, 1), (102, 1), (2, 2), (2, 2)]
+    assert found.train is not None
+    assert shades(found.train()) == [(101, 1), (1, 2)]
+    (folder / "test" / "n03773504").rename(folder / "test" / "n00000001")
+    with pytest.raises(UserError, match="set food: n00000001 must be one of ImageNet's 1,000 classes"):
+        image_folder("food", str(folder), "accuracy")
 
 
 def test_webdataset_of_the_hub(shards: Path) -> None:

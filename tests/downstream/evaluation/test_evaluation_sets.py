@@ -1,8 +1,10 @@
 """Evaluation sets from small files in the originals' layouts, and from real COCO photos."""
 
+import codecs
 import io
 import json
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +177,7 @@ def test_files_of_another_format_are_errors(coco: dict[str, Any], nocaps: dict[s
     with pytest.raises(UserError, match="must be a COCO captions file"):
         coco_captions(**nocaps | {"annotations": coco["annotations"]})
     Path(coco["annotations"]).write_text("[1, 2]")
-    with pytest.raises(UserError, match="must be a Karpathy split file"):
+    with pytest.raises(UserError, match="must be a Karpathy split file, a JSON object, but holds a list"):
         karpathy(**coco)
     Path(coco["annotations"]).write_text("{half")
     with pytest.raises(UserError, match="must be JSON"):
@@ -190,6 +192,48 @@ def test_sets_that_cannot_be_scored_are_refused(nocaps: dict[str, Any], coco: di
         coco_captions(**nocaps)
     with pytest.raises(UserError, match="has no images"):
         karpathy(**coco, split="trian")
+
+
+def rewrite(path: str, change: Callable[[Any], None]) -> None:
+    content = json.loads(Path(path).read_text())
+    change(content)
+    Path(path).write_text(json.dumps(content))
+
+
+def test_ids_that_repeat_are_refused(coco: dict[str, Any], nocaps: dict[str, Any], shards: Path) -> None:
+    rewrite(coco["annotations"], lambda content: content["images"][3].update(cocoid=101))
+    with pytest.raises(UserError, match=r"set coco: 2 images have the id 101; ids .* must differ"):
+        karpathy(**coco)
+    rewrite(nocaps["annotations"], lambda content: content["images"][2].update(id=0))
+    with pytest.raises(UserError, match="set nocaps: 2 images have the id 0"):
+        coco_captions(**nocaps)
+    (shards / "test" / "1.tar").write_bytes((shards / "test" / "0.tar").read_bytes())
+    with pytest.raises(UserError, match="set wds: 2 images have the id s0000000"):
+        webdataset("wds", str(shards), captioning=True, retrieval=True)
+
+
+@pytest.mark.parametrize("caption", [None, 7, ["a cat"]])
+def test_a_caption_that_is_no_text_is_refused(
+    coco: dict[str, Any], nocaps: dict[str, Any], caption: Any
+) -> None:
+    rewrite(coco["annotations"], lambda content: content["images"][1]["sentences"][2].update(raw=caption))
+    with pytest.raises(UserError, match=r"caption .* of image 101 must be text"):
+        karpathy(**coco)
+    rewrite(nocaps["annotations"], lambda content: content["annotations"][0].update(caption=caption))
+    with pytest.raises(UserError, match=r"caption .* of image 2 must be text"):
+        coco_captions(**nocaps)
+
+
+def test_a_byte_order_mark_is_read(coco: dict[str, Any], shards: Path) -> None:
+    expected = karpathy(**coco), webdataset("wds", str(shards), captioning=True, retrieval=True)
+    for path in (Path(coco["annotations"]), shards / "test" / "nshards.txt"):
+        path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
+    with wds.TarWriter(str(shards / "test" / "1.tar")) as sink:
+        text = codecs.BOM_UTF8 + b"one of 2\ntwo of 2"
+        sink.write({"__key__": "s0000002", "jpg": jpeg(160), "txt": text})
+    found = karpathy(**coco), webdataset("wds", str(shards), captioning=True, retrieval=True)
+    assert found[0] == expected[0]
+    assert [item.references for item in found[1].items] == [item.references for item in expected[1].items]
 
 
 def test_an_undecodable_image_is_an_error(coco: dict[str, Any]) -> None:

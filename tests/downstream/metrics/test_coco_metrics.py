@@ -1,8 +1,12 @@
+import json
 import math
 
 import pytest
+import torch
 
-from downstream.metrics.coco_metrics import bleu, cider, rouge_l
+from downstream.metrics.base import Request
+from downstream.metrics.coco_metrics import Cider, bleu, cider, rouge_l
+from downstream.metrics.coco_results import read_coco_results
 from downstream.metrics.metric import Corpus, UnavailableError
 
 
@@ -40,7 +44,7 @@ def test_cider_by_hand():
     # n-grams of all four lengths (cosine 1 each); the second only of two lengths: 10 and 10 * 2 / 4.
     captions = {1: "a black cat sits", 2: "two dogs"}
     corpus = Corpus(captions, {image: [caption] for image, caption in captions.items()})
-    assert cider(corpus) == pytest.approx((10 + 5) / 2)
+    assert cider(corpus) == pytest.approx({1: 10, 2: 5})
 
 
 @pytest.mark.parametrize(
@@ -56,4 +60,41 @@ def test_references_of_other_images_are_left_out():
     corpus = Corpus({2: "two dogs", 1: "a cat"}, {1: ["a cat"], 2: ["two dogs"], 3: ["a dog"]})
     assert bleu(corpus)["BLEU-1"] == pytest.approx(1)
     assert rouge_l(corpus) == {2: 1.0, 1: 1.0}
-    assert cider(corpus) == pytest.approx(5)
+    assert cider(corpus) == pytest.approx({2: 5, 1: 5})
+
+
+def cider_of(corpus, domains, monkeypatch):
+    monkeypatch.setattr("downstream.metrics.base.tokenize_corpus", lambda corpus, java: corpus)
+    return Cider().compute(Request(corpus, domains, None, torch.device("cpu")))
+
+
+def test_parts_of_a_set_average_to_its_cider(shared_data, monkeypatch):
+    folder = shared_data / "coco_golden_eval"
+    candidates = read_coco_results(folder / "small_captions_val2014_results.json")
+    references = {}
+    for row in json.loads((folder / "small_captions_val2014.json").read_text())["annotations"]:
+        references.setdefault(row["image_id"], []).append(row["caption"].lower().rstrip(" ."))
+    parts = {"in": 0.1, "near": 0.5, "out": 1.0}  # most of its images are of one domain, as in NoCaps
+    ids = sorted(candidates)[:300]
+    domains, start = {"nocaps": ids}, 0
+    for name, end in parts.items():
+        domains[f"nocaps/{name}"] = ids[start : (start := round(end * len(ids)))]
+    table = cider_of(Corpus({image: candidates[image] for image in ids}, references), domains, monkeypatch)
+    whole = table.pop("nocaps")
+
+    def average(metric):
+        return sum(len(domains[name]) * row[metric] for name, row in table.items()) / len(ids)
+
+    assert average("CIDEr") == pytest.approx(whole["CIDEr"], abs=1e-12)
+    assert abs(average("CIDEr_own_df") - whole["CIDEr"]) > 0.001
+    assert list(whole) == ["CIDEr"]
+
+
+def test_a_part_of_one_image_has_the_sets_frequencies(monkeypatch):
+    captions = {1: "a black cat sits", 2: "two dogs"}
+    corpus = Corpus(captions, {image: [caption] for image, caption in captions.items()})
+    table = cider_of(corpus, {"set": [1, 2], "set/one": [2], "other": [1]}, monkeypatch)
+    assert table["set/one"]["CIDEr"] == pytest.approx(5)
+    assert "two images" in table["set/one"]["CIDEr_own_df"]
+    assert list(table["other"]) == ["CIDEr"]
+    assert "two images" in table["other"]["CIDEr"]

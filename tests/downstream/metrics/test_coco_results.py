@@ -17,7 +17,7 @@ def test_the_first_row_of_an_image_counts(tmp_path):
     ("text", "message"),
     [
         ("[", "cannot be read"),
-        ('{"images": []}', "row 0"),
+        ('{"images": []}', "a JSON list of rows, but holds a dict"),
         ('[{"image_id": 1, "caption": "a"}, {"image_id": 1}]', "row 1"),
         ('[{"image_id": 1, "caption": ["a"]}]', "row 0"),
     ],
@@ -33,3 +33,9 @@ def test_another_file_is_one_line(tmp_path, text, message):
 def test_a_missing_file_is_one_line(tmp_path):
     with pytest.raises(UserError, match="cannot be read"):
         read_coco_results(tmp_path / "gone.json")
+
+
+def test_a_byte_order_mark_is_read(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text('[{"image_id": 1, "caption": "a"}]', encoding="utf-8-sig")
+    assert read_coco_results(path) == {1: "a"}

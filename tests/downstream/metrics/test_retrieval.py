@@ -1,25 +1,27 @@
 import numpy as np
 import pytest
+import torch
 
-from downstream.metrics import retrieval
-from downstream.metrics.retrieval import retrieval_metrics, retrieval_metrics_of
+from downstream.metrics import ranks as module
+from downstream.metrics.ranks import pair_ranks, ranks, topk_hits
+from downstream.metrics.retrieval import retrieval_metrics
 
 
-def naive(similarity, image_of_text):
+def naive(similarity, owner):
     """Sort each query's items with the wrong ones first among equals, and look for the first right one."""
     texts, images = similarity.shape
     to_images, to_texts = [], []
     for text in range(texts):
-        order = sorted(range(images), key=lambda i: (-similarity[text, i], i == image_of_text[text]))
-        to_images.append(1 + order.index(image_of_text[text]))
+        order = sorted(range(images), key=lambda i: (-similarity[text, i], i == owner[text]))
+        to_images.append(1 + order.index(owner[text]))
     for image in range(images):
-        order = sorted(range(texts), key=lambda t: (-similarity[t, image], image_of_text[t] == image))
-        to_texts.append(1 + next(n for n, t in enumerate(order) if image_of_text[t] == image))
-    table = {}
-    for direction, found in (("text_to_image", to_images), ("image_to_text", to_texts)):
-        table |= {f"{direction}_R@{k}": np.mean([rank <= k for rank in found]) for k in (1, 5, 10)}
-        table[f"{direction}_median_rank"] = np.median(found)
-    return table
+        order = sorted(range(texts), key=lambda t: (-similarity[t, image], owner[t] == image))
+        to_texts.append(1 + next(n for n, t in enumerate(order) if owner[t] == image))
+    return to_images, to_texts
+
+
+def unit(features):
+    return features / np.linalg.norm(features, axis=1, keepdims=True)
 
 
 def values(metrics):
@@ -29,34 +31,99 @@ def values(metrics):
 @pytest.mark.parametrize("chunk_bytes", [1, 3000, 1 << 26])
 @pytest.mark.parametrize("levels", [3, 10_000])
 def test_ranks_are_those_of_a_sort_with_ties(monkeypatch, chunk_bytes, levels):
-    monkeypatch.setattr(retrieval, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(module, "CHUNK_BYTES", chunk_bytes)
     rng = np.random.default_rng(0)
     similarity = rng.integers(0, levels, (90, 31)).astype(np.float32) / levels
     owner = np.concatenate([np.arange(31), rng.integers(0, 31, 59)])
     rng.shuffle(owner)
-    assert values(retrieval_metrics_of(similarity, owner)) == pytest.approx(naive(similarity, owner))
+    to_images = ranks(lambda part: similarity[part], owner, np.arange(31))
+    to_texts = ranks(lambda part: similarity[:, part].T, np.arange(31), owner)
+    assert (to_images.ranks.tolist(), to_texts.ranks.tolist()) == naive(similarity, owner)
+    wrong = np.arange(31) != owner[:, None]
+    own = similarity[np.arange(90), owner]
+    assert to_images.tied.tolist() == ((similarity == own[:, None]) & wrong).any(axis=1).tolist()
 
 
 @pytest.mark.parametrize("chunk_bytes", [1, 3000, 1 << 26])
-def test_features_rank_as_their_cosines(monkeypatch, chunk_bytes):
-    monkeypatch.setattr(retrieval, "CHUNK_BYTES", chunk_bytes)
+@pytest.mark.parametrize("single_pair_cost", [0, 1 << 40])
+def test_features_rank_as_their_cosines(monkeypatch, chunk_bytes, single_pair_cost):
+    monkeypatch.setattr(module, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(module, "SINGLE_PAIR_COST", single_pair_cost)
     rng = np.random.default_rng(1)
     images = rng.normal(size=(40, 8))
     images[::2] = images[1::2] * 3  # the same directions: ties, although their sums round differently
     owner = np.repeat(np.arange(40), 5)
     texts = images[owner] + rng.normal(size=(200, 8))
-    unit = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (images, texts)]
-    cosines = np.round(unit[1] @ unit[0].T, 12)
+    texts[50:60] = texts[:10]
+    texts[60:80] = texts[40:60] * (1 + 1e-6 * rng.normal(size=(20, 8)))  # only float64 tells them apart
+    cosines = np.round(unit(texts) @ unit(images).T, 12)
+    found = pair_ranks(unit(texts), unit(images), owner)
+    assert tuple(direction.ranks.tolist() for direction in found) == naive(cosines, owner)
+    assert found[0].tied.all()
+    assert 0 < found[1].tied.sum() < 40
     metrics = retrieval_metrics(images, texts, owner)
-    assert values(metrics) == pytest.approx(naive(cosines, owner))
-    assert [metric.count for metric in metrics] == [200] * 4 + [40] * 4
+    assert values(metrics)["text_to_image_R@5"] == np.mean(found[0].ranks <= 5)
+    assert values(metrics)["image_to_text_median_rank"] == np.median(found[1].ranks)
+    assert [metric.count for metric in metrics] == [200] * 5 + [40] * 5
+
+
+@pytest.mark.parametrize("directions", [1, 7, 200])
+def test_float32_finds_the_ranks_of_float64(directions):
+    rng = np.random.default_rng(2)
+    images = unit(rng.normal(size=(directions, 48)))[rng.integers(0, directions, 300)]
+    images = unit(images + 1e-7 * rng.normal(size=images.shape) * rng.integers(0, 2, (300, 1)))
+    owner = np.concatenate([np.arange(300), rng.integers(0, 300, 900)])
+    texts = unit(images[owner] + 0.2 * rng.normal(size=(1200, 48)))
+    texts[600:900] = texts[:300]
+    similarity = texts @ images.T
+    expected = (
+        ranks(lambda part: similarity[part], owner, np.arange(300)),
+        ranks(lambda part: similarity[:, part].T, np.arange(300), owner),
+    )
+    for ours, naively in zip(pair_ranks(texts, images, owner), expected, strict=True):
+        assert (ours.ranks == naively.ranks).all()
+        assert (ours.tied == naively.tied).all()
+
+
+def recall_at_k(scores, positive, k):
+    """CLIP_benchmark's recall: the share of rows with a positive among the items of torch.topk."""
+    chosen = torch.zeros_like(positive).scatter(1, torch.topk(scores, k, dim=1).indices, True)
+    return (chosen & positive).any(dim=1).numpy()
+
+
+def test_topk_is_clip_benchmarks_rule(monkeypatch):
+    monkeypatch.setattr(module, "CHUNK_BYTES", 3000)
+    rng = np.random.default_rng(3)
+    owner = np.repeat(np.arange(60), 5)
+    similarity = rng.integers(0, 30, (300, 60)).astype(np.float32)
+    scores, positive = torch.from_numpy(similarity), torch.from_numpy(owner[:, None] == np.arange(60))
+    to_images = topk_hits(lambda part: similarity[part], owner, np.arange(60), (1, 5, 10))
+    to_texts = topk_hits(lambda part: similarity[:, part].T, np.arange(60), owner, (1, 5, 10))
+    for k in (1, 5, 10):
+        assert (to_images[k] == recall_at_k(scores, positive, k)).all()
+        assert (to_texts[k] == recall_at_k(scores.T, positive.T, k)).all()
+    against = ranks(lambda part: similarity[part], owner, np.arange(60))
+    gained = [to_images[k].mean() - against.within(k).mean() for k in (1, 5, 10)]
+    assert 0 < max(gained) <= against.tied.mean()
+    assert min(gained) >= 0
+
+
+def test_the_tied_share_bounds_what_topk_changes():
+    rng = np.random.default_rng(4)
+    images, owner = rng.normal(size=(50, 8)), np.repeat(np.arange(50), 2)
+    texts = images[owner] + 0.1 * rng.normal(size=(100, 8))
+    texts[:20] = texts[20:40]  # captions that two images share
+    against, topk = (values(retrieval_metrics(images, texts, owner, ties)) for ties in ("against", "topk"))
+    assert against["image_to_text_tied"] == topk["image_to_text_tied"] > 0
+    gain = topk["image_to_text_R@1"] - against["image_to_text_R@1"]
+    assert 0 < gain <= against["image_to_text_tied"]
+    assert against["image_to_text_median_rank"] == topk["image_to_text_median_rank"]
 
 
 def test_by_hand():
-    similarity = np.array(
-        [[0.9, 0.1], [0.8, 0.7], [0.2, 0.3]]
-    )  # texts 0 and 1 are of image 0, text 2 of image 1
-    table = values(retrieval_metrics_of(similarity, np.array([0, 1, 1])))
+    images = np.eye(2)
+    texts = np.array([[0.9, 0.1], [0.8, 0.7], [0.2, 0.3]])  # text 0 is of image 0, texts 1 and 2 of image 1
+    table = values(retrieval_metrics(images, texts, np.array([0, 1, 1])))
     assert table["text_to_image_R@1"] == pytest.approx(2 / 3)  # text 1 finds image 0 first
     assert table["image_to_text_R@1"] == 1
     assert table["text_to_image_median_rank"] == 1
@@ -85,7 +152,7 @@ def test_features_that_cannot_be_ranked_are_errors(images, owner, message):
 
 def test_a_similarity_that_is_not_finite_is_an_error():
     with pytest.raises(ValueError, match="finite"):
-        retrieval_metrics_of(np.array([[1.0, np.nan], [0.0, 1.0]]), np.array([0, 1]))
+        ranks(lambda part: np.array([[1.0, np.nan], [0.0, 1.0]])[part], np.arange(2), np.arange(2))
 
 
 @pytest.mark.perf
@@ -101,6 +168,13 @@ def test_coco_size_takes_little_memory_and_time(record_property):
     retrieval_metrics(images, texts, owner)
     seconds, peak = time.monotonic() - started, tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
+    exact = unit(texts.astype(np.float64)), unit(images.astype(np.float64))
+    started_naive = time.monotonic()
+    naively = ranks(lambda part: exact[0][part] @ exact[1].T, owner, np.arange(5000))
+    naively_back = ranks(lambda part: exact[1][part] @ exact[0].T, np.arange(5000), owner)
+    record_property("seconds in float64", time.monotonic() - started_naive)
+    for ours, theirs in zip(pair_ranks(*exact, owner), (naively, naively_back), strict=True):
+        assert (ours.ranks == theirs.ranks).all()
     record_property("seconds", seconds)
     record_property("bytes", peak)
     assert peak < 500 * 2**20  # the matrix alone would take 1 GB

@@ -1,0 +1,209 @@
+"""Published models and captions on the same evaluation sets as the models trained here."""
+
+import hashlib
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from PIL import Image
+
+from benchmark.core.errors import UserError
+from benchmark.core.identity import Identified
+from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers, revision
+from benchmark.models.clip_models import clip_revision, load_clip
+from downstream.batching import chunks
+from downstream.evaluation.captioning import evaluate_captions, score_captions_of_sets
+from downstream.evaluation.classification import classify
+from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.evaluation.retrieval import evaluate_retrieval
+from downstream.metrics.base import CaptionMetric
+from downstream.metrics.coco_results import read_coco_results
+from downstream.metrics.metric import Metric
+from downstream.metrics.tokenizer import one_line
+from downstream.models.base import half_precision, load_model, load_pretrained
+
+log = logging.getLogger(__name__)
+Vectors = npt.NDArray[np.float32]
+DECODED_AT_ONCE = 256
+NOT_TRAINED = "a linear probe is trained on models of this benchmark only"
+
+
+class Published(Identified, ABC):
+    """A model, or its captions, that was not trained here. Its public attributes are its settings."""
+
+    label: str
+
+    @abstractmethod
+    def load(self, device: torch.device) -> None:
+        """Load the weights. Raises `UserError` if they cannot be had."""
+
+    @abstractmethod
+    def evaluate(
+        self,
+        sets: Sequence[EvaluationSet | ClassificationSet],
+        metrics: Sequence[CaptionMetric],
+        folder: Path,
+        device: torch.device,
+    ) -> dict[str, list[Metric]]:
+        """Evaluate on every set that fits; see `Downstream.evaluate`."""
+
+
+class PublishedCaptions(Published):
+    """Captions in a file of COCO results, ``[{"image_id", "caption"}]``; each image's first row counts.
+
+    Args:
+        path: the file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path).expanduser()
+        self._captions = read_coco_results(self._path)
+        self.label = self._path.name
+        self.sha256 = hashlib.sha256(self._path.read_bytes()).hexdigest()
+
+    def load(self, device: torch.device) -> None:
+        """Do nothing."""
+
+    def evaluate(
+        self,
+        sets: Sequence[EvaluationSet | ClassificationSet],
+        metrics: Sequence[CaptionMetric],
+        folder: Path,
+        device: torch.device,
+    ) -> dict[str, list[Metric]]:
+        """Score the captions of every set whose images the file all has. Raises `UserError` if there is none."""
+        described = [s for s in sets if isinstance(s, EvaluationSet) and s.captioning]
+        lacking = {
+            s.name: [item.image_id for item in s.items if item.image_id not in self._captions]
+            for s in described
+        }
+        whole = [s for s in described if not lacking[s.name]]
+        counts = ", ".join(
+            f"{len(s) - len(lacking[s.name]):,} of the {len(s):,} images of {s.name}"
+            for s in described
+            if s not in whole
+        )
+        if not whole:
+            raise UserError(
+                f"task.captions={self._path} must have a caption of every image of a captioning set, but has"
+                f" {counts or 'none to compare with'}; choose its set with evalset=..."
+            )
+        if counts:
+            log.info("evaluate: %s has %s, which are left out", self.label, counts)
+        captions = {s.name: [self._captions[item.image_id] for item in s.items] for s in whole}
+        return score_captions_of_sets(whole, captions, metrics, device)
+
+
+class PublishedCaptioner(Published):
+    """A captioner in the hub's format: BLIP, BLIP-2, GIT, or an encoder and a decoder as trained here.
+
+    Args:
+        checkpoint: hub name or folder.
+        prompt: beginning of every caption, which is removed from the output.
+        beams: width of the beam search.
+        max_new_tokens: length limit of the captions.
+        batch_size: images captioned at once.
+    """
+
+    def __init__(
+        self, checkpoint: str, prompt: str, beams: int, max_new_tokens: int, batch_size: int
+    ) -> None:
+        self._checkpoint = checkpoint
+        self.label = checkpoint.rstrip("/").rpartition("/")[2]
+        self.revision = revision(locate_checkpoint(checkpoint))
+        self.prompt = prompt
+        self.beams = beams
+        self.max_new_tokens = max_new_tokens
+        self._batch_size = batch_size
+
+    def load(self, device: torch.device) -> None:
+        """Load model, image processor and tokenizer."""
+        from transformers import (
+            AutoConfig,
+            AutoImageProcessor,
+            AutoModelForImageTextToText,
+            AutoProcessor,
+            AutoTokenizer,
+        )
+
+        config = load_pretrained(AutoConfig, self._checkpoint)
+        if config.model_type == "vision-encoder-decoder":  # has no processor of both
+            self._processor = load_pretrained(AutoImageProcessor, self._checkpoint)
+            self._tokenizer = load_pretrained(AutoTokenizer, self._checkpoint)
+        else:
+            self._processor = load_pretrained(AutoProcessor, self._checkpoint)
+            self._tokenizer = self._processor.tokenizer
+        self._model: Any = load_model(AutoModelForImageTextToText, self._checkpoint).to(device).eval()
+        self._device = device
+
+    @torch.inference_mode()
+    def caption(self, images: Iterable[Image.Image]) -> list[str]:
+        """Return one caption per RGB image, each a single line."""
+        captions: list[str] = []
+        for chunk in chunks(images, self._batch_size):
+            text = {"text": [self.prompt] * len(chunk)} if self.prompt else {}
+            inputs = self._processor(images=chunk, return_tensors="pt", **text).to(self._device)
+            with half_precision(self._device), quiet_transformers():
+                ids = self._model.generate(
+                    **inputs, do_sample=False, num_beams=self.beams, max_new_tokens=self.max_new_tokens
+                )
+            texts = self._tokenizer.batch_decode(ids, skip_special_tokens=True)
+            captions += [one_line(text).removeprefix(one_line(self.prompt)).strip() for text in texts]
+        return captions
+
+    def evaluate(
+        self,
+        sets: Sequence[EvaluationSet | ClassificationSet],
+        metrics: Sequence[CaptionMetric],
+        folder: Path,
+        device: torch.device,
+    ) -> dict[str, list[Metric]]:
+        """Caption the images of every set for captioning, and score the captions."""
+        described = [s for s in sets if isinstance(s, EvaluationSet) and s.captioning]
+        return evaluate_captions(self, described, metrics, folder, device)
+
+
+class PublishedClip(Published):
+    """An open_clip model.
+
+    Args:
+        model: an open_clip architecture, or ``local-dir:FOLDER``, or ``hf-hub:NAME``.
+        pretrained: open_clip's tag or a weights file; None for the two forms that include their weights.
+    """
+
+    def __init__(self, model: str, pretrained: str | None) -> None:
+        self._model = model
+        self.label = f"{model.rstrip('/').rpartition('/')[2]} {pretrained or ''}".strip()
+        self.pretrained = pretrained
+        self.revision = clip_revision(model)
+
+    def load(self, device: torch.device) -> None:
+        """Load the model."""
+        self._clip = load_clip(self._model, self.pretrained, device)
+
+    def embed_images(self, images: Iterable[Image.Image]) -> Vectors:
+        """Return the unit vectors of RGB `images`, (n, d)."""
+        return np.concatenate([self._clip.embed_images(chunk) for chunk in chunks(images, DECODED_AT_ONCE)])
+
+    def embed_texts(self, texts: Iterable[str]) -> Vectors:
+        """Return the unit vectors of `texts`, (n, d)."""
+        return self._clip.embed_texts(list(texts))
+
+    def evaluate(
+        self,
+        sets: Sequence[EvaluationSet | ClassificationSet],
+        metrics: Sequence[CaptionMetric],
+        folder: Path,
+        device: torch.device,
+    ) -> dict[str, list[Metric]]:
+        """Evaluate on every set for retrieval, and zero-shot on every classification set."""
+        described = [s for s in sets if isinstance(s, EvaluationSet) and s.retrieval]
+        results = {s.name: evaluate_retrieval(self, s) for s in described}
+        labelled = [s for s in sets if isinstance(s, ClassificationSet)]
+        return results | {s.name: classify(self, s, NOT_TRAINED) for s in labelled}

@@ -1,0 +1,105 @@
+"""``task=evaluate`` of published captions and models, and its entries in the report."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command_line import Done, Run, assert_one_line
+
+QUICK = ["metrics=[bleu,rouge_l,cider]"]
+MODELS = Path("benchmark/demo/models").resolve()
+
+
+def printed(done: Done) -> dict[str, dict[str, Any]]:
+    assert done.returncode == 0, done.stderr[-3000:]
+    return {name: {m["name"]: m for m in metrics} for name, metrics in json.loads(done.stdout).items()}
+
+
+def write(path: Path, content: Any) -> Path:
+    path.write_text(json.dumps(content))
+    return path
+
+
+@pytest.fixture
+def four(tmp_path: Path) -> list[str]:
+    """Settings of two evaluation sets without images; the second has ids of the first."""
+    captions = {1: "a black cat sits on a mat", 2: "two dogs run", 3: "a red bus", 4: "a man with a kite"}
+    for name, ids in (("coco", (1, 2, 3, 4)), ("nocaps", (3, 4, 5))):
+        annotations = [{"image_id": i, "caption": captions.get(i, "a boat")} for i in ids]
+        images = [{"id": i, "file_name": f"{i}.jpg"} for i in ids]
+        write(tmp_path / f"{name}.json", {"images": images, "annotations": annotations})
+    loader = "downstream.evaluation.evaluation_sets.coco_captions"
+    sets = [
+        f"evalset.{name}={{_target_: {loader}, name: {name}, annotations: {tmp_path}/{name}.json, images: null,"
+        " captioning: true, retrieval: false}"
+        for name in ("coco", "nocaps")
+    ]
+    return [*QUICK, *sets, "~evalset.flickr30k", "~evalset.classes", f"results_dir={tmp_path / 'results'}"]
+
+
+def test_published_captions_are_scored_and_reported(run: Run, four: list[str], tmp_path: Path) -> None:
+    rows = [{"image_id": i, "caption": "two dogs run"} for i in (1, 2, 3, 4, 99)]
+    file = write(tmp_path / "published.json", [*rows, {"image_id": 2, "caption": "x"}])
+    found = printed(run("task=evaluate", f"task.captions={file}", *four))
+    assert list(found) == ["coco"]  # two images of nocaps have the ids of coco's
+    assert found["coco"]["BLEU-1"]["count"] == 4
+    assert found["coco"]["CIDEr"]["value"] > 1
+    (record,) = (tmp_path / "results" / "evaluations").glob("published.json-*.json")
+    assert json.loads(record.read_text())["label"] == "published.json"
+    done = run("task=report", f"results_dir={tmp_path / 'results'}")
+    assert done.returncode == 0, done.stderr
+    report = (tmp_path / "results" / "report.md").read_text()
+    cider = f"{100 * found['coco']['CIDEr']['value']:.1f}"
+    assert "## evaluated on coco" in report
+    assert [
+        line for line in report.splitlines() if line.startswith("| published.json | 4 |") and cider in line
+    ]
+    assert "evaluated on coco" in (tmp_path / "results" / "report.html").read_text()
+
+
+def test_captions_that_cover_no_set_are_one_line(run: Run, four: list[str], tmp_path: Path) -> None:
+    file = write(tmp_path / "half.json", [{"image_id": i, "caption": "a"} for i in (1, 2)])
+    done = run("task=evaluate", f"task.captions={file}", *four)
+    assert_one_line(done, "has 2 of the 4 images of coco, 0 of the 3 images of nocaps")
+
+
+def test_models_need_images(run: Run, four: list[str]) -> None:
+    done = run("task=evaluate", f"task.captioner.checkpoint={MODELS / 'blip'}", *four)
+    assert_one_line(done, "evaluation image 1 is needed; set images of its evalset to their folder")
+
+
+@pytest.mark.parametrize("given", [[], ["task.captions=a.json", "task.clip.model=ViT-B-32"]])
+def test_one_thing_is_evaluated(run: Run, given: list[str]) -> None:
+    done = run("task=evaluate", *given)
+    names = "task.captions, task.clip.model" if given else "none"
+    assert_one_line(done, f"task.captioner.checkpoint, but was given {names}")
+
+
+@pytest.mark.slow
+def test_an_open_clip_model_is_evaluated(run: Run, small_demo: list[str], tmp_path: Path) -> None:
+    classes = ["evalset.classes.drawn.train=1", "evalset.classes.drawn.test=1"]
+    model = f"task.clip.model=local-dir:{MODELS / 'clip'}"
+    found = printed(run("task=evaluate", model, f"results_dir={tmp_path}", *small_demo, *classes))
+    assert list(found) == ["coco", "flickr30k", "classes"]
+    assert found["coco"]["text_to_image_R@10"]["value"] > 0.5
+    assert found["classes"]["zero_shot"]["count"] == 39
+    assert "models of this benchmark only" in found["classes"]["linear_probe"]["reason"]
+
+
+@pytest.mark.slow
+def test_a_captioner_of_the_hub_is_evaluated(run: Run, small_demo: list[str], tmp_path: Path) -> None:
+    model = f"task.captioner.checkpoint={MODELS / 'blip'}"
+    done = run(
+        "task=evaluate", model, f"results_dir={tmp_path}", *small_demo, *QUICK, "task.captioner.beams=1"
+    )
+    found = printed(done)
+    assert list(found)[:2] == ["coco", "nocaps"]
+    assert found["coco"]["CIDEr"]["value"] > 0.1
+    (captions,) = tmp_path.glob("evaluations/blip-*/captions_coco.json")
+    assert len(json.loads(captions.read_text())) == 24
+    again = printed(
+        run("task=evaluate", f"task.captions={captions}", f"results_dir={tmp_path}", *small_demo, *QUICK)
+    )
+    assert again["coco"] == found["coco"]
