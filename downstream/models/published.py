@@ -14,7 +14,7 @@ from PIL import Image
 
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
-from benchmark.models.checkpoints import locate_checkpoint, quiet_transformers, revision
+from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers, revision
 from benchmark.models.clip_models import clip_revision, load_clip
 from downstream.batching import chunks
 from downstream.evaluation.captioning import evaluate_captions, score_captions_of_sets
@@ -26,7 +26,7 @@ from downstream.metrics.base import CaptionMetric
 from downstream.metrics.coco_results import read_coco_results
 from downstream.metrics.metric import Metric
 from downstream.metrics.tokenizer import one_line
-from downstream.models.base import half_precision, load_model, load_pretrained
+from downstream.models.base import half_precision, load_model
 
 log = logging.getLogger(__name__)
 Vectors = npt.NDArray[np.float32]
