@@ -12,7 +12,8 @@ from benchmark.core.batch import Batch
 from benchmark.core.identity import Identified
 from benchmark.core.uids import UidArray
 
-Scores = npt.NDArray[np.float32]
+# float32, or float64 where float32 would make different scores equal: ranks of many pairs, numbers that users give.
+Scores = npt.NDArray[np.float32 | np.float64]
 
 
 class Reader(Identified, ABC):
@@ -88,8 +89,8 @@ class Composite(Filter):
         return any(part.corpus_dependent for part in self.filters.values())
 
     @abstractmethod
-    def combine(self, scores: npt.NDArray[np.float32], uids: UidArray) -> Scores:
-        """Combine scores of shape (filters, n) into scores of shape (n,); NaN where a sample is never kept."""
+    def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
+        """Combine each filter's scores of shape (n,) into one such array; NaN where a sample is never kept."""
 
     def setup(self, device: torch.device) -> None:
         """Set up every part."""
@@ -98,4 +99,4 @@ class Composite(Filter):
 
     def score(self, batch: Batch) -> Scores:
         """Score one batch as if it were the whole pool."""
-        return self.combine(np.stack([part.score(batch) for part in self.filters.values()]), batch.uids)
+        return self.combine([part.score(batch) for part in self.filters.values()], batch.uids)

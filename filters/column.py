@@ -1,13 +1,19 @@
 """A metadata column as the score, such as DataComp's own CLIP similarities."""
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from filters.base import Filter, Scores
+
+MAX_INTEGER = 1 << 53  # float64 holds every integer up to here
 
 
 class Column(Filter):
-    """Score by a numeric metadata column; a missing value is NaN."""
+    """Score by a numeric metadata column; a missing value is NaN, as are all pairs of a file without the column."""
 
     batch_size = 65536
     light = True
@@ -17,5 +23,30 @@ class Column(Filter):
         self.needs = frozenset({column})
 
     def score(self, batch: Batch) -> Scores:
-        """Return the column's values."""
-        return batch.columns[self.column].astype(np.float32)
+        """Return the column's values, shape (n,). Raises `UserError` when one is not a number."""
+        return numeric_scores(batch.columns[self.column], f"filter.column={self.column} of the metadata")
+
+
+def numeric_scores(values: npt.NDArray[Any], setting: str) -> Scores:
+    """Return the numbers of a column as scores of shape (n,), none of them rounded; NaN for None.
+
+    Raises `UserError` for text, lists and whatever else is not a number, and for integers that float64 cannot hold;
+    `setting` names the column there.
+    """
+    if values.dtype.kind == "f":
+        return np.asarray(values, np.float32 if values.dtype.itemsize <= 4 else np.float64)
+    if values.dtype.kind in "biu":
+        wrong = values[(values > MAX_INTEGER) | (values < -MAX_INTEGER)].tolist()
+    else:
+        wrong = [value for value in values.tolist() if not _is_exact_number(value)]
+    if wrong and isinstance(wrong[0], int):
+        raise UserError(
+            f"{setting} holds {wrong[0]}, and integers beyond 2^53 cannot be told apart as scores; divide them all"
+        )
+    if wrong:
+        raise UserError(f"{setting} must be numeric, not {str(wrong[0])[:40]!r}")
+    return np.asarray(values, np.float64)
+
+
+def _is_exact_number(value: object) -> bool:
+    return value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) <= MAX_INTEGER)

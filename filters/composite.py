@@ -1,6 +1,6 @@
 """Filters made of filters: threshold, cascade, intersection, union, weighted sum of ranks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from benchmark.core.uids import UidArray
 from filters.base import Composite, Filter, Scores
 
 
-def rank_share(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+def rank_share(scores: Scores) -> npt.NDArray[np.float64]:
     """Return each score's rank divided by the number of scores, in (0, 1]; ties share their mean rank, NaN stays."""
     ranks = np.full(scores.shape, np.nan)
     valid = ~np.isnan(scores)
@@ -52,8 +52,8 @@ class Threshold(Composite):
         super().__init__({"filter": filter})
         self.minimum = minimum
 
-    def combine(self, scores: npt.NDArray[np.float32], uids: UidArray) -> Scores:
-        """Return scores of shape (n,) from scores of shape (1, n)."""
+    def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
+        """Return scores of shape (n,) from those of the filter, (n,)."""
         return np.where(scores[0] >= self.minimum, scores[0], np.float32(np.nan))
 
 
@@ -89,8 +89,8 @@ class Cascade(Composite):
         # Without a share no tie is broken: scores are the same for all seeds.
         self.seed = seed if any(isinstance(value, Share) for value in self.keep.values()) else None
 
-    def survivors(self, scores: npt.NDArray[np.float32], uids: UidArray) -> npt.NDArray[np.bool_]:
-        """Return which of n pairs the first m filters keep, from their scores (m, n); shape (n,)."""
+    def survivors(self, scores: Sequence[Scores], uids: UidArray) -> npt.NDArray[np.bool_]:
+        """Return which of n pairs the first filters keep, from the scores (n,) of each of them; shape (n,)."""
         rows = np.arange(len(uids))
         for name, column in zip(self.filters, scores, strict=False):
             rows = rows[~np.isnan(column[rows])]
@@ -104,13 +104,13 @@ class Cascade(Composite):
         kept[rows] = True
         return kept
 
-    def combine(self, scores: npt.NDArray[np.float32], uids: UidArray) -> Scores:
-        """Return the last filter's scores of the pairs that the others keep, (n,), from scores (filters, n)."""
+    def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
+        """Return the last filter's scores of the pairs that the others keep, (n,), from each filter's (n,)."""
         return np.where(self.survivors(scores[:-1], uids), scores[-1], np.float32(np.nan))
 
 
 class Ranked(Composite):
-    """Combines ranks, which depend on the rest of the pool."""
+    """Combines ranks, which depend on the rest of the pool, in float64: float32 cannot tell 2^24 of them apart."""
 
     @property
     def corpus_dependent(self) -> bool:
@@ -124,17 +124,17 @@ class Intersect(Ranked):
     The top k are the intersection of the filters' top-t sets, for the smallest t whose intersection has k samples.
     """
 
-    def combine(self, scores: npt.NDArray[np.float32], uids: UidArray) -> Scores:
-        """Return scores of shape (n,) from scores of shape (filters, n)."""
-        return np.asarray(np.minimum.reduce([rank_share(s) for s in scores]), np.float32)
+    def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
+        """Return scores of shape (n,) from those of each filter, (n,)."""
+        return np.asarray(np.minimum.reduce([rank_share(s) for s in scores]))
 
 
 class Union(Ranked):
     """Keep what any filter ranks high: the score is the highest of a sample's ranks."""
 
-    def combine(self, scores: npt.NDArray[np.float32], uids: UidArray) -> Scores:
-        """Return scores of shape (n,) from scores of shape (filters, n)."""
-        return np.asarray(np.fmax.reduce([rank_share(s) for s in scores]), np.float32)
+    def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
+        """Return scores of shape (n,) from those of each filter, (n,)."""
+        return np.asarray(np.fmax.reduce([rank_share(s) for s in scores]))
 
 
 class RankSum(Ranked):
@@ -149,7 +149,7 @@ class RankSum(Ranked):
         super().__init__(filters)
         self.weights = [float(weights[name]) for name in self.filters]
 
-    def combine(self, scores: npt.NDArray[np.float32], uids: UidArray) -> Scores:
-        """Return scores of shape (n,) from scores of shape (filters, n)."""
+    def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
+        """Return scores of shape (n,) from those of each filter, (n,)."""
         ranks = np.stack([rank_share(s) for s in scores])
-        return np.asarray(np.asarray(self.weights) @ ranks, np.float32)
+        return np.asarray(np.asarray(self.weights) @ ranks)

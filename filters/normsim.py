@@ -112,7 +112,7 @@ def removed_before(embeddings: Floats, steps: int) -> Scores:
     updates S. Of equal rows the last one is removed first.
     """
     count = len(embeddings)
-    removed = np.empty(count, np.float32)
+    removed = np.empty(count)  # float32 cannot tell 2^24 shares apart
     left = np.arange(count)
     total = outer_sum(embeddings)
     for goal in np.linspace(count, 0, min(steps, max(count, 1)) + 1).astype(int)[1:]:

@@ -1,7 +1,8 @@
 """RSA and RSC (Lin et al. 2023, section 5.1): the CLIP score lost when text is painted over."""
 
+from collections.abc import Sequence
+
 import numpy as np
-import numpy.typing as npt
 
 from benchmark.core.uids import UidArray
 from filters.base import Composite, Scores
@@ -13,8 +14,8 @@ from filters.text_removal import RandomAreaRemovedClip, TextRemovedClip
 class RelativeScore(Composite):
     """S(removed) - S(raw): the paper's relative score with its sign flipped, because there low is good."""
 
-    def combine(self, scores: npt.NDArray[np.float32], uids: UidArray) -> Scores:
-        """Return scores of shape (n,) from those of shape (2, n): raw, removed."""
+    def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
+        """Return scores of shape (n,) from the raw and the removed ones, (n,) each."""
         return np.asarray(scores[1] - scores[0], np.float32)
 
 

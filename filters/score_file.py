@@ -1,13 +1,13 @@
 """Score file: scores computed by another program, read from a CSV or parquet file."""
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 import torch
@@ -16,6 +16,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.uids import UidArray, encode_uid_column, sort_uids
 from filters.base import Filter, Scores
+from filters.column import numeric_scores
 
 UID = "uid"
 TEXT_COLUMNS = ("caption", "text", "TEXT")
@@ -24,10 +25,11 @@ TEXT_COLUMNS = ("caption", "text", "TEXT")
 class ScoreFile(Filter):
     """Score looked up by uid, or by caption in a file without uids; NaN for missing samples.
 
-    Of several rows with the same uid or caption, the first counts.
+    Of several rows with the same uid or caption, the first counts. No score is rounded (see `numeric_scores`).
 
     Args:
-        path: path of a ``.csv`` or ``.parquet`` file with a column ``uid``, ``caption`` or ``text``.
+        path: path of a ``.parquet`` file, or of a CSV file, which may be compressed by gzip, with a column ``uid``,
+            ``caption`` or ``text``.
         column: name of the numeric column with the scores.
     """
 
@@ -39,7 +41,7 @@ class ScoreFile(Filter):
         self.path = str(path)
         self.column = column
         self._uids: UidArray | None = None
-        self._scores: npt.NDArray[np.float32] = np.empty(0, np.float32)
+        self._scores: Scores = np.empty(0)
         self._by_caption: dict[str, float] = {}
 
     def identity(self) -> dict[str, Any]:
@@ -60,35 +62,34 @@ class ScoreFile(Filter):
             raise UserError(
                 f"filter.column={self.column} is not in {path}; {did_you_mean(self.column, names)}"
             )
-        table = _read(path, [key, self.column])
-        scores = table[self.column]
-        if not (pa.types.is_integer(scores.type) or pa.types.is_floating(scores.type)):
-            raise UserError(f"filter.column={self.column} of {path} must be numeric, not {scores.type}")
-        values = pc.fill_null(pc.cast(scores, pa.float32()), float("nan")).to_numpy()
+        for name in (key, self.column):
+            if names.count(name) > 1:
+                raise UserError(f"{path} must have one column {name}, not {names.count(name)}")
+        keys, self._scores = _read(path, key, self.column)
         if key == UID:
-            self._by_uid(path, table[UID], values)
+            self._by_uid(path, keys)
         else:
-            captions = table[key].to_pylist()
+            captions = keys.to_pylist()
             # Reversed, so that of equal captions the first one wins.
-            self._by_caption = dict(zip(reversed(captions), values[::-1].tolist(), strict=True))
+            self._by_caption = dict(zip(reversed(captions), self._scores[::-1].tolist(), strict=True))
 
-    def _by_uid(self, path: Path, column: pa.ChunkedArray, values: npt.NDArray[np.float32]) -> None:
+    def _by_uid(self, path: Path, keys: pa.ChunkedArray) -> None:
         try:
-            uids = encode_uid_column(pc.cast(column, pa.string()))
+            uids = encode_uid_column(keys)
         except ValueError as error:
             raise UserError(f"{path}: {error}; uids are 32 hex characters") from None
         order = sort_uids(uids)  # stable: of equal uids the first one wins
-        self._uids, self._scores = uids[order], values[order]
+        self._uids, self._scores = uids[order], self._scores[order]
 
     def score(self, batch: Batch) -> Scores:
         """Return the file's scores of shape (n,)."""
         if self._uids is None:
-            return np.array([self._by_caption.get(text, np.nan) for text in batch.texts], np.float32)
+            return np.array([self._by_caption.get(text, np.nan) for text in batch.texts], self._scores.dtype)
         positions = np.searchsorted(self._uids, batch.uids)
         listed = np.zeros(len(batch), bool)
         inside = positions < len(self._uids)
         listed[inside] = self._uids[positions[inside]] == batch.uids[inside]
-        scores = np.full(len(batch), np.nan, np.float32)
+        scores = np.full(len(batch), np.nan, self._scores.dtype)
         scores[listed] = self._scores[positions[listed]]
         return scores
 
@@ -102,27 +103,58 @@ class ScoreFile(Filter):
 _MULTILINE = pa.csv.ParseOptions(newlines_in_values=True)
 
 
-def _columns(path: Path) -> list[str]:
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn what Arrow raises for a broken file, or a column of an unexpected type, into a `UserError`."""
     try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(f"{path} cannot be read: {reason[:200]}") from None
+
+
+def _columns(path: Path) -> list[str]:
+    with _explained(path):
         if path.suffix == ".parquet":
             return list(pq.read_schema(path).names)
-        with pa.csv.open_csv(path, parse_options=_MULTILINE) as reader:
+        with _text(path) as file, pa.csv.open_csv(file, parse_options=_MULTILINE) as reader:
             return list(reader.schema.names)
-    except pa.ArrowInvalid as error:
-        raise UserError(f"{path} cannot be read: {_first_line(error)}") from None
 
 
-def _read(path: Path, columns: list[str]) -> pa.Table:
-    try:
+def _read(path: Path, key: str, column: str) -> tuple[pa.ChunkedArray, Scores]:
+    """Return the column of uids or captions, and the scores. Raises `UserError` unless they are text and numbers."""
+    with _explained(path):
         if path.suffix == ".parquet":
-            return pq.read_table(path, columns=columns)
-        # Keys are text, even when all of them look like numbers.
-        types = {name: pa.string() for name in columns[:1]}
-        convert = pa.csv.ConvertOptions(include_columns=columns, column_types=types)
-        return pa.csv.read_csv(path, parse_options=_MULTILINE, convert_options=convert)
-    except pa.ArrowInvalid as error:
-        raise UserError(f"{path} cannot be read: {_first_line(error)}") from None
+            table = pq.read_table(path, columns=[key, column], page_checksum_verification=True)
+        else:
+            table = _read_csv(path, key, column)
+        keys, scores = table[key].cast(pa.string()), table[column]
+        keys.validate(full=True)  # of UTF-8, which a parquet file need not hold
+        missing = scores.is_null().to_numpy()
+        if pa.types.is_integer(scores.type):
+            scores = scores.fill_null(0)  # else NumPy's floats would round the other integers
+        values = scores.to_numpy()
+    found = numeric_scores(values, f"filter.column={column} of {path}")
+    return keys, np.where(missing, found.dtype.type(np.nan), found)
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).split("\n")[0][:200]
+def _read_csv(path: Path, key: str, column: str) -> pa.Table:
+    """Read a CSV file. Keys are text, even when all of them look like numbers."""
+
+    def read(types: dict[str, pa.DataType]) -> pa.Table:
+        convert = pa.csv.ConvertOptions(include_columns=[key, column], column_types=types)
+        with _text(path) as file:
+            return pa.csv.read_csv(file, parse_options=_MULTILINE, convert_options=convert)
+
+    try:
+        return read({key: pa.string()})
+    except pa.ArrowInvalid:
+        # Types follow from the first rows, and integers may be followed by fractions.
+        return read({key: pa.string(), column: pa.float64()})
+
+
+def _text(path: Path) -> pa.NativeFile:
+    """Open a text file, or one compressed by gzip whatever its name is."""
+    with path.open("rb") as file:
+        compressed = file.read(2) == b"\x1f\x8b"
+    return pa.input_stream(str(path), compression="gzip" if compressed else None)

@@ -23,7 +23,9 @@ def hash_uids(uids: UidArray, seed: int) -> npt.NDArray[np.uint64]:
         return np.asarray(x ^ (x >> np.uint64(31)))
 
 
-def highest(scores: npt.NDArray[np.floating], uids: UidArray, count: int, seed: int) -> npt.NDArray[np.int64]:
+def highest(
+    scores: npt.NDArray[np.float32 | np.float64], uids: UidArray, count: int, seed: int
+) -> npt.NDArray[np.int64]:
     """Return the positions, ascending, of exactly `count` of the highest of n scores, none of them NaN.
 
     Of scores that are equal to the lowest one kept, those whose uids have the highest `hash_uids` are kept: the order

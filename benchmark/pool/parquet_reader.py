@@ -76,7 +76,7 @@ def _records(
             drops[batch.SHARD_EMPTY] += 1
             return
         try:
-            parquet = pq.ParquetFile(file)
+            parquet = pq.ParquetFile(file, page_checksum_verification=True)
             picked = {ours: pick_column(ours, columns, parquet.schema_arrow.names) for ours in names}
             present = {ours: name for ours, name in picked.items() if name is not None}
             for record in parquet.iter_batches(batch_size, columns=sorted(set(present.values()))):
@@ -100,7 +100,10 @@ def _batch(record: _Record, extra_columns: frozenset[str], drops: Counter[str], 
     )
     if len(usable) < len(rows):
         rows, texts = rows[usable], [texts[row] for row in usable]
-    kept = {name: record[name].take(pa.array(rows)).to_numpy(False) for name in extra_columns}
+    # A file may lack a column that others of the pool have.
+    kept = {
+        name: record.get(name, pa.nulls(size)).take(pa.array(rows)).to_numpy(False) for name in extra_columns
+    }
     return Batch(uids, texts, columns=kept)
 
 

@@ -194,19 +194,22 @@ class Pool:
         return []
 
     def _check_columns(self, extra_columns: frozenset[str]) -> None:
+        """Raise `UserError` for a column that no file has; those before the first file that has all are opened."""
+        present = set[str]()
         for shard in self._metadata:
             try:
                 with fsspec.open(shard.url, "rb") as file:
-                    present = set(pq.ParquetFile(file).schema_arrow.names)
+                    present |= set(pq.ParquetFile(file).schema_arrow.names)
             except (OSError, ValueError):
                 continue  # a broken file; the next one shows the columns
             missing = sorted(c for c in extra_columns if pick_column(c, self.columns, present) is None)
-            if missing:
-                hint = did_you_mean(missing[0], present)
-                if missing[0] == "nsfw":
-                    hint = "name it with pool.columns.nsfw, or set pool.nsfw=[] to keep all samples"
-                raise UserError(f"pool {self.name} has no column {missing[0]!r} in its metadata; {hint}")
-            return
+            if not missing:
+                return
+        if present:
+            hint = did_you_mean(missing[0], present)
+            if missing[0] == "nsfw":
+                hint = "name it with pool.columns.nsfw, or set pool.nsfw=[] to keep all samples"
+            raise UserError(f"pool {self.name} has no column {missing[0]!r} in its metadata; {hint}")
 
 
 def _shard(filesystem: fsspec.AbstractFileSystem, path: str) -> Shard:

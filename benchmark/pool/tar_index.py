@@ -131,9 +131,7 @@ def _sample(
 
 
 def _objects(values: list[object]) -> npt.NDArray[Any]:
-    array = np.empty(len(values), object)
-    array[:] = values
-    return array
+    return np.fromiter(values, object, len(values))  # assigned to an array, lists would be its rows
 
 
 def _group(path: Path, drops: Counter[str]) -> Iterator[_Members]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
@@ -50,8 +51,14 @@ def read_image(file: Any, offset: int, size: int) -> Image.Image:
 
 def _batch(index: TarIndex, rows: Integers, images: list[Image.Image]) -> Batch:
     part = index.take(rows)
-    columns = {name: np.asarray(values.tolist()) for name, values in part.columns.items()}
+    columns = {name: _typed(values) for name, values in part.columns.items()}
     return Batch(part.uids, part.texts, images, columns)
+
+
+def _typed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a column of JSON values as numbers or strings if all are of one type, else as the objects they are."""
+    types = {type(value) for value in values}
+    return np.asarray(values.tolist()) if len(types) == 1 and types <= {bool, int, float, str} else values
 
 
 def save_index(path: Path, index: TarIndex) -> None:

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UidArray, read_uid_columns, uid_columns
+from filters.base import Scores
 
 _INFO = b"pairsift"
 
@@ -26,7 +25,7 @@ class ScorePart:
     """
 
     uids: UidArray
-    scores: npt.NDArray[np.float32]
+    scores: Scores
     drops: Counter[str]
     seconds: float
     features: dict[str, float]
@@ -35,7 +34,7 @@ class ScorePart:
 def write_part(
     path: Path,
     uids: UidArray,
-    scores: npt.NDArray[np.float32],
+    scores: Scores,
     drops: Mapping[str, int],
     seconds: float,
     features: Mapping[str, float],

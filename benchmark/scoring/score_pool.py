@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from benchmark.core.batch import DUPLICATE_UID
@@ -22,7 +21,7 @@ from benchmark.scoring.score_parts import read_part, write_part
 from benchmark.scoring.shard_reader import PoolBatches
 from benchmark.scoring.shard_work import ExtractShard, ScoreShard
 from benchmark.scoring.survivors import Survivors, save_survivors
-from filters.base import Composite, Filter
+from filters.base import Composite, Filter, Scores
 from filters.composite import Cascade
 
 log = logging.getLogger(__name__)
@@ -38,7 +37,7 @@ class ScoreTable:
     """
 
     uids: UidArray
-    scores: npt.NDArray[np.float32]
+    scores: Scores
     drops: Counter[str]
     own_seconds: float = 0.0
     features: dict[str, float] = field(default_factory=dict)
@@ -186,20 +185,20 @@ def _write_composite(
         whole = (Counter(), 0.0, {})
 
 
-def _join(
-    tables: Sequence[ScoreTable], survivors: Survivors | None
-) -> tuple[UidArray, npt.NDArray[np.float32]]:
-    """Return the n uids of all tables, of the survivors alone if given, and their scores (tables, n).
+def _join(tables: Sequence[ScoreTable], survivors: Survivors | None) -> tuple[UidArray, list[Scores]]:
+    """Return the n uids of all tables, of the survivors alone if given, and their scores (n,) in each table.
 
     A sample that a table lacks has NaN there.
     """
     uids = unite_uids([table.uids for table in tables])
     if survivors is not None:
         uids = uids[survivors.index().find(uids) >= 0]
-    columns = np.full((len(tables), len(uids)), np.nan, np.float32)
-    for column, table in zip(columns, tables, strict=True):
+    columns = []
+    for table in tables:
         rows = find_uids(table.uids, uids)
+        column = np.full(len(uids), np.nan, table.scores.dtype)
         column[rows >= 0] = table.scores[rows[rows >= 0]]
+        columns.append(column)
     return uids, columns
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from benchmark.core.batch import Batch
@@ -16,7 +15,7 @@ from benchmark.pool.pool import Pool, Shard
 from benchmark.scoring.score_parts import read_part, write_part
 from benchmark.scoring.shard_reader import ShardReader, features_path
 from benchmark.scoring.survivors import Survivors, among
-from filters.base import Filter, Reader
+from filters.base import Filter, Reader, Scores
 
 
 class ScoreShard:
@@ -72,7 +71,7 @@ class ScoreShard:
         started = time.monotonic()
         drops = Counter[str]()
         uids = [np.empty(0, UID_DTYPE)]
-        scores: list[npt.NDArray[np.float32]] = [np.empty(0, np.float32)]
+        scores: list[Scores] = [np.empty(0, np.float32)]
         for batch in among(self._reader.batches(shard, self.scorer, drops), self._index):
             uids.append(batch.uids)
             scores.append(self._checked(batch))
@@ -81,12 +80,12 @@ class ScoreShard:
         write_part(path, scored, np.concatenate(scores), drops, seconds, features)
         return len(scored)
 
-    def _checked(self, batch: Batch) -> npt.NDArray[np.float32]:
+    def _checked(self, batch: Batch) -> Scores:
         scores = self.scorer.score(batch)
-        if scores.shape != (len(batch),) or scores.dtype != np.float32:
+        if scores.shape != (len(batch),) or scores.dtype not in (np.float32, np.float64):
             name = type(self.scorer).__name__
             raise TypeError(
-                f"{name}.score gave {scores.dtype} {scores.shape}, must be float32 ({len(batch)},)"
+                f"{name}.score gave {scores.dtype} {scores.shape}, must be float32 or float64 ({len(batch)},)"
             )
         return scores
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, first_of_each, sort_uids
-from filters.base import Filter
+from filters.base import Filter, Scores
 
 Floats = npt.NDArray[np.floating[Any]]
 CHUNK = 65536  # rows that are converted to float32 at a time
@@ -45,11 +45,11 @@ class ByUid:
         values: their values, shape (n,).
     """
 
-    def __init__(self, uids: UidArray, values: npt.NDArray[np.float32]) -> None:
+    def __init__(self, uids: UidArray, values: Scores) -> None:
         self._index = UidIndex(uids)
         self._values = values
 
-    def __call__(self, uids: UidArray) -> npt.NDArray[np.float32]:
+    def __call__(self, uids: UidArray) -> Scores:
         """Return the values of `uids`. Raises KeyError for an unknown uid."""
         rows = self._index.find(uids)
         if (rows < 0).any():

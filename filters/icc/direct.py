@@ -1,9 +1,8 @@
 """SBA and VBA without distillation, as filters: reconstruct, compare, standardise (ICC paper, Table 4)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from benchmark.core.batch import Batch
@@ -56,9 +55,9 @@ class DirectICC(Composite):
         super().__init__({name: filters[name] for name in ("vba", "sba")})
         self.combination = combination
 
-    def combine(self, scores: npt.NDArray[np.float32], uids: UidArray) -> Scores:
-        """Return scores of shape (n,), from 0 to 1, from scores of shape (2, n): VBA, SBA."""
-        return self.combination(*scores)
+    def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
+        """Return scores of shape (n,), from 0 to 1, from those of VBA and SBA, (n,) each."""
+        return self.combination(*(np.asarray(column, np.float32) for column in scores))
 
 
 def standardizer_file(measure: str) -> str:

@@ -102,8 +102,8 @@ def score_texts(scorer: Filter, texts: list[str]) -> Scores:
     """
     uids = encode_uids([make_uid("", text) for text in texts])
     if isinstance(scorer, Composite):
-        return scorer.combine(np.stack([score_texts(part, texts) for part in scorer.filters.values()]), uids)
-    scores = [np.empty(0, np.float32)]
+        return scorer.combine([score_texts(part, texts) for part in scorer.filters.values()], uids)
+    scores: list[Scores] = [np.empty(0, np.float32)]
     with progress("score", len(texts), "texts") as advance:
         for start in range(0, len(texts), scorer.batch_size):
             part = slice(start, start + scorer.batch_size)

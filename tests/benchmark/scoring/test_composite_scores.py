@@ -17,7 +17,7 @@ from benchmark.scoring.score_folder import score_folder, score_paths
 from benchmark.scoring.score_parts import read_part
 from benchmark.scoring.score_pool import ScoreTable, score_pool
 from filters.base import Composite, Features, Filter, Scores
-from filters.composite import Cascade, RankSum, Threshold
+from filters.composite import Cascade, Ranked, RankSum, Threshold, Union
 from filters.random import Random
 from tests.pools import rows, write_metadata, write_tar
 
@@ -147,6 +147,21 @@ def test_drops_and_costs_count_once(pool: Pool) -> None:
     assert table.drops == Counter({"image_unreadable": 2, "duplicate_uid": 1})
     assert table.features == parts[0].features == parts[1].features
     assert table.own_seconds == sum(part.own_seconds for part in parts)
+
+
+def test_neighbouring_ranks_of_a_huge_pool_stay_apart(pool: Pool) -> None:
+    class Crowded(Ranked):
+        """Ranks as close as those of 2^25 pairs are."""
+
+        def combine(self, scores, uids):
+            return 1 - scores[0].astype(np.float64) / 2**25
+
+    crowded = Crowded({"a": Length()})
+    union = Union({"a": Threshold(crowded, 0)})
+    for scorer in (crowded, Threshold(crowded, 0)):
+        table = score_pool(pool, scorer, ENGINE)
+        assert np.sort(table.scores)[:6].tolist() == [1 - number / 2**25 for number in (10, 8, 6, 4, 2, 0)]
+    assert np.sort(score_pool(pool, union, ENGINE).scores)[:6].tolist() == [n / 6 for n in range(1, 7)]
 
 
 def test_another_shard_is_another_folder(folder: Path) -> None:

@@ -1,0 +1,118 @@
+"""A metadata column as the score, whatever the files hold under its name."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from benchmark.core.batch import NO_SCORE
+from benchmark.core.errors import UserError
+from benchmark.core.uids import decode_uids
+from benchmark.engine.local import LocalEngine
+from benchmark.pool.pool import Pool
+from benchmark.scoring.score_pool import ScoreTable, score_pool
+from benchmark.selection.top_k import select_top_k
+from filters.column import Column, numeric_scores
+from tests.pools import Row, rows, write_tar
+
+PAIRS = rows(6)
+
+
+def write(path: Path, samples: list[Row], values: pa.Array | None) -> None:
+    columns = {"uid": [s.uid for s in samples], "text": [s.text for s in samples]}
+    path.parent.mkdir(exist_ok=True)
+    table = pa.table(columns | ({} if values is None else {"quality": values}))
+    pq.write_table(table, path, write_page_checksum=True, compression="none")
+
+
+def scored(folder: Path) -> ScoreTable:
+    return score_pool(Pool("p", str(folder)), Column("quality"), LocalEngine("cpu", 1))
+
+
+def by_pair(table: ScoreTable) -> list[float]:
+    known = dict(zip(decode_uids(table.uids), table.scores.tolist(), strict=True))
+    return [known.get(row.uid, -1.0) for row in PAIRS]
+
+
+def test_files_of_other_types_and_without_the_column(tmp_path: Path) -> None:
+    """Fractions and integers mix; a file without the column has no scores, and they are counted."""
+    write(tmp_path / "metadata" / "0.parquet", PAIRS[:2], pa.array([0.5, None], pa.float32()))
+    write(tmp_path / "metadata" / "1.parquet", PAIRS[2:4], pa.array([2**24, 2**24 + 1], pa.int64()))
+    write(tmp_path / "metadata" / "2.parquet", PAIRS[4:], None)
+    table = scored(tmp_path)
+    nan = np.nan
+    assert by_pair(table) == pytest.approx([0.5, nan, 2**24, 2**24 + 1, nan, nan], abs=0, nan_ok=True)
+    selection = select_top_k(table, 1, seed=0)
+    assert decode_uids(selection.uids) == [PAIRS[3].uid]
+    assert selection.drops == {NO_SCORE: 3}
+
+
+def test_a_column_of_a_later_file_is_found(tmp_path: Path) -> None:
+    write(tmp_path / "metadata" / "0.parquet", PAIRS[:2], None)
+    write(tmp_path / "metadata" / "1.parquet", PAIRS[2:], pa.array([1.0] * 4))
+    assert by_pair(scored(tmp_path)) == pytest.approx([np.nan] * 2 + [1] * 4, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (["0.31", "0.2"], "must be numeric, not '0.31'"),
+        ([[0.3], []], "must be numeric, not"),
+        ([2**53 + 1, 1], "holds 9007199254740993"),
+    ],
+)
+def test_what_cannot_be_a_score_is_told_in_one_line(tmp_path: Path, values: list[Any], message: str) -> None:
+    write(tmp_path / "metadata" / "0.parquet", PAIRS[:2], pa.array([1.0, 2.0]))
+    write(tmp_path / "metadata" / "1.parquet", PAIRS[2:4], pa.array(values))
+    with pytest.raises(UserError, match=f"filter.column=quality of the metadata {message}") as error:
+        scored(tmp_path)
+    assert "\n" not in str(error.value)
+
+
+def test_a_corrupt_page_is_counted_not_scored(tmp_path: Path) -> None:
+    write(tmp_path / "metadata" / "0.parquet", PAIRS[:2], pa.array([1.0, 2.0]))
+    broken = tmp_path / "metadata" / "1.parquet"
+    write(broken, PAIRS[2:], pa.array([0.123456789] * 4))
+    data = broken.read_bytes()
+    bits = np.float64(0.123456789).tobytes()
+    assert bits in data
+    broken.write_bytes(data.replace(bits, bits[:-1] + b"\x40"))
+    table = scored(tmp_path)
+    assert by_pair(table) == [1, 2, -1, -1, -1, -1]
+    assert table.drops == {"shard_corrupt": 1}
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1, 0.5, None, 2, True, 3], [1, 0.5, np.nan, 2, 1, 3]),
+        ([2**24 + 1, None, 1, 2, 3, 4], [2**24 + 1, np.nan, 1, 2, 3, 4]),
+        ([1, "high", 1, 1, 1, 1], "must be numeric, not 'high'"),
+        ([[1], [2, 3], 1, 1, 1, 1], r"must be numeric, not '\[1\]'"),
+        ([2**70, 1, 1, 1, 1, 1], "holds 1180591620717411303424"),
+    ],
+)
+def test_numbers_in_the_json_of_tars(tmp_path: Path, values: list[Any], expected: Any) -> None:
+    samples = [
+        Row(row.key, row.url, row.text, row.image, {"quality": value})
+        for row, value in zip(PAIRS, values, strict=True)
+    ]
+    write_tar(tmp_path / "shards" / "0.tar", samples)
+    if isinstance(expected, str):
+        with pytest.raises(UserError, match=expected):
+            scored(tmp_path)
+    else:
+        assert by_pair(scored(tmp_path)) == pytest.approx(expected, abs=0, nan_ok=True)
+
+
+def test_floats_keep_their_precision() -> None:
+    for dtype, kept in ((np.float16, np.float32), (np.float32, np.float32), (np.float64, np.float64)):
+        values = np.array([0.1, np.nan, np.inf], dtype)
+        found = numeric_scores(values, "c")
+        assert found.dtype == kept
+        assert np.array_equal(found, values, equal_nan=True)
+    assert json.dumps(numeric_scores(np.array([True, False]), "c").tolist()) == "[1.0, 0.0]"
