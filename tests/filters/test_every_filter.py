@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from tests.pools import numbered_uids, rows, write_metadata, write_pool
 CPU = torch.device("cpu")
 NAMES = sorted(path.stem for path in (CONF / "filter").glob("*.yaml"))
 EXACT = {"column", "normsim", "score_file"}  # in float64
+COMBINATORS = {"cascade", "intersect", "rank_sum", "threshold", "union"}  # cost what their parts cost
 DIRECT = {"icc", "vba"}  # need their extra with filter.mode=direct only
 
 
@@ -186,10 +188,25 @@ def test_bad_pairs_get_a_score_or_a_reason(
     assert np.isin(usable, table.uids).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_config_header_says_what_it_is(name: str) -> None:
-    first = (CONF / "filter" / f"{name}.yaml").read_text().splitlines()[0]
-    assert first.startswith("# "), "the header says source, cost and command"
+def header(group: str, name: str) -> str:
+    """The comment at the top of a config, as one line."""
+    lines = (CONF / group / f"{name}.yaml").read_text().splitlines()
+    return " ".join(line.lstrip("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
+
+
+@pytest.mark.parametrize(
+    ("group", "name"), [*(("filter", name) for name in NAMES if name not in COMBINATORS), ("ocr", "rapidocr")]
+)
+def test_header_has_paper_cost_and_command(group: str, name: str) -> None:
+    text = header(group, name)
+    assert re.search(r"[A-Z]\w+( et al\.| and [A-Z]\w+) (19|20)\d\d", text), "authors and year of the paper"
+    assert re.search(r"Cost: .*?\d (pairs|captions|images)/s|Cost: .*?\d GPU-hours", text)
+    assert re.search(rf"python -m benchmark .*\b{group}={name}\b", text)
+
+
+@pytest.mark.parametrize("name", sorted(COMBINATORS))
+def test_a_combinators_header_has_its_command(name: str) -> None:
+    assert f"python -m benchmark filter={name}" in header("filter", name)
 
 
 @pytest.mark.parametrize(
