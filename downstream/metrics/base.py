@@ -3,9 +3,12 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
+from typing import Any
 
 import torch
 from PIL import Image
@@ -48,15 +51,21 @@ class Request:
     domains: Mapping[str, Sequence[ImageId]]
     images: Mapping[ImageId, Image.Image] | None
     device: torch.device
+    _lock: AbstractContextManager[Any] = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     @cached_property
     def java(self) -> Java:
         """The Java that runs tokenizer, METEOR and SPICE. Raises `UnavailableError`."""
         return find_java()
 
-    @cached_property
+    @property
     def tokens(self) -> Corpus:
         """The corpus as COCO's evaluation tokenises it. Raises `UnavailableError`."""
+        with self._lock:  # metrics in the background ask at the same time
+            return self._tokens
+
+    @cached_property
+    def _tokens(self) -> Corpus:
         return tokenize_corpus(self.corpus, self.java)
 
     def set_of(self, domain: str) -> str:
@@ -80,6 +89,7 @@ class CaptionMetric(ABC):
     """
 
     names: tuple[str, ...]
+    in_background = False  # another process does the work: computed in a thread, beside the other metrics
 
     @abstractmethod
     def compute(self, request: Request) -> Table:

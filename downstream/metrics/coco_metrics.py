@@ -1,10 +1,11 @@
-"""BLEU, ROUGE-L and CIDEr of pycocoevalcap, called one by one on a tokenised corpus."""
+"""BLEU and ROUGE-L of pycocoevalcap, called one by one on a tokenised corpus, and CIDEr."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from downstream.metrics.base import CaptionMetric, Request, Table
+from downstream.metrics.cider import cider
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
 LIBRARY = "pycocoevalcap"
@@ -60,8 +61,8 @@ class Cider(CaptionMetric):
         return table
 
     def version(self) -> str:
-        """Return the library."""
-        return library(LIBRARY)
+        """Return this project's version."""
+        return library("pairsift")
 
 
 def bleu(corpus: Corpus) -> dict[str, float]:
@@ -78,21 +79,6 @@ def rouge_l(corpus: Corpus) -> dict[ImageId, float]:
     from pycocoevalcap.rouge.rouge import Rouge
 
     _, scores = Rouge().compute_score(*_ground_truth_and_results(corpus))
-    return dict(zip(corpus.candidates, map(float, scores), strict=True))
-
-
-def cider(corpus: Corpus) -> dict[ImageId, float]:
-    """Return each image's CIDEr-D with document frequencies of this corpus; the metric is their mean.
-
-    Raises `UnavailableError` where it is undefined: fewer than two images, references without a word.
-    """
-    from pycocoevalcap.cider.cider import Cider
-
-    if len(corpus.candidates) < 2:
-        raise UnavailableError("CIDEr needs at least two images: with one, every n-gram weighs log(1/1) = 0")
-    if not any(reference for texts in corpus.references.values() for reference in texts):
-        raise UnavailableError("no reference has a word, so CIDEr has no document frequencies")
-    _, scores = Cider().compute_score(*_ground_truth_and_results(corpus))
     return dict(zip(corpus.candidates, map(float, scores), strict=True))
 
 

@@ -66,6 +66,11 @@ def _major_version(executable: Path) -> int | None:
     return int(match.group(1)) if match else None
 
 
+def patience(seconds: float) -> float:
+    """Return how long to wait for what takes `seconds` on an idle machine: longer by the load of each core."""
+    return seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def failure_reason(stderr: bytes) -> str:
     """Return the line of a failed program's stderr that names an exception, else its last line."""
     lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]

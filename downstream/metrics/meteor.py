@@ -1,38 +1,46 @@
 """METEOR 1.5 (Denkowski and Lavie 2014) through pycocoevalcap's jar, one process for all domains.
 
-pycocoevalcap's own wrapper waits forever for a process that died or got an extra line. Here a timer kills the
-process, every answer is checked, and the process never outlives the call.
+The jar takes seconds to load, so its process is started before the captions are tokenised, works beside the other
+metrics, and is kept for the next evaluation. pycocoevalcap's own wrapper waits forever for a process that died or got
+an extra line. Here a timer kills the process, and every answer is checked.
 """
 
+import atexit
+import logging
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Timer
-from types import TracebackType
+from threading import Lock, Timer
 from typing import IO
 
 from downstream.metrics.base import CaptionMetric, Request, Table
-from downstream.metrics.java import Java, failure_reason
+from downstream.metrics.java import Java, failure_reason, patience
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 from downstream.metrics.tokenizer import one_line
 
+log = logging.getLogger(__name__)
 JAR_NAME = "meteor-1.5.jar"
 START_SECONDS, SECONDS_PER_IMAGE = 120.0, 0.1
+IDLE_SECONDS = 60.0  # so long a process without work keeps its 1.3 GB
 # Requests sent before their answers are read: few enough that the answers (150 bytes each) fit into any pipe's
 # buffer, so that neither side can block the other.
 IN_FLIGHT = 24
 STATISTICS = 23  # numbers in METEOR's statistics of a segment
+MAX_LOST = 10  # captions of one evaluation: after each the jar is started again
 
 
 class Meteor(CaptionMetric):
     """METEOR 1.5, a fraction, English, all modules."""
 
     names = ("METEOR",)
+    in_background = True
 
     def compute(self, request: Request) -> Table:
         """Return the corpus score of each domain."""
+        with _kept.borrowed(request.java):
+            pass  # it loads while the captions are tokenised
         scores = meteor(request.tokens, request.domains, request.java)
         return {domain: {"METEOR": score} for domain, score in scores.items()}
 
@@ -45,14 +53,36 @@ def meteor(corpus: Corpus, domains: Mapping[str, Sequence[ImageId]], java: Java)
     """Return METEOR of a tokenised corpus over each domain's images, a fraction, English, all modules.
 
     The corpus score is computed from summed statistics; it is not a mean over images. Each image is aligned once,
-    even if it is in several domains. Raises `UnavailableError` if the jar is missing, fails or hangs.
+    even if it is in several domains. A caption of thousands of words that exhausts the jar's memory counts as an
+    empty one, with a warning. Raises `UnavailableError` if the jar is missing, fails or hangs.
     """
-    images = list(corpus.candidates)
-    requests = [request_line(corpus.candidates[image], corpus.references[image]) for image in images]
-    seconds = START_SECONDS + SECONDS_PER_IMAGE * len(images)
-    with _Process(java, seconds) as process:
-        statistics = dict(zip(images, process.score(requests), strict=True))
-        return {name: process.evaluate([statistics[image] for image in ids]) for name, ids in domains.items()}
+    statistics: dict[ImageId, str] = {}
+    candidates, lost = dict(corpus.candidates), 0
+    while True:
+        images = [image for image in candidates if image not in statistics]
+        try:
+            with (
+                _kept.borrowed(java) as process,
+                process.limited(START_SECONDS + SECONDS_PER_IMAGE * len(images)),
+            ):
+                requests = [request_line(candidates[image], corpus.references[image]) for image in images]
+                statistics.update(zip(images, process.score(requests), strict=True))
+                return {
+                    name: process.evaluate([statistics[image] for image in ids])
+                    for name, ids in domains.items()
+                }
+        except OutOfMemoryError:
+            image = next(image for image in images if image not in statistics)
+            lost += 1
+            if not candidates[image] or lost > MAX_LOST:
+                raise
+            words = len(candidates[image].split())
+            log.warning(
+                "METEOR has no memory for the %s words about %s: counted as an empty caption",
+                f"{words:,}",
+                image,
+            )
+            candidates[image] = ""
 
 
 def request_line(candidate: str, references: Sequence[str]) -> str:
@@ -61,46 +91,58 @@ def request_line(candidate: str, references: Sequence[str]) -> str:
     return " ||| ".join(["SCORE", *fields])
 
 
+class OutOfMemoryError(UnavailableError):
+    """The jar ran out of memory on the request whose answer is missing."""
+
+
 class _Process:
     """The jar's line protocol: SCORE returns a segment's statistics, EVAL the scores of statistics."""
 
-    def __init__(self, java: Java, seconds: float) -> None:
+    def __init__(self, java: Java) -> None:
         from pycocoevalcap.meteor import meteor as package
 
         jar = Path(package.__file__).with_name(JAR_NAME)
         if not jar.is_file():
             raise UnavailableError(f"METEOR's jar is not at {jar}: reinstall pycocoevalcap")
-        self._seconds = seconds
-        self._command = java.command("-Xmx2G", "-jar", str(jar), "-", "-", "-stdio", "-l", "en", "-norm")
-
-    def __enter__(self) -> "_Process":
-        self._stderr = tempfile.TemporaryFile()
+        self.java = java
+        self._timed_out: float | None = None
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115, closed by stop
         self._process = subprocess.Popen(
-            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr
+            java.command("-Xmx2G", "-jar", str(jar), "-", "-", "-stdio", "-l", "en", "-norm"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
         )
-        self._timed_out = False
-        self._timer = Timer(self._seconds, self._stop_late_process)
-        self._timer.start()
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._timer.cancel()
+    @property
+    def lives(self) -> bool:
+        return self._process.poll() is None
+
+    def stop(self) -> None:
         self._process.kill()
         self._process.wait()
-        for stream in (self._process.stdout, self._stderr):
-            if stream:
-                stream.close()
+        with suppress(BrokenPipeError):
+            _open(self._process.stdin).close()
+        for stream in (_open(self._process.stdout), self._stderr):
+            stream.close()
 
-    def score(self, requests: Sequence[str]) -> list[str]:
-        """Return one line of statistics per request."""
-        answers: list[str] = []
+    @contextmanager
+    def limited(self, seconds: float) -> Iterator[None]:
+        """Kill the process if the block takes longer, and longer still on a busy machine."""
+        timer = Timer(patience(seconds), self._stop_late, [patience(seconds)])
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def score(self, requests: Sequence[str]) -> Iterator[str]:
+        """Yield one line of statistics per request."""
         for start in range(0, len(requests), IN_FLIGHT):
             part = requests[start : start + IN_FLIGHT]
             self._send(part)
-            answers += [self._numbers(STATISTICS) for _ in part]
-        return answers
+            for _ in part:
+                yield self._numbers(STATISTICS)
 
     def evaluate(self, statistics: Sequence[str]) -> float:
         """Return the score of all segments together."""
@@ -128,16 +170,63 @@ class _Process:
         return line
 
     def _failure(self) -> UnavailableError:
-        if self._timed_out:
-            return UnavailableError(f"METEOR did not end in {self._seconds:.0f} s")
+        if self._timed_out is not None:
+            return UnavailableError(f"METEOR did not end in {self._timed_out:.0f} s")
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=10)  # until its error output is complete
         self._stderr.seek(0)
-        return UnavailableError(f"METEOR failed: {failure_reason(self._stderr.read())}")
+        reason = failure_reason(self._stderr.read())
+        kind = OutOfMemoryError if "OutOfMemoryError" in reason else UnavailableError
+        return kind(f"METEOR failed: {reason}")
 
-    def _stop_late_process(self) -> None:
-        self._timed_out = True
+    def _stop_late(self, seconds: float) -> None:
+        self._timed_out = seconds
         self._process.kill()
+
+
+class _Kept:
+    """At most one process between evaluations; it is stopped when it has no work for `IDLE_SECONDS`, or fails."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._process: _Process | None = None
+        self._timer: Timer | None = None
+
+    @contextmanager
+    def borrowed(self, java: Java) -> Iterator[_Process]:
+        """Yield the kept process, or a new one."""
+        with self._lock:
+            process = self._take()
+            if process is None or process.java != java or not process.lives:
+                if process is not None:
+                    process.stop()
+                process = _Process(java)
+            try:
+                yield process
+            except BaseException:
+                process.stop()
+                raise
+            self._process = process
+            self._timer = Timer(IDLE_SECONDS, self.stop)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def stop(self) -> None:
+        """Stop the kept process."""
+        with self._lock:
+            process = self._take()
+            if process is not None:
+                process.stop()
+
+    def _take(self) -> _Process | None:
+        if self._timer is not None:
+            self._timer.cancel()
+        process, self._process, self._timer = self._process, None, None
+        return process
+
+
+_kept = _Kept()
+atexit.register(_kept.stop)
 
 
 def _open(stream: IO[bytes] | None) -> IO[bytes]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmark.core.paths import cache_dir
 from downstream.metrics.base import CaptionMetric, Request, Table
-from downstream.metrics.java import Java, failure_reason
+from downstream.metrics.java import Java, failure_reason, patience
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
 CORENLP = "stanford-corenlp-full-2015-12-09"
@@ -119,7 +119,7 @@ def _score(entries: Sequence[dict[str, Any]], java: Java) -> list[float]:
 
 
 def _run(command: list[str], folder: str, images: int) -> None:
-    seconds = START_SECONDS + SECONDS_PER_IMAGE * images
+    seconds = patience(START_SECONDS + SECONDS_PER_IMAGE * images)
     try:
         subprocess.run(command, cwd=folder, capture_output=True, timeout=seconds, check=True)
     except subprocess.TimeoutExpired:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
 from PIL import Image
@@ -55,13 +56,21 @@ def score_domains(
     corpus = clean_corpus(Corpus(used, references))
     request = Request(corpus, populated, images, device or torch.device("cpu"))
     result: dict[str, list[Metric]] = {domain: [] for domain in domains}
-    for metric in metrics:
-        table = _compute(metric, request) if populated else {}
+    tables: list[Table] = _tables(metrics, request) if populated else [{} for _ in metrics]
+    for metric, table in zip(metrics, tables, strict=True):
         version = metric.version()
         for domain, ids in domains.items():
             outcomes = table.get(domain) or dict.fromkeys(metric.names, "there are no images to score")
             result[domain] += [_typed(name, outcome, len(ids), version) for name, outcome in outcomes.items()]
     return result
+
+
+def _tables(metrics: Sequence[CaptionMetric], request: Request) -> list[Table]:
+    """Return the table of each metric; those in the background are computed beside the others."""
+    with ThreadPoolExecutor(max_workers=len(metrics) + 1) as threads:
+        begun = {i: threads.submit(_compute, m, request) for i, m in enumerate(metrics) if m.in_background}
+        tables = {i: _compute(m, request) for i, m in enumerate(metrics) if i not in begun}
+        return [begun[i].result() if i in begun else tables[i] for i in range(len(metrics))]
 
 
 def _compute(metric: CaptionMetric, request: Request) -> Table:

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from downstream.metrics.java import Java, failure_reason
+from downstream.metrics.java import Java, failure_reason, patience
 from downstream.metrics.metric import Corpus, UnavailableError
 
 JAR_NAME = "stanford-corenlp-3.4.1.jar"
@@ -65,7 +65,7 @@ def _run_jar(lines: Sequence[str], java: Java) -> list[str]:
             [*command, "-preserveLines", "-lowerCase"],
             input="\n".join(lines).encode(),
             capture_output=True,
-            timeout=START_SECONDS + SECONDS_PER_CAPTION * len(lines),
+            timeout=patience(START_SECONDS + SECONDS_PER_CAPTION * len(lines)),
             check=True,
         )
     except subprocess.TimeoutExpired as error:

@@ -80,3 +80,10 @@ def test_a_java_home_that_is_not_there_is_passed_over(no_java, monkeypatch, tmp_
 )
 def test_the_line_that_says_why(stderr, line):
     assert java.failure_reason(stderr) == line
+
+
+def test_patience_grows_with_the_load(monkeypatch):
+    monkeypatch.setattr(java.os, "cpu_count", lambda: 2)
+    for load, seconds in ((0.5, 60), (2.0, 60), (20.0, 600)):
+        monkeypatch.setattr(java.os, "getloadavg", lambda load=load: (load, 0.0, 0.0))
+        assert java.patience(60) == seconds

@@ -12,6 +12,38 @@ from tests.downstream.metrics.test_java import fake_java
 CORPUS = Corpus({i: f"a cat {i}" for i in range(60)}, {i: ["a cat", "a dog"] for i in range(60)})
 
 
+# A jar in four lines: no memory for a monster, else a score that is the number of segments.
+SCRIPT = """echo $$ >> {pids}
+while read -r line; do case "$line" in
+  EVAL*) n=$(echo "$line" | grep -o ' ||| ' | wc -l); for _ in $(seq $n); do echo 0.5; done; echo $n;;
+  *monster) echo 'Exception in thread "main" java.lang.OutOfMemoryError: Java heap space' >&2; exit 1;;
+  *) echo 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1;;
+esac; done"""
+
+
+@pytest.fixture(autouse=True)
+def _idle_machine(monkeypatch):
+    """Each test has a process of its own, and limits do not grow with the load of this machine."""
+    module._kept.stop()
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    yield
+    module._kept.stop()
+
+
+@pytest.fixture
+def jar(tmp_path):
+    pids = tmp_path / "pids"
+    return Java(fake_java(tmp_path, SCRIPT.format(pids=pids)), 17), lambda: pids.read_text().split()
+
+
+def lives(pid):
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
@@ -32,6 +64,48 @@ def test_a_misbehaving_process_is_a_reason_and_is_killed(tmp_path, monkeypatch, 
     assert time.monotonic() - started < 15
     with pytest.raises(ProcessLookupError):
         os.kill(int(process.read_text()), 0)
+
+
+def test_a_process_is_kept_until_it_is_idle(jar, monkeypatch):
+    java, pids = jar
+    domains = {"all": list(CORPUS.candidates), "one": [3]}
+    assert meteor(CORPUS, domains, java) == {"all": 60.0, "one": 1.0}
+    assert lives(pids()[0])
+    monkeypatch.setattr(module, "IDLE_SECONDS", 0.05)
+    assert meteor(CORPUS, {"one": [3]}, java) == {"one": 1.0}
+    assert len(pids()) == 1
+    deadline = time.monotonic() + 10
+    while lives(pids()[0]) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not lives(pids()[0])
+
+
+def test_a_monstrous_caption_loses_itself_alone(jar, caplog):
+    java, pids = jar
+    candidates = dict(CORPUS.candidates) | {7: "a huge monster", 40: "monster"}
+    scores = meteor(Corpus(candidates, CORPUS.references), {"all": list(candidates), "it": [7]}, java)
+    assert scores == {"all": 60.0, "it": 1.0}
+    assert len(pids()) == 3
+    assert "no memory for the 3 words about 7: counted as an empty caption" in caplog.text
+
+
+def test_more_monsters_than_that_are_a_reason(jar):
+    java, _ = jar
+    corpus = Corpus(dict.fromkeys(range(20), "monster"), CORPUS.references)
+    with pytest.raises(UnavailableError, match=r"METEOR failed: .*OutOfMemoryError"):
+        meteor(corpus, {}, java)
+
+
+@pytest.mark.slow
+def test_the_jar_has_no_memory_for_20000_words(caplog):
+    """And it answers in order: the caption that is lost is the long one."""
+    texts = {1: "a cat", 2: "a " * 20_000, 3: "a dog runs"}
+    references = {1: ["a cat"], 2: ["a cat on a mat"], 3: ["a dog runs"]}
+    domains = {"all": [1, 2, 3], "others": [1, 3]}
+    long = meteor(Corpus(texts, references), domains, find_java())
+    assert "for the 20,000 words about 2" in caplog.text
+    assert long == meteor(Corpus(texts | {2: ""}, references), domains, find_java())
+    assert 0 < long["all"] < long["others"]
 
 
 def test_a_missing_jar_is_a_reason(monkeypatch):

@@ -4,13 +4,16 @@ import json
 import math
 import pickle
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from downstream.metrics import coco_metrics
+from downstream.metrics import meteor as meteor_module
 from downstream.metrics import spice as spice_module
+from downstream.metrics.base import CaptionMetric
 from downstream.metrics.bertscore import BertScore
 from downstream.metrics.coco_metrics import Bleu, Cider, RougeL
 from downstream.metrics.coco_results import read_coco_results
@@ -113,7 +116,7 @@ def test_a_metric_says_its_size_and_library(scored):
     metrics = scored[0]["clean"]
     assert [metric.name for metric in metrics] == NAMES
     assert {metric.count for metric in metrics} == {7}
-    assert {metric.version for metric in metrics} == {"pycocoevalcap 1.2"}
+    assert {metric.version for metric in metrics[:-1]} == {"pycocoevalcap 1.2"}
 
 
 def test_one_image_has_all_but_cider(scored):
@@ -159,6 +162,7 @@ def test_without_java_captions_are_absent_with_the_reason(monkeypatch, tmp_path)
 
 
 def test_one_missing_jar_fails_only_its_metric(monkeypatch):
+    meteor_module._kept.stop()
     monkeypatch.setattr("downstream.metrics.meteor.JAR_NAME", "gone.jar")
     metrics = score_captions({1: "a", 2: "b"}, {1: ["a"], 2: ["b"]}, JAVA_METRICS)
     assert [metric.name for metric in metrics if metric.value is None] == ["METEOR"]
@@ -213,6 +217,28 @@ def test_diversity_is_of_the_candidates_alone():
     assert every["Unique-2"].curve == (2, 2, *[0] * 23)
     assert one["Unique-1"].curve == (1, 1, *[0] * 23)
     assert every["Diversity"].curve == ()
+
+
+class Told(CaptionMetric):
+    """Waits until the other one has been computed, or tells that it has been."""
+
+    def __init__(self, name, event, in_background):
+        self.names, self.event, self.in_background = (name,), event, in_background
+
+    def compute(self, request):
+        if self.in_background:
+            assert self.event.wait(20)
+        self.event.set()
+        return request.means(self.names[0], dict.fromkeys(request.corpus.candidates, 1.0))
+
+    def version(self):
+        return "1"
+
+
+def test_a_metric_in_the_background_holds_nobody_up():
+    event = threading.Event()
+    metrics = [Told("first", event, in_background=True), Told("second", event, in_background=False)]
+    assert [m.name for m in score_captions({1: "a"}, {1: ["a"]}, metrics)] == ["first", "second"]
 
 
 def test_a_bug_of_ours_is_raised(monkeypatch):
