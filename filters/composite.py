@@ -89,6 +89,11 @@ class Cascade(Composite):
         # Without a share no tie is broken: scores are the same for all seeds.
         self.seed = seed if any(isinstance(value, Share) for value in self.keep.values()) else None
 
+    @property
+    def corpus_dependent(self) -> bool:
+        """Whether a part depends on the rest of the pool, or a share is one of it."""
+        return self.seed is not None or super().corpus_dependent
+
     def survivors(self, scores: Sequence[Scores], uids: UidArray) -> npt.NDArray[np.bool_]:
         """Return which of n pairs the first filters keep, from the scores (n,) of each of them; shape (n,)."""
         rows = np.arange(len(uids))

@@ -101,6 +101,18 @@ def test_equal_scores_are_another_choice_for_every_seed(run: Run, pool_folder: P
     assert len(set(read_subset(paths[0]).tolist()) & set(read_subset(paths[1]).tolist())) < 10
 
 
+def test_a_cascade_keeps_a_share_exact_in_number(run: Run, pool_folder: Path) -> None:
+    parts = ["filter=cascade", "filter@filter.filters.first=random", "filter@filter.filters.last=no_filter"]
+    cascade = [*POOL, f"pool.url={pool_folder}", *parts, "filter.keep.first=30%"]
+    assert_one_line(run(*cascade), "size asks for 10 pairs, but 9 have a score (21 no_score)")
+    kept = run(*cascade, "size.samples=9").stdout.splitlines()[-1]
+    best = run(*POOL, f"pool.url={pool_folder}", "size.samples=9").stdout.splitlines()[-1]
+    assert read_subset(Path(kept)).tolist() == read_subset(Path(best)).tolist()
+    assert_one_line(
+        run(*cascade, "filter.keep.first=most"), "filter.keep.first=most must be the lowest score"
+    )
+
+
 def test_infinity_in_a_config_is_written_by_its_name(run: Run, pool_folder: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "target.npy", np.eye(2, 16))
     clip = [f"filter.model={open_clip_model(tmp_path / 'clip')}", "filter.pretrained=null"]

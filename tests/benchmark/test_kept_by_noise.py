@@ -17,8 +17,8 @@ def test_draws_are_counted_over_all_epochs(tmp_path: Path) -> None:
     pool = Pool("p", str(tmp_path), hidden=["noise"])
     uids = encode_uids([row.uid for row in rows(5)])
     epochs = tuple(np.sort(uids[numbers]) for numbers in ([0, 1, 2], [0, 1, 3]))
-    selection = Selection(epochs, 0.0, 5, {})
+    selection = Selection(epochs, 0.0, 5, 1, 1, {})
     assert kept_by_noise(pool, selection) == {"concrete": 3, "news": 2, "parrot": 1}
     assert kept_by_noise(Pool("p", str(tmp_path)), selection) == {}
-    nowhere = Selection((encode_uids([make_uid("", "nowhere")]),), 0.0, 5, {})
+    nowhere = Selection((encode_uids([make_uid("", "nowhere")]),), 0.0, 5, 1, 1, {})
     assert kept_by_noise(pool, nowhere) == {}

@@ -168,6 +168,15 @@ def test_ranks_are_those_among_what_is_left(pool: Pool) -> None:
     assert found[left] == pytest.approx(expected, abs=1e-6)
 
 
+def test_a_share_in_a_later_cascade_is_one_of_what_is_left(pool: Pool) -> None:
+    inner = Cascade({"a": Rarity(), "b": Quality()}, {"a": "50%"})
+    table = score_pool(pool, Cascade({"first": Quality(), "last": inner}, {"first": 2}), ENGINE)
+    left = np.flatnonzero(qualities() >= 2)
+    rarity = dict(zip(left.tolist(), np.abs(left - left.mean()), strict=True))
+    expected = best(left.tolist(), rarity, round(0.5 * len(left)), seed=0)
+    assert np.flatnonzero(~np.isnan(by_number(table))).tolist() == expected
+
+
 def test_a_share_is_exact_with_ties_broken_as_in_the_selection(tmp_path: Path) -> None:
     pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(PAIRS)])))
     alike = Threshold(Quality(), 0)

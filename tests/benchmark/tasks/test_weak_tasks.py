@@ -51,7 +51,7 @@ def test_mistakes_are_one_line(run: Run, arguments: list[str], message: str, tmp
 
 def test_only_labelled_samples_are_trained_on() -> None:
     uids = encode_uids([f"{n:032x}" for n in range(4)])
-    chosen = Selection((uids[:2], uids[1:]), 0.5, 4, {})
+    chosen = Selection((uids[:2], uids[1:]), 0.5, 4, 1, 1, {})
     labels = TopicLabels(uids[[1, 3]], np.full((2, 2), 0.5, np.float32))
     kept = labelled(chosen, labels)
     assert kept.uids.tolist() == uids[[1, 3]].tolist()
