@@ -79,14 +79,14 @@ def test_table_14(caption: str, read: str, rate: float) -> None:
     assert fuzzy_rate(caption, [read]) >= rate - 1e-12
 
 
-def test_algorithm_1_takes_words_as_they_stand() -> None:
+def test_algorithm_1_compares_words_as_written() -> None:
     assert co_embedded_words("Keep calm, and carry on", ["KEEP calm", "and carry"]) == {"and", "carry"}
     assert co_embedded_rate("on on on off", ["on"]) == 0.5  # sets: repetition does not count
     assert co_embedded_rate("a dog", []) == 0
     assert np.isnan(co_embedded_rate("  ", ["a"]))
 
 
-def test_where_the_fuzzy_rate_differs() -> None:
+def test_the_fuzzy_rate_by_hand() -> None:
     # "calm," to "calm": 4/5; "Keep" to "KEEP": 1/4.
     assert fuzzy_rate("Keep calm,", ["KEEP calm"]) == pytest.approx((1 / 4 + 4 / 5) / 2)
     # A letter misread: 8 of 9 letters of "TRAVELING" and "TRAVELIN6"; no exact word.
@@ -96,7 +96,7 @@ def test_where_the_fuzzy_rate_differs() -> None:
     assert np.isnan(fuzzy_rate("", ["a"]))
 
 
-def test_low_rates_score_high() -> None:
+def test_captions_with_low_rates_score_high() -> None:
     words = np.empty(3, object)
     words[:] = [["KEEP CALM"], [], ["KEEP"]]
     texts = ["KEEP CALM", "a dog on a beach", ""]
@@ -107,7 +107,7 @@ def test_low_rates_score_high() -> None:
     assert Cotr(PlantedText({}), "fuzzy").score(batch).dtype == np.float32
 
 
-def test_an_unknown_match_is_the_users_mistake() -> None:
+def test_an_unknown_match_is_refused() -> None:
     with pytest.raises(UserError, match="did you mean 'fuzzy'"):
         Cotr(PlantedText({}), "fuzy")
 

@@ -176,7 +176,7 @@ def test_filter_keeps_the_contract(
 
 
 @pytest.mark.parametrize("name", FILTERS)
-def test_bad_pairs_get_a_score_or_a_reason(
+def test_broken_pairs_get_a_score_or_a_reason(
     name: str, checkpoints: list[str], given: dict[str, list[str]], bad_pool: Pool
 ) -> None:
     made = make(name, *checkpoints, *given.get(name, []))

@@ -112,7 +112,7 @@ def test_bad_captions_get_the_score_that_transformers_gives_them(tmp_path, capti
     assert scores == pytest.approx(alone, abs=1e-5 if precision == "fp32" else 0.2)
 
 
-def test_blocks_that_are_tokenised_prefetch_map_change_nothing(tmp_path, monkeypatch) -> None:
+def test_tokenising_in_advance_changes_no_score(tmp_path, monkeypatch) -> None:
     made = scorer(tmp_path, token_budget=64)
     rng = np.random.default_rng(1)
     captions = ["red ball thing of life"[: rng.integers(0, 22)] + str(i) for i in range(100)]
@@ -123,7 +123,7 @@ def test_blocks_that_are_tokenised_prefetch_map_change_nothing(tmp_path, monkeyp
     assert made.score(batch(captions)) == pytest.approx(whole, abs=1e-5)
 
 
-def test_work_prefetch_map_keeps_the_order_and_waits() -> None:
+def test_prefetch_map_keeps_the_order_and_waits() -> None:
     here = threading.get_ident()
     made = list(prefetch_map(lambda item: (item, threading.get_ident()), iter(range(50)), 2))
     assert [item for item, _ in made] == list(range(50))
@@ -136,7 +136,7 @@ def test_work_prefetch_map_keeps_the_order_and_waits() -> None:
     assert len(taken) <= 3  # the first, and two prefetch_map
 
 
-def test_a_failure_prefetch_map_is_raised_where_it_is_used() -> None:
+def test_a_failure_while_prefetching_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
         list(prefetch_map(lambda item: 1 // item, iter([1, 0, 1]), 1))
 

@@ -121,7 +121,7 @@ def test_one_image_and_none(tmp_path: Path) -> None:
     assert scorer.score(batch.take([])).shape == (0,)
 
 
-def test_a_target_that_cannot_be_used_says_so(tmp_path: Path) -> None:
+def test_an_unusable_target_is_refused(tmp_path: Path) -> None:
     batch, _ = pool(4)
     with pytest.raises(UserError, match="not found"):
         made(tmp_path / "absent.npy").key()

@@ -134,7 +134,7 @@ def test_words_are_called_words() -> None:
     assert any("following caption : red ball." in question for question in asked)
 
 
-def test_many_questions_keep_their_order_and_what_is_no_rating_is_counted(
+def test_many_questions_keep_their_order_and_failures_count(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     captions = [f"caption number {i} {{x}}" for i in range(20)]

@@ -50,7 +50,7 @@ def small(folder: Path, *wnids: str) -> TextBased:
         ("dog" * 100 + " and nothing else in here", False),
     ],
 )
-def test_what_passes(tmp_path: Path, caption: str, expected: bool) -> None:
+def test_captions_with_a_listed_noun_pass(tmp_path: Path, caption: str, expected: bool) -> None:
     assert kept(small(tmp_path, DOG, GOOSE, CHURCH), caption) == [expected]
 
 
@@ -80,7 +80,7 @@ def test_identity_is_of_contents_not_of_places(tmp_path: Path) -> None:
         ("\n\n", "must list at least one id"),
     ],
 )
-def test_another_kind_of_list_says_so(tmp_path: Path, content: str, message: str) -> None:
+def test_a_malformed_list_of_synsets_is_refused(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "ids.txt").write_text(content)
     with pytest.raises(UserError, match=message):
         read_synsets(str(tmp_path / "ids.txt"))
@@ -97,7 +97,7 @@ def test_ids_of_another_wordnet_are_refused(tmp_path: Path) -> None:
         made.setup(CPU)
 
 
-def test_what_is_not_there_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_files_say_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match="cannot be read"):
         read_synsets(str(tmp_path / "absent.txt"))
     with pytest.raises(UserError, match=r"must hold index.noun.*apt install wordnet-base"):
@@ -111,9 +111,7 @@ def test_what_is_not_there_says_how_to_get_it(tmp_path: Path, monkeypatch: pytes
         Nouns(tmp_path)
 
 
-def test_nltks_data_comes_before_debians_in_a_folder_or_an_archive(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nltks_wordnet_comes_before_debians(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = write_wordnet(tmp_path / "files")
     archive = tmp_path / "packed" / "corpora" / "wordnet.zip"
     archive.parent.mkdir(parents=True)

@@ -29,7 +29,7 @@ def test_by_hand(tmp_path: Path) -> None:
     assert scores == pytest.approx([0.75, 0.25, 0.5, 0.36 * 0.75 + 0.64 * 0.25])
 
 
-def test_the_pool_s_own_moment_equals_the_plain_loop_for_any_shards() -> None:
+def test_the_pools_own_moment_equals_the_plain_loop() -> None:
     batch = images(np.random.default_rng(0).normal(size=(30, 5)))
     points = batch.features["image"].astype(float)
     expected = [np.mean([(x @ y) ** 2 for y in points]) for x in points]
@@ -60,7 +60,7 @@ def test_the_key_follows_the_target_s_content(tmp_path: Path) -> None:
     assert Vas("unused", None, None).key() != first
 
 
-def test_another_model_s_target_says_so(tmp_path: Path) -> None:
+def test_a_target_of_another_width_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "target.npy", np.eye(4))
     made = Vas("unused", None, str(tmp_path / "target.npy"))
     made.setup(CPU)

@@ -23,7 +23,7 @@ def batch(vectors: np.ndarray) -> Batch:
     return Batch(numbered_uids(len(vectors)), [], features={"image": vectors, "text": -vectors})
 
 
-def test_planted_clusters_are_found_and_travel_to_workers() -> None:
+def test_planted_clusters_are_found_after_pickling() -> None:
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 3, 300)
     vectors = (np.eye(3, 16)[truth] + 0.02 * rng.normal(size=(300, 16))).astype(np.float32)
@@ -43,7 +43,7 @@ def test_labels_of_a_pool_are_cached_like_scores(tmp_path: Path) -> None:
     assert np.array_equal(first.scores, again.scores)
 
 
-def test_an_embedding_without_captions() -> None:
+def test_clustering_captions_needs_text_embeddings() -> None:
     images = Batch(numbered_uids(1), [], features={"image": np.eye(1, 4, dtype=np.float32)})
     with pytest.raises(UserError, match="gives only image; embedding=clip"):
         ClusterLabels(TimmFeatures("m"), "text", 3, seed=0).fit([images])

@@ -18,7 +18,7 @@ def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
     return len(pairs) == len(set(one.tolist())) == len(set(other.tolist()))
 
 
-def test_blobs_are_found_also_from_a_sample_and_after_a_projection() -> None:
+def test_blobs_are_clustered_from_a_sample_and_after_pca() -> None:
     for count, dimensions, components in ((300, 5, 256), (4 * PER_CLUSTER + 500, 20, 8)):
         points, labels = blobs(count, dimensions)
         found = ImageClusters(4, components).fit(points)

@@ -56,13 +56,13 @@ def test_a_target_is_read_as_unit_vectors(tmp_path: Path) -> None:
         np.array([[1.0, np.nan]]), np.array([[np.inf, 1.0]]), np.zeros((1, 3)),
     ],
 )  # fmt: skip
-def test_what_is_no_target_says_so(array: np.ndarray, tmp_path: Path) -> None:
+def test_a_target_of_another_shape_or_type_is_refused(array: np.ndarray, tmp_path: Path) -> None:
     np.save(tmp_path / "target.npy", array)
     with pytest.raises(UserError, match=r"filter\.target=.*target\.npy must hold"):
         read_target(str(tmp_path / "target.npy"))
 
 
-def test_a_file_that_is_no_array_says_so(tmp_path: Path) -> None:
+def test_a_target_file_without_an_array_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "target.npy"
     with pytest.raises(UserError, match="not found"):
         read_target(str(path))
@@ -78,7 +78,7 @@ def test_a_file_that_is_no_array_says_so(tmp_path: Path) -> None:
         read_target(str(tmp_path / "many.npz"))
 
 
-def test_another_model_s_target_says_so() -> None:
+def test_a_target_of_another_width_is_refused() -> None:
     check_width(3, np.ones((2, 3)))
     with pytest.raises(UserError, match="4 dimensions, the pool's have 3"):
         check_width(4, np.ones((2, 3)))

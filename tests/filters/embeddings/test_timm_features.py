@@ -75,6 +75,6 @@ def test_weights_are_part_of_the_identity(saved: tuple[Path, torch.nn.Module], t
         ("vit_tiny_patch16_224", "no weights|cannot be loaded"),
     ],
 )
-def test_weights_that_cannot_be_had(model: str, message: str) -> None:
+def test_missing_weights_are_refused(model: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         TimmFeatures(model).setup(CPU)

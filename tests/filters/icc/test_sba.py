@@ -163,7 +163,7 @@ def test_a_killed_training_ends_with_the_same_weights(tmp_path):
         torch.testing.assert_close(resumed[name], tensor)
 
 
-def test_a_bridge_for_another_language_model_is_the_users_mistake(frozen, tmp_path):
+def test_a_bridge_for_another_language_model_is_refused(frozen, tmp_path):
     save_file({"weight": torch.zeros(7, 128), "bias": torch.zeros(7)}, tmp_path / BRIDGE)
     with pytest.raises(UserError, match="gives 7; set the language model"):
         SemanticBottleneck(frozen, str(tmp_path)).setup(CPU)

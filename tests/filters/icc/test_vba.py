@@ -81,9 +81,7 @@ def test_the_prompt_is_taken_off_again(captioner):
     assert all(beams)
 
 
-def test_reconstructions_do_not_depend_on_the_batch_and_no_image_is_kept_unless_asked(
-    painter, captioner, tmp_path, monkeypatch
-):
+def test_reconstructions_do_not_depend_on_the_batch(painter, captioner, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plain = VisualBottleneck(painter, captioner, batch=3)
     beams = plain.reconstruct(CAPTIONS)

@@ -50,7 +50,7 @@ def test_detection_gives_lists_that_json_can_hold() -> None:
     assert json.loads(json.dumps(found)) == {"polygons": [[[0, 0, 9, 0, 9, 9, 0, 9]], []]}
 
 
-def test_recognition_reads_the_polygons_it_is_given_and_detects_nothing() -> None:
+def test_recognition_reads_given_polygons_and_detects_nothing() -> None:
     spotter = Scripted()
     features = TextRecognition(spotter)
     read = features.extract(batch(20, 5, 30, polygons=ragged([[[0] * 8, [1] * 8], [], [[2] * 8]])))

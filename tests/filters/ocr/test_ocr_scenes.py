@@ -103,7 +103,7 @@ def test_words_of_street_photos_are_read(totals) -> None:
     assert totals["alike"] / totals["words"] > 0.42
 
 
-def test_the_measures_themselves() -> None:
+def test_measures_of_detection_by_hand() -> None:
     word, line = [0, 0, 10, 0, 10, 10, 0, 10], [0, 0, 40, 0, 40, 10, 0, 10]
     marked = [
         (word, "Stop"),

@@ -106,7 +106,7 @@ def test_polygons_are_where_the_text_is(spotter) -> None:
     assert 0.8 < line.confidence <= 1
 
 
-def test_large_images_are_looked_at_small_and_small_ones_as_they_are(spotter, monkeypatch) -> None:
+def test_large_images_are_shrunk_for_detection(spotter, monkeypatch) -> None:
     seen = []
     run = rapid._run
     monkeypatch.setattr(
@@ -177,7 +177,7 @@ def test_polygons_with_nothing_in_them_are_read_as_nothing(spotter, polygon) -> 
     assert lines[0][0].confidence == 0
 
 
-def test_a_polygon_that_leaves_the_picture_is_cut_and_one_of_many_corners_is_read(spotter) -> None:
+def test_polygons_are_cut_at_the_image_and_may_have_many_corners(spotter) -> None:
     around = [-9, -9, 200, -9, 200, 90, -9, 90]
     octagon = [20, 12, 80, 8, 140, 12, 146, 32, 140, 56, 80, 60, 20, 56, 12, 32]
     assert text_of(spotter.read([lettered("RGB")], [[around, octagon]])[0]) == ["OPEN", "OPEN"]
@@ -195,9 +195,7 @@ def test_images_without_polygons_are_not_decoded(spotter, monkeypatch) -> None:
     assert spotter.read([Image.new("RGB", (9, 9))] * 2, [[], []]) == [[], []]
 
 
-def test_the_engine_is_quiet_offline_and_leaves_the_process_as_it_was(
-    spotter, demo, monkeypatch, capfd
-) -> None:
+def test_the_engine_is_quiet_and_leaves_no_trace_in_the_process(spotter, demo, monkeypatch, capfd) -> None:
     import requests
 
     monkeypatch.setattr(requests.Session, "request", lambda *a, **k: pytest.fail("a download was tried"))

@@ -71,7 +71,7 @@ def test_areas_that_overlap_are_both_painted(fill: str) -> None:
         [5, 5, 50, 5],  # a line
     ],
 )
-def test_odd_areas(fill: str, polygon: list[int]) -> None:
+def test_unusual_areas_keep_the_image_size(fill: str, polygon: list[int]) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
     assert remove_areas(Image.fromarray(pixels), [polygon], fill).size == (60, 40)
 
