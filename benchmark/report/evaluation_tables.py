@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from benchmark.report.leaderboard_tables import COLUMNS, metric_cell
+from benchmark.report.leaderboard_tables import COLUMNS, metric_cell, ties_notes
 from benchmark.report.table import Table, plain
 from benchmark.results.evaluation import Evaluation
 from downstream.metrics.metric import Metric
@@ -40,7 +40,9 @@ def _table(title: str, name: str, abbreviations: Mapping[str, str], rows: Sequen
         for label, by_name in values.items()
         if by_name.keys() & abbreviations.keys()
     ]
-    return Table(title, ["model", "images or queries", *(abbreviations[column] for column in columns)], body)
+    header = ["model", "images or queries", *(abbreviations[column] for column in columns)]
+    notes = ties_notes(metric for by_name in values.values() for metric in by_name.values()) if body else []
+    return Table(title, header, body, notes)
 
 
 def _value(metric: Metric | None) -> list[float]:

@@ -48,6 +48,7 @@ COLUMNS = {
 # Factor and decimals; all other metrics are percentages with one decimal.
 UNITS = dict.fromkeys(("BERTScore", "Polos", "PAC-S", "RefPAC-S"), (1.0, 3))
 UNITS |= dict.fromkeys(("Unique-1", "Unique-2", "Unique-4"), (1.0, 1))
+TIED = {"text_to_image_tied": "T2I", "image_to_text_tied": "I2T", "zero_shot_tied": "zero-shot"}
 LEGEND = (
     "The best value of each size is bold. The oracle reads the planted noise labels: it is an upper bound and does"
     " not compete."
@@ -108,7 +109,24 @@ def _metric_table(
         for entry, by_name in values
     ]
     notes = [f"{columns[name]} is missing: {reason}" for name, reason in reasons.items()]
+    if not columns.keys().isdisjoint(RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS):
+        notes += ties_notes(m for entry in entries for m in _metrics(entry, model, evaluation))
     return Table(title, ["filter", "size", *columns.values()], rows, notes)
+
+
+def ties_notes(metrics: Iterable[Metric]) -> list[str]:
+    """Return how ties count, and by how much another rule could change these metrics; nothing for other metrics."""
+    tied: dict[str, float] = {}
+    for metric in metrics:
+        if metric.name in TIED and metric.value is not None:
+            tied[metric.name] = max(metric.value, tied.get(metric.name, 0.0))
+    if not tied:
+        return []
+    most = ", ".join(f"{TIED[name]} {100 * value:.1f}" for name, value in tied.items())
+    return [
+        "Ties count against the model. By CLIP_benchmark's rule, figures would be higher by at most the share of"
+        f" queries with a tie, in points: {most}."
+    ]
 
 
 def _metrics(entry: Entry, model: str, evaluation: str) -> Iterator[Metric]:

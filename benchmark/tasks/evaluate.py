@@ -14,6 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from benchmark.config import load_evaluation_sets, make_pool, recorded, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
+from benchmark.core.launch import is_main_process
 from benchmark.core.records import write_record
 from benchmark.models.checkpoints import revision
 from benchmark.pipeline import evaluate_all
@@ -39,6 +40,8 @@ class Candidate:
 
 def evaluate(cfg: DictConfig) -> None:
     """Evaluate one model or file of captions, write its record, and print its metrics as JSON."""
+    if not is_main_process():
+        return
     candidate = _candidate(cfg, resolve_device(cfg.device))
     if "demo_evalset" in OmegaConf.to_yaml(cfg.evalset):
         make_pool(cfg)  # making the demo's pool also makes its evaluation sets

@@ -10,17 +10,9 @@ from typing import Literal
 from PIL import Image
 
 from benchmark.core.errors import UserError
-from downstream.evaluation.evaluation_sets import (
-    HOW,
-    IMAGE_ENDINGS,
-    MAX_TEXT_BYTES,
-    ImageFile,
-    local_file,
-    require_images,
-    require_known_ties,
-    tar_samples,
-    tar_shards,
-)
+from downstream.evaluation.evaluation_sets import require_known_ties
+from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile, require_images
+from downstream.evaluation.tars import MAX_TEXT_BYTES, local_file, tar_samples, tar_shards
 from downstream.metrics.ranks import Ties
 
 LABEL = "{label}"

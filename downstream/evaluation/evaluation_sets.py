@@ -1,46 +1,20 @@
 """Evaluation sets with captions: Karpathy splits, COCO and NoCaps annotations, webdatasets."""
 
-import hashlib
 import json
-import shutil
-import tarfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 from PIL import Image
 
-from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError
-from benchmark.core.images import decode_image
-from benchmark.core.paths import atomic_write, cache_dir
+from downstream.evaluation.image_files import HOW, require_images
+from downstream.evaluation.image_files import ImageFile as ImageFile
+from downstream.evaluation.tars import tar_samples, tar_shards
 from downstream.metrics.ranks import Ties
-
-HOW = "the headers of conf/evalset say where to get it"
-IMAGE_ENDINGS = ("webp", "png", "jpg", "jpeg")
-MAX_SHARDS = 10_000
-MAX_TEXT_BYTES = 1 << 20
-
-
-@dataclass(frozen=True)
-class ImageFile:
-    """The location of an image's bytes: a file, or `size` bytes at `offset` in a tar."""
-
-    path: Path
-    offset: int = 0
-    size: int = -1
-
-    def load(self, image_id: int | str) -> Image.Image:
-        """Return the image in RGB. Raises `UserError` if it cannot be read: fewer images would be another metric."""
-        try:
-            with self.path.open("rb") as file:
-                file.seek(self.offset)
-                return decode_image(file.read(self.size))
-        except (OSError, SampleError) as error:
-            raise UserError(f"evaluation image {image_id} in {self.path} cannot be read ({error})") from None
 
 
 @dataclass(frozen=True)
@@ -97,17 +71,6 @@ class EvaluationSet:
 
     def __len__(self) -> int:
         return len(self.items)
-
-
-def require_images(name: str, images: Iterable[ImageFile]) -> None:
-    """Raise `UserError` unless the evaluation set `name` has images, and all their files exist."""
-    paths = {image.path for image in images}
-    if not paths:
-        raise UserError(f"evaluation set {name} has no images; {HOW}")
-    absent = [path for path in paths if not path.is_file()]
-    if absent:
-        files = f"{len(absent)} image files are" if len(absent) > 1 else "an image file is"
-        raise UserError(f"evaluation set {name}: {files} missing ({min(absent)}); {HOW}")
 
 
 def require_known_ties(name: str, ties: Ties) -> None:
@@ -221,73 +184,3 @@ def webdataset(
             captions = [line.strip() for line in text.split("\n") if line.strip()]
             items.append(Item(key, image, captions))
     return EvaluationSet(name, items, captioning, retrieval, ties)
-
-
-def tar_shards(name: str, base: str) -> Iterator[Path]:
-    """Yield the tars ``base/0.tar``, ``base/1.tar``, ... counted by ``base/nshards.txt``, as local files."""
-    count = local_file(name, f"{base}/nshards.txt").read_text(encoding="utf-8-sig").strip()
-    if not (count.isascii() and count.isdigit() and int(count) <= MAX_SHARDS):
-        raise UserError(
-            f"evaluation set {name}: {base}/nshards.txt must hold the number of shards; fetch it again"
-        )
-    for shard in range(int(count)):
-        yield local_file(name, f"{base}/{shard}.tar")
-
-
-def local_file(name: str, url: str) -> Path:
-    """Return the local path of `url`, after fetching it into the cache if it is remote."""
-    import fsspec
-    from fsspec.implementations.local import LocalFileSystem
-
-    try:
-        system, path = fsspec.core.url_to_fs(url)
-        if isinstance(system, LocalFileSystem):
-            if not Path(path).is_file():
-                raise FileNotFoundError("no such file")
-            return Path(path)
-        folder, _, filename = url.rpartition("/")
-        cached = cache_dir() / "evalsets" / hashlib.sha256(folder.encode()).hexdigest()[:16] / filename
-        if not cached.exists():
-            with (
-                atomic_write(cached) as temporary,
-                system.open(path, "rb") as remote,
-                temporary.open("wb") as file,
-            ):
-                shutil.copyfileobj(remote, file, 1 << 20)
-    except (OSError, ValueError, ImportError) as error:
-        reason = str(error).strip().split("\n")[0][:200]
-        raise UserError(f"evaluation set {name}: {url} cannot be fetched ({reason}); {HOW}") from None
-    return cached
-
-
-class TarSample(NamedTuple):
-    """A key of a tar with the location of its image in the tar, and its text."""
-
-    key: str
-    image: ImageFile
-    text: str
-
-
-def tar_samples(name: str, path: Path, ending: str) -> list[TarSample]:
-    """Return the samples of a tar in its order; each must have an image and a text file ``key.ending``."""
-    images: dict[str, ImageFile] = {}
-    texts: dict[str, str] = {}
-    try:
-        with tarfile.open(path) as tar:
-            for member in tar:
-                key, _, suffix = member.name.rpartition(".")
-                file = tar.extractfile(member) if suffix == ending else None
-                if file is not None:
-                    texts[key] = file.read(MAX_TEXT_BYTES).decode("utf-8-sig", errors="replace")
-                elif suffix in IMAGE_ENDINGS and member.isfile():
-                    images[key] = ImageFile(path, member.offset_data, member.size)
-    except (tarfile.TarError, OSError) as error:
-        raise UserError(
-            f"evaluation set {name}: {path} cannot be read as a tar ({error}); fetch it again"
-        ) from None
-    if images.keys() != texts.keys():
-        incomplete = min(images.keys() ^ texts.keys())
-        raise UserError(
-            f"evaluation set {name}: sample {incomplete} in {path} must have an image and a .{ending} file"
-        )
-    return [TarSample(key, image, texts[key]) for key, image in images.items()]

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from benchmark.report.leaderboard_tables import leaderboard
-from benchmark.results.result import Result, Scoring
+from benchmark.results.result import DownstreamResult, Result, Scoring
 from tests.benchmark.report.made_results import metric, result, texts, trained
 
 
@@ -31,6 +31,20 @@ def test_means_in_percent_with_the_best_in_bold() -> None:
         ["oracle", "200k", "200.0", "–", "0.800"],
     ]
     assert table.notes == ["S is missing: no models"]
+
+
+def test_ties_are_explained_beside_retrieval() -> None:
+    def pairs(tied: float) -> dict[str, DownstreamResult]:
+        coco = [metric("text_to_image_R@1", 0.5), metric("text_to_image_tied", tied)]
+        return {"dual_encoder": trained(coco=coco)}
+
+    table = leaderboard([result("clip", downstream=pairs(0.002)), result("icc", downstream=pairs(0.013))])[0]
+    assert table.header == ["filter", "size", "T2I R@1"]
+    (note,) = table.notes
+    assert note.startswith(
+        "Ties count against the model. By CLIP_benchmark's rule, figures would be higher by at most"
+    )
+    assert note.endswith("in points: T2I 1.3.")
 
 
 def test_an_upper_bound_is_known_by_its_family() -> None:

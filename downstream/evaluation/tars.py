@@ -1,0 +1,85 @@
+"""Evaluation sets in tars, as the hub's CLIP benchmark keeps them, fetched into the cache."""
+
+import hashlib
+import shutil
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmark.core.errors import UserError
+from benchmark.core.paths import atomic_write, cache_dir
+from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile
+
+MAX_SHARDS = 10_000
+MAX_TEXT_BYTES = 1 << 20
+
+
+def tar_shards(name: str, base: str) -> Iterator[Path]:
+    """Yield the tars ``base/0.tar``, ``base/1.tar``, ... counted by ``base/nshards.txt``, as local files."""
+    count = local_file(name, f"{base}/nshards.txt").read_text(encoding="utf-8-sig").strip()
+    if not (count.isascii() and count.isdigit() and int(count) <= MAX_SHARDS):
+        raise UserError(
+            f"evaluation set {name}: {base}/nshards.txt must hold the number of shards; fetch it again"
+        )
+    for shard in range(int(count)):
+        yield local_file(name, f"{base}/{shard}.tar")
+
+
+def local_file(name: str, url: str) -> Path:
+    """Return the local path of `url`, after fetching it into the cache if it is remote."""
+    import fsspec
+    from fsspec.implementations.local import LocalFileSystem
+
+    try:
+        system, path = fsspec.core.url_to_fs(url)
+        if isinstance(system, LocalFileSystem):
+            if not Path(path).is_file():
+                raise FileNotFoundError("no such file")
+            return Path(path)
+        folder, _, filename = url.rpartition("/")
+        cached = cache_dir() / "evalsets" / hashlib.sha256(folder.encode()).hexdigest()[:16] / filename
+        if not cached.exists():
+            with (
+                atomic_write(cached) as temporary,
+                system.open(path, "rb") as remote,
+                temporary.open("wb") as file,
+            ):
+                shutil.copyfileobj(remote, file, 1 << 20)
+    except (OSError, ValueError, ImportError) as error:
+        reason = str(error).strip().split("\n")[0][:200]
+        raise UserError(f"evaluation set {name}: {url} cannot be fetched ({reason}); {HOW}") from None
+    return cached
+
+
+class TarSample(NamedTuple):
+    """A key of a tar with the location of its image in the tar, and its text."""
+
+    key: str
+    image: ImageFile
+    text: str
+
+
+def tar_samples(name: str, path: Path, ending: str) -> list[TarSample]:
+    """Return the samples of a tar in its order; each must have an image and a text file ``key.ending``."""
+    images: dict[str, ImageFile] = {}
+    texts: dict[str, str] = {}
+    try:
+        with tarfile.open(path) as tar:
+            for member in tar:
+                key, _, suffix = member.name.rpartition(".")
+                file = tar.extractfile(member) if suffix == ending else None
+                if file is not None:
+                    texts[key] = file.read(MAX_TEXT_BYTES).decode("utf-8-sig", errors="replace")
+                elif suffix in IMAGE_ENDINGS and member.isfile():
+                    images[key] = ImageFile(path, member.offset_data, member.size)
+    except (tarfile.TarError, OSError) as error:
+        raise UserError(
+            f"evaluation set {name}: {path} cannot be read as a tar ({error}); fetch it again"
+        ) from None
+    if images.keys() != texts.keys():
+        incomplete = min(images.keys() ^ texts.keys())
+        raise UserError(
+            f"evaluation set {name}: sample {incomplete} in {path} must have an image and a .{ending} file"
+        )
+    return [TarSample(key, image, texts[key]) for key, image in images.items()]
