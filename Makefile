@@ -27,7 +27,7 @@ test: setup ## The default tests: CPU, no network, two and a half minutes on two
 	$(PYTHON) -m pytest $(IN_PARALLEL)
 
 test-slow: setup ## Tests of whole runs, launches and engines: five minutes on two cores
-	$(PYTHON) -m pytest $(BY_MODULE) -m slow
+	$(PYTHON) -m pytest $(BY_MODULE) -m "slow and not full"
 
 test-full: setup ## Tests too long for CI, to run before a release: killed trainings, a paper's claims; prints their figures
 	$(PYTHON) -m pytest -s -m full

@@ -28,7 +28,7 @@ BuildOnce = Callable[[str, Callable[[Path], object]], Path]
 
 
 # Modules that take minutes: at the end of the order one of them would run alone.
-LONGEST = ("test_ds_clip", "test_launched", "test_engines")
+LONGEST = ("test_launched", "test_engines")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

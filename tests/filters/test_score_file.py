@@ -178,6 +178,7 @@ def test_corrupt_pages_are_told_in_one_line(tmp_path: Path, compression: str) ->
         b"\x1f\x8b broken", gzip.compress(b"uid,score\n" * 99)[:-9], "uid,score\na,1\n".encode("utf-16"), b"\xff\n\n",
         b"PAR1", b"uid,score,score\n" + b"0" * 32 + b",1,2\n",
     ],
+    ids=["broken gzip", "cut gzip", "utf-16", "not utf-8", "cut parquet", "doubled column"],
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["s.csv", "s.parquet", "s.csv.gz"])
 def test_content_of_another_kind_is_told_in_one_line(tmp_path: Path, content: bytes, name: str) -> None:

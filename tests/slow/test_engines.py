@@ -57,6 +57,7 @@ def test_ray_raises_the_same_error_as_the_local_engine(ray: RayEngine, tmp_path:
             score_pool(pool, labels, engine)
 
 
+@pytest.mark.full  # a minute and a half: every actor imports torch
 def test_draws_over_clusters_are_the_same_on_ray(
     ray: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

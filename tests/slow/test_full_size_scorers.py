@@ -23,7 +23,7 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def score(run: Run, *overrides: str) -> dict[str, float]:
-    done = run("task=score", "experiment=icc_paper", *overrides)
+    done = run("task=score", "experiment=icc_paper", "pool.nsfw=[]", *overrides)
     assert done.returncode == 0, done.stderr[-3000:]
     parts = [read_part(path) for path in Path(done.stdout.splitlines()[-1]).glob("*.parquet")]
     return {

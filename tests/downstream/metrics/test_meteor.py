@@ -96,7 +96,7 @@ def test_more_monsters_than_that_are_a_reason(jar):
         meteor(corpus, {}, java)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_jar_has_no_memory_for_20000_words(caplog):
     """And it answers in order: the caption that is lost is the long one."""
     texts = {1: "a cat", 2: "a " * 20_000, 3: "a dog runs"}

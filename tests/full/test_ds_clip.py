@@ -21,7 +21,7 @@ from tests.pools import rows, write_pool
 
 ROOT = Path(__file__).resolve().parents[2]
 HUB = ("cifar100", "caltech101", "pets", "sun397", "food101", "dtd", "imagenet")
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 
 def write_shard(folder: Path, samples: list[dict[str, Any]]) -> None:
