@@ -93,7 +93,7 @@ def save_image_tower(folder: Path, model: Any) -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_swin_base_and_gpt2_train_two_steps(tmp_path: Path) -> None:
     from transformers import SwinConfig, SwinForImageClassification
 

@@ -21,7 +21,7 @@ from tests.command_line import Run
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_pool
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow  # tests that are also `full` stay out of CI: each of ray's actors imports torch
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +47,7 @@ def test_ray_gives_the_scores_of_the_local_engine(
     assert np.array_equal(on_ray.scores, local.scores)
 
 
+@pytest.mark.full
 def test_ray_raises_the_same_error_as_the_local_engine(ray: RayEngine, tmp_path: Path) -> None:
     pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(5), rows(5, start=5)])))
     labels = ClusterLabels(TimmFeatures("vit_small_patch8_224.dino"), of="image", clusters=2, seed=0)
@@ -57,7 +58,7 @@ def test_ray_raises_the_same_error_as_the_local_engine(ray: RayEngine, tmp_path:
             score_pool(pool, labels, engine)
 
 
-@pytest.mark.full  # a minute and a half: every actor imports torch
+@pytest.mark.full
 def test_draws_over_clusters_are_the_same_on_ray(
     ray: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
