@@ -50,6 +50,7 @@ def root(tmp_path_factory) -> Path:
         return ensure_demo(CONFIG, workers=1)
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_same_bytes_as_one(root, cache):
     again = ensure_demo(CONFIG, workers=2)
     assert again != root

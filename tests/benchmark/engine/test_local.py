@@ -54,7 +54,7 @@ class Square:
         return piece * piece, os.getpid()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_every_piece_is_worked_on_once(workers: int) -> None:
     done = list(LocalEngine("cpu", workers).run(Square(), range(6)))
     assert sorted(square for square, _ in done) == [0, 1, 4, 9, 16, 25]

@@ -8,7 +8,7 @@ from filters.icc.autoencoder import caption_seed
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
 from tests.extras import needs_extra
 
-pytestmark = needs_extra("diffusion")
+pytestmark = [needs_extra("diffusion"), pytest.mark.slow]
 
 CPU = torch.device("cpu")
 CAPTIONS = ["a red boat on a lake", "hope", "", "👍👍", "?!", "a dog " * 1700, "two green\ntrees"]

@@ -70,6 +70,7 @@ def test_diffusion_images_match_their_captions() -> None:
     assert np.diag(cosines).mean() > cosines.mean() + 0.02
 
 
+@pytest.mark.slow
 def test_the_autoencoder_reconstructs_images() -> None:
     pipeline = diffusion.load(MODELS / "diffusion")
     (batch,) = image_batches(held_out(32, diffusion.FIRST), 0)

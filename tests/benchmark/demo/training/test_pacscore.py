@@ -63,6 +63,7 @@ def test_projections_reproduce_the_models_embeddings() -> None:
         assert embeddings == pytest.approx(clip.embed_texts(texts), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_training_changes_only_the_projections(tmp_path: Path) -> None:
     recipe = Recipe(steps=4, batch=16, lr=1e-3, weight_decay=0.0, workers=0)
     pacscore.train(tmp_path, pacscore.PacTraining(pairs=16, recipe=recipe), CPU)

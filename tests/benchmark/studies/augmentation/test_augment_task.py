@@ -105,6 +105,7 @@ def call(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
     return last_line
 
 
+@pytest.mark.slow
 def test_described_captions_train_another_model(call: Call) -> None:
     code, folder, stderr = call("task=augment", "size.samples=6")
     assert code == 0, stderr

@@ -25,6 +25,7 @@ from benchmark.tasks.icc_build import icc_build, make_plan
 from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
+pytestmark = pytest.mark.slow
 SMALL = [
     "experiment=icc_demo", "icc.captions.samples=150", "icc.captions.workers=0", "icc.training_captions=60",
     "icc.scoring_captions=20", "icc.annotations.count=40", "icc.bridge.epochs=1", "icc.distillation.epochs=1",

@@ -59,6 +59,7 @@ def written(words: list[str], caption: str, number: int) -> Row:
     return Row(f"{number:05d}", f"http://example.org/{number}.jpg", caption, encode_jpeg(image, 90))
 
 
+@pytest.mark.slow
 def test_repeated_text_is_counted_by_the_task(run: Run, tmp_path: Path) -> None:
     plain = rows(7, start=10)  # coarse noise
     samples = [written(["KEEP", "CALM"], "KEEP CALM & <b>carry on</b>", 0), written(["SALE"], "two dogs", 1)]
