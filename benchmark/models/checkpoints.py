@@ -34,7 +34,7 @@ def locate_checkpoint(name: str) -> Path:
             f"checkpoint {name} is not there; give an existing folder in the hub's format, or a hub name"
         )
     # Imported here: the hub client takes half a second to import, and local folders do not need it.
-    import httpx
+    import httpx2  # what the hub client raises
     from huggingface_hub import list_repo_files, snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
@@ -51,9 +51,9 @@ def locate_checkpoint(name: str) -> Path:
         pass
     try:
         return Path(snapshot_download(name, ignore_patterns=unused_files(list_repo_files(name))))
-    except (LocalEntryNotFoundError, OfflineModeIsEnabled, httpx.TransportError):
+    except (LocalEntryNotFoundError, OfflineModeIsEnabled, httpx2.TransportError):
         reason = f"{found}, and the hub is disabled or cannot be reached"
-    except (OSError, ValueError, httpx.HTTPError) as error:  # absent, gated, refused
+    except (OSError, ValueError, httpx2.HTTPError) as error:  # absent, gated, refused
         reason = str(error).strip().split("\n")[0][:200]
     raise UserError(
         f"checkpoint {name}: {reason}; run `hf download {name}` where there is a network, or give a folder"

@@ -62,6 +62,16 @@ def test_a_download_without_weights_is_named(hub: Path) -> None:
         locate_checkpoint("some/model")
 
 
+@pytest.mark.slow  # the hub's client tries again for half a minute
+def test_a_hub_that_cannot_be_reached_is_one_line(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")  # refuses connections
+    with pytest.raises(
+        UserError, match=r"it is not on this machine, and the hub is disabled or cannot be reached"
+    ):
+        locate_checkpoint("some/model")
+
+
 def test_weights_in_two_formats_are_downloaded_once() -> None:
     files = [
         "config.json", "model.safetensors", "pytorch_model.bin", "pytorch_model-00001-of-00002.bin",
