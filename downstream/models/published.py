@@ -15,7 +15,7 @@ from PIL import Image
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers, revision
-from benchmark.models.clip_models import clip_revision, load_clip
+from benchmark.models.clip_models import clip_identity, load_clip
 from downstream.batching import chunks
 from downstream.evaluation.captioning import evaluate_captions, score_captions_of_sets
 from downstream.evaluation.classification import classify
@@ -35,9 +35,15 @@ NOT_TRAINED = "a linear probe is trained on models of this benchmark only"
 
 
 class Published(Identified, ABC):
-    """A model, or its captions, that was not trained here. Its public attributes are its settings."""
+    """A model, or its captions, that was not trained here. Its public attributes but the label are its settings."""
 
     label: str
+
+    def identity(self) -> dict[str, Any]:
+        """Leave out the label, which is a name."""
+        identity = super().identity()
+        del identity["label"]
+        return identity
 
     @abstractmethod
     def load(self, device: torch.device) -> None:
@@ -179,13 +185,13 @@ class PublishedClip(Published):
 
     def __init__(self, model: str, pretrained: str | None) -> None:
         self._model = model
+        self._pretrained = pretrained
         self.label = f"{model.rstrip('/').rpartition('/')[2]} {pretrained or ''}".strip()
-        self.pretrained = pretrained
-        self.revision = clip_revision(model)
+        self.clip = clip_identity(model, pretrained)
 
     def load(self, device: torch.device) -> None:
         """Load the model."""
-        self._clip = load_clip(self._model, self.pretrained, device)
+        self._clip = load_clip(self._model, self._pretrained, device)
 
     def embed_images(self, images: Iterable[Image.Image]) -> Vectors:
         """Return the unit vectors of RGB `images`, (n, d)."""
