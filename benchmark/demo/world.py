@@ -68,6 +68,16 @@ class Scene:
     domain: Domain
 
 
+@dataclass(frozen=True)
+class Look:
+    """What the main thing of a scene must be, and where; an empty field leaves it to chance."""
+
+    kind: str = ""
+    colour: str = ""
+    place: str = ""
+
+
+ANY_LOOK = Look()
 _KIND = Weighted(zipf(list(IN_KINDS)))
 _BASE = Weighted({kind: 1.0 for kind, t in IN_KINDS.items() if t.top is not None or t.rim is not None})
 _COLOUR = Weighted(zipf(list(COLOURS)))
@@ -198,11 +208,15 @@ def _arrange_pair(
     ]
 
 
-def sample_scene(rng: np.random.Generator, domain: Domain = "in") -> Scene:
-    """Return a random scene whose first thing is of `domain` by its kind or its pattern; the others are in-domain."""
-    main = _main_thing(rng, domain)
+def sample_scene(rng: np.random.Generator, domain: Domain = "in", look: Look = ANY_LOOK) -> Scene:
+    """Return a random scene whose first thing is of `domain` by its kind or its pattern; the others are in-domain.
+
+    `look` overrides the kind and colour of the first thing and the place.
+    """
+    main = _thing(rng, look.kind) if look.kind else _main_thing(rng, domain)
+    main = replace(main, colour=look.colour or main.colour)
     number = int(_NUMBER_OF_THINGS(rng))
-    place = _place(rng, main.kind)
+    place = look.place or _place(rng, main.kind)
     if number == 1:
         return Scene((_stand(rng, _fit(main, 0.45, 1.3), 0.5, place),), "", place, domain)
     others = _other_things(rng, number, main)
