@@ -1,6 +1,4 @@
-"""Oracle: the upper bound on the demo pool; it reads the planted kind of noise."""
-
-from collections.abc import Mapping
+"""Oracle: the upper bound on the demo pool; it reads the planted grade and concreteness."""
 
 import numpy as np
 
@@ -9,20 +7,16 @@ from filters.base import Filter, Scores
 
 
 class Oracle(Filter):
-    """Quality of the planted kind of noise plus the planted concreteness of the caption.
+    """Planted grade of the pair, then planted concreteness of its caption.
 
     The pool hides these columns from all other filters.
     """
 
-    needs = frozenset({"noise", "concreteness"})
+    needs = frozenset({"grade", "concreteness"})
     batch_size = 65536
     light = True
     upper_bound = True
 
-    def __init__(self, quality: Mapping[str, float]) -> None:
-        self.quality = dict(quality)
-
     def score(self, batch: Batch) -> Scores:
-        """Return the kind's quality plus the concreteness in [0, 1]; NaN for a kind that `quality` does not list."""
-        quality = np.array([self.quality.get(kind, np.nan) for kind in batch.columns["noise"]])
-        return np.asarray(quality + batch.columns["concreteness"], np.float32)
+        """Return the grade, 0 to 3, plus the concreteness in [0, 1), which ranks pairs of equal grade."""
+        return np.asarray(batch.columns["grade"] + batch.columns["concreteness"], np.float32)

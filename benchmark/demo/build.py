@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_folder
 from benchmark.core.progress import progress
+from benchmark.demo.cut import pool_indices
 from benchmark.demo.evaluation_sets import SETS, write_evaluation_set
 from benchmark.demo.settings import DemoConfig, demo_root
 from benchmark.demo.shards import write_shard
@@ -33,8 +34,11 @@ def build_pool(root: Path, config: DemoConfig, workers: int) -> None:
 
 
 def _write(root: Path, config: DemoConfig, workers: int, *, sets: bool) -> None:
-    shards = -(-config.pairs // config.shard_size)
-    jobs = [partial(write_shard, root, config, shard) for shard in range(shards)]
+    indices, size = pool_indices(config).tolist(), config.shard_size
+    jobs = [
+        partial(write_shard, root, config, number, indices[start : start + size])
+        for number, start in enumerate(range(0, config.pairs, size))
+    ]
     if sets:
         jobs += [partial(write_evaluation_set, root / "evalsets" / name, config, name) for name in SETS]
     with progress("drawing the demo", len(jobs), "parts") as advance:

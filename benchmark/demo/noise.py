@@ -1,167 +1,145 @@
 """Image-caption pairs with the noise of web data: only some captions describe the image."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
-import cv2
 import numpy as np
-import numpy.typing as npt
 
 from benchmark.demo.concreteness import concreteness
-from benchmark.demo.descriptions import describe
-from benchmark.demo.noisy_captions import (
-    STRAY_TEXT,
-    abstract_caption,
-    echo,
-    news_caption,
-    product_caption,
-    slogan,
-)
+from benchmark.demo.embedded_text import embedded_words
+from benchmark.demo.language.descriptions import alt_text, describe
+from benchmark.demo.language.names import NAME_CATEGORIES, Name, sample_name
+from benchmark.demo.language.news import news_caption
+from benchmark.demo.language.opinions import abstract_caption
+from benchmark.demo.language.people_and_events import event_caption, person_caption
+from benchmark.demo.language.products import product_caption
+from benchmark.demo.language.titles import title_caption
+from benchmark.demo.language.trees import Node, text_of
+from benchmark.demo.language.web_strings import web_string_caption
+from benchmark.demo.mix import NEAR_DUPLICATE, NO_TEXT, Mix
+from benchmark.demo.near_duplicates import Image, draw_group, vary_caption, vary_image
 from benchmark.demo.render import render
-from benchmark.demo.sampling import Weighted, pick
+from benchmark.demo.sampling import pick
 from benchmark.demo.text_rendering import overlay_text, render_text
-from benchmark.demo.world import Scene, on_display, sample_scene
+from benchmark.demo.world import ANY_LOOK, Look, Scene, on_display, sample_scene
 
-Image = npt.NDArray[np.uint8]
-KINDS = ("concrete", "abstract", "news", "product", "parrot", "mismatched", "near_duplicate")
+# The grade of each kind of pair, as ICC's annotators graded captions: 3 describes what is seen, 2 names something
+# visible, 1 names products, events or people, 0 is abstract. What a mismatched caption says is not seen.
+GRADES = {
+    "concrete": 3, "title": 2, "product": 1, "event": 1, "person": 1, "web_string": 1, "abstract": 0, "news": 0,
+    "mismatched": 0,
+}  # fmt: skip
+KINDS = (*GRADES, NEAR_DUPLICATE)
 NEAR_SHARE = 0.03  # share of the pool's scenes that are near-domain, which NoCaps' "near-domain" then tests
-# Shares of images with text that the caption does not repeat. Together with parrot captions, 40% of all pairs that
-# are not near-duplicates, they give the 54.6% of LAION-2B's images that hold text (Lin et al. 2023, Table 1).
-STRAY_SHARES = {"concrete": 0.13, "abstract": 0.13, "mismatched": 0.13, "news": 0.4, "product": 0.6}
-GROUPS = 2000  # groups of near-duplicates, with Zipf-like frequencies as the web's most copied images have
-_GROUP = Weighted({str(group): 1 / (group + 20) for group in range(GROUPS)})
+ALT_TEXT_SHARE = 0.75  # of the captions that describe; the others are as long as an annotator's
+ON_DISPLAY_SHARE = 0.7  # of the products, shown alone on a plain background
+# Kinds whose images may show nothing but the text, and how many of those that hold most of the caption do.
+TEXT_ONLY = frozenset({"product", "event", "person", "web_string", "abstract", "news"})
+TEXT_ONLY_SHARE = 0.6
 
 
 @dataclass(frozen=True)
-class Pair:
-    """An image and its caption.
+class Draft:
+    """A pair before its image is rendered.
 
     Args:
-        image: RGB, uint8, shape (size, size, 3).
         caption: the caption.
         kind: kind of noise, one of `KINDS`.
+        grade: planted grade of the pair, 0 to 3; that of the original for a near-duplicate.
         concreteness: planted concreteness of the caption, 0 to 1.
         scene: what the image shows; None if it shows only text.
+        embedded: kind of text in the image (`embedded_text.KINDS`).
         text: the text written in the image, empty if there is none.
-        group: name of the near-duplicate group, empty for all other kinds.
+        group: seed of the near-duplicate's original, empty for all other kinds.
     """
 
-    image: Image
     caption: str
     kind: str
+    grade: int
     concreteness: float
     scene: Scene | None
+    embedded: str = NO_TEXT
     text: str = ""
-    group: str = ""
+    group: tuple[int, ...] = ()
 
 
-def draw_pair(
-    rng: np.random.Generator, shares: Mapping[str, float], *, family: Sequence[int] = (0, 0), size: int = 128
-) -> Pair:
-    """Return a random pair.
+@dataclass(frozen=True)
+class Pair(Draft):
+    """An image and its caption; `image` is RGB, uint8, shape (size, size, 3)."""
 
-    Args:
-        rng: random generator of this pair.
-        shares: probability of each kind of noise.
-        family: at most three numbers that seed the originals of near-duplicates; pairs of one family copy the
-            same `GROUPS` originals.
-        size: height and width of the image, in pixels.
-    """
-    kind = Weighted(dict(shares))(rng)
-    if kind == "near_duplicate":
-        return _near_duplicate(rng, shares, family, size)
-    image, caption, scene, text = MAKERS[kind](rng, size)
-    if kind != "parrot" and rng.random() < STRAY_SHARES[kind]:
-        text = pick(rng, STRAY_TEXT)
-        image = overlay_text(image, [text], rng)
-    return Pair(image, caption, kind, concreteness(caption), scene, text)
+    image: Image = field(kw_only=True)
 
 
-def pool_scene(rng: np.random.Generator) -> Scene:
+def pool_scene(rng: np.random.Generator, look: Look = ANY_LOOK) -> Scene:
     """Return a random scene with the pool's shares of in-domain and near-domain scenes."""
-    return sample_scene(rng, "near" if rng.random() < NEAR_SHARE else "in")
+    return sample_scene(rng, "near" if rng.random() < NEAR_SHARE else "in", look)
 
 
-RawPair = tuple[Image, str, Scene | None, str]  # image, caption, scene, text in the image
-
-
-def _captioned(caption: Callable[[Scene, np.random.Generator], str]) -> Callable[..., RawPair]:
-    def make(rng: np.random.Generator, size: int) -> RawPair:
+def draw_caption(kind: str, rng: np.random.Generator, consistency: float) -> tuple[Scene, Node]:
+    """Return a random scene and a caption of the kind of noise `kind` for it, as a tree; no near-duplicate."""
+    if kind in WRITERS:
         scene = pool_scene(rng)
-        return render(scene, rng, size), caption(scene, rng), scene, ""
-
-    return make
-
-
-def _product(rng: np.random.Generator, size: int) -> RawPair:
-    scene = pool_scene(rng)
-    if rng.random() < 0.7:
+        return scene, WRITERS[kind](scene, rng)
+    if kind == "mismatched":
+        return pool_scene(rng), _concrete(pool_scene(rng), rng)
+    name = sample_name(pick(rng, NAME_CATEGORIES[kind]), rng)
+    scene = pool_scene(rng, name.look if rng.random() < consistency else ANY_LOOK)
+    if kind == "product" and rng.random() < ON_DISPLAY_SHARE:
         scene = on_display(scene)
-    return render(scene, rng, size), product_caption(scene, rng), scene, ""
+    return scene, NAMED_WRITERS[kind](scene, name, rng)
 
 
-def _parrot(rng: np.random.Generator, size: int) -> RawPair:
-    words = slogan(rng)
-    style = rng.random()
-    shown = [w.upper() if style < 0.55 else w.title() if style < 0.8 else w for w in words]
-    text, caption = " ".join(shown), echo(words, shown, rng)
-    if rng.random() < 0.5:
-        return render_text(shown, rng, size), caption, None, text
-    scene = pool_scene(rng)
-    if rng.random() < 0.25:  # some captions also describe the scene behind the text
-        caption = f"{caption} - {describe(scene, rng)}"
-    return overlay_text(render(scene, rng, size), shown, rng), caption, scene, text
+def _concrete(scene: Scene, rng: np.random.Generator) -> Node:
+    return alt_text(scene, rng) if rng.random() < ALT_TEXT_SHARE else describe(scene, rng)
 
 
-def _mismatched(rng: np.random.Generator, size: int) -> RawPair:
-    scene = pool_scene(rng)
-    return render(scene, rng, size), describe(pool_scene(rng), rng), scene, ""
-
-
-MAKERS: dict[str, Callable[[np.random.Generator, int], RawPair]] = {
-    "concrete": _captioned(describe),
-    "abstract": _captioned(abstract_caption),
-    "news": _captioned(news_caption),
-    "product": _product,
-    "parrot": _parrot,
-    "mismatched": _mismatched,
+WRITERS: dict[str, Callable[[Scene, np.random.Generator], Node]] = {
+    "concrete": _concrete,
+    "abstract": abstract_caption,
+    "news": news_caption,
+}
+# Writers of captions about a name (`NAME_CATEGORIES`).
+NAMED_WRITERS: dict[str, Callable[[Scene, Name, np.random.Generator], Node]] = {
+    "title": title_caption,
+    "product": product_caption,
+    "event": event_caption,
+    "person": person_caption,
+    "web_string": web_string_caption,
 }
 
 
-def _near_duplicate(
-    rng: np.random.Generator, shares: Mapping[str, float], family: Sequence[int], size: int
-) -> Pair:
-    """Return a copy of one of the family's originals, with changed crop, brightness and caption."""
-    group = int(_GROUP(rng))
-    # A seed of four numbers that ends in 1 differs from the seed [seed, draw, index] of every sample.
-    original_rng = np.random.default_rng([*family, group, 1])
-    others = {kind: share for kind, share in shares.items() if kind != "near_duplicate"}
-    original = draw_pair(original_rng, others, size=size)
-    caption = vary_caption(original.caption, rng)
-    return replace(
-        original,
-        image=_recrop(original.image, rng),
-        caption=caption,
-        kind="near_duplicate",
-        concreteness=concreteness(caption),
-        group="-".join(str(number) for number in (*family, group)),
-    )
+def draft_pair(rng: np.random.Generator, mix: Mix, family: Sequence[int] = (0, 0)) -> Draft:
+    """Return a random pair without its image.
+
+    Args:
+        rng: random generator of this pair.
+        mix: probabilities of the kinds of captions and of text in images.
+        family: at most three numbers that seed the originals of near-duplicates; pairs of one family copy the
+            same originals.
+    """
+    kind = mix.draw_kind(rng)
+    if kind == NEAR_DUPLICATE:
+        # A seed of four numbers that ends in 1 differs from the seed [seed, draw, index] of every sample.
+        group = (*family, draw_group(rng), 1)
+        original = draft_pair(np.random.default_rng(group), mix.without(NEAR_DUPLICATE))
+        caption = vary_caption(original.caption, rng)
+        return replace(original, caption=caption, kind=kind, concreteness=concreteness(caption), group=group)
+    scene, tree = draw_caption(kind, rng, mix.consistency)
+    caption, embedded = text_of(tree), mix.draw_text(rng)
+    text = " ".join(embedded_words(caption, embedded, rng))
+    text_only = embedded == "whole" and kind in TEXT_ONLY and rng.random() < TEXT_ONLY_SHARE
+    shown = None if text_only else scene
+    return Draft(caption, kind, GRADES[kind], concreteness(caption), shown, embedded, text)
 
 
-def _recrop(image: Image, rng: np.random.Generator) -> Image:
-    size = image.shape[0]
-    scale = 1 + 0.08 * rng.random()
-    left, top = (1 - scale) * size * rng.random(2)
-    moved = cv2.warpAffine(image, np.array([[scale, 0, left], [0, scale, top]]), (size, size))
-    return np.asarray(
-        cv2.convertScaleAbs(moved, alpha=0.9 + 0.2 * rng.random(), beta=10 * (rng.random() - 0.5)), np.uint8
-    )
-
-
-def vary_caption(caption: str, rng: np.random.Generator) -> str:
-    """Return `caption` as it might stand beside a copy of the image: another case, no full stop, or an addition."""
-    choices = (
-        caption, caption, caption.lower(), caption.rstrip("."), f"{caption.rstrip('.')} stock photo",
-        f"{caption.rstrip('.')}...", f"{caption.rstrip('.')} #{int(rng.random() * 900) + 100}", caption.title(),
-    )  # fmt: skip
-    return pick(rng, choices)
+def draw_pair(rng: np.random.Generator, mix: Mix, *, family: Sequence[int] = (0, 0), size: int = 128) -> Pair:
+    """Return a random pair, its image `size` pixels high; the other arguments are those of `draft_pair`."""
+    draft = draft_pair(rng, mix, family)
+    if draft.group:
+        original = draw_pair(np.random.default_rng(draft.group), mix.without(NEAR_DUPLICATE), size=size)
+        return Pair(**vars(draft), image=vary_image(original.image, rng))
+    words = draft.text.split()
+    if draft.scene is None:
+        return Pair(**vars(draft), image=render_text(words, rng, size))
+    image = render(draft.scene, rng, size)
+    return Pair(**vars(draft), image=overlay_text(image, words, rng) if words else image)

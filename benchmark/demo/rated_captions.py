@@ -1,13 +1,13 @@
 """Captions of the demo with concreteness ratings: grades of a simulated annotator, or the planted values."""
 
 import hashlib
-from collections.abc import Mapping
 
 import numpy as np
 
 from benchmark.core.errors import UserError
-from benchmark.demo.draws import sample_pair
-from benchmark.demo.training.data import pool_shares
+from benchmark.demo.draws import sample_draft
+from benchmark.demo.mix import NEAR_DUPLICATE, Mix
+from benchmark.demo.training.data import pool_mix
 from benchmark.studies.concreteness.rated_texts import DEMO, RatedTexts
 
 # In the `annotation` draw, smaller indices are for building scorers; from this one on, samples are for evaluation.
@@ -29,7 +29,7 @@ def annotated_captions(count: int, seed: int) -> RatedTexts:
         raise UserError(
             f"icc.annotations.count={count} must be at most {DEMO_START:,}; the rest is for evaluation"
         )
-    pairs = [sample_pair("annotation", index, seed, pool_shares()) for index in range(count)]
+    pairs = [sample_draft("annotation", index, seed, pool_mix()) for index in range(count)]
     texts = [p.caption for p in pairs]
     error = np.random.default_rng([seed, count]).normal(0, DISAGREEMENT, count)
     grades = np.clip(np.round(MAX_GRADE * np.array([p.concreteness for p in pairs]) + error), 0, MAX_GRADE)
@@ -37,14 +37,13 @@ def annotated_captions(count: int, seed: int) -> RatedTexts:
     return RatedTexts(DEMO, "a simulated annotator", digest, texts, grades, count)
 
 
-def demo_captions(count: int, seed: int, shares: Mapping[str, float]) -> RatedTexts:
-    """Return `count` captions with their planted concreteness, none of which a scorer is trained on.
+def demo_captions(count: int, seed: int, mix: Mix) -> RatedTexts:
+    """Return `count` captions of `mix` with their planted concreteness, none of which a scorer is trained on.
 
-    `shares` gives the frequency of each kind of noise. Near-duplicates are left out, because their originals are
-    shared with the samples that scorers are built from.
+    Near-duplicates are left out, because their originals are shared with the samples that scorers are built from.
     """
-    kinds = {kind: share for kind, share in shares.items() if kind != "near_duplicate"}
-    pairs = [sample_pair("annotation", DEMO_START + index, seed, kinds) for index in range(count)]
+    mix = mix.without(NEAR_DUPLICATE)
+    pairs = [sample_draft("annotation", DEMO_START + index, seed, mix) for index in range(count)]
     texts, ratings = [p.caption for p in pairs], np.array([p.concreteness for p in pairs], np.float64)
     digest = hashlib.sha256("\n".join(texts).encode() + ratings.tobytes()).hexdigest()
     return RatedTexts(DEMO, f"the demo's annotation draw from {DEMO_START:,}", digest, texts, ratings, count)

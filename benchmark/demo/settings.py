@@ -7,10 +7,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
+from benchmark.demo.mix import Mix
 
 # Raise it with every change of what is generated or written, so that caches of older versions are not reused.
-GENERATOR_VERSION = 2
+GENERATOR_VERSION = 3
+
+ACCEPTED = "accepted.npz"  # the file of a cut
+NEW_CUT = "make it anew with `python -m benchmark.demo.training cut`, or set pool.demo.cut=null for no cut"
+Shares = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -23,7 +29,11 @@ class DemoConfig:
         image_size: height and width of every image, in pixels.
         jpeg_quality: JPEG quality, 0 to 100.
         seed: random seed of the pool and the evaluation sets.
-        noise: for each kind of noise its `share` of the pool, and in `follows` the published figure behind it.
+        consistency: probability that the image of a caption with a name shows the look of that name.
+        cut: folder with the indices of the drawn pairs that a cut at a CLIP similarity accepted; None for no cut.
+        noise: for each kind of caption its `share` of the pool, its share of the pairs `drawn` before the cut, and in
+            `follows` the figure behind it.
+        text: the same for each kind of text in images.
         evaluation: number of images of each evaluation set; for NoCaps, the number per domain.
     """
 
@@ -32,19 +42,53 @@ class DemoConfig:
     image_size: int
     jpeg_quality: int
     seed: int
-    noise: Mapping[str, Mapping[str, Any]]
+    consistency: float
+    cut: str | None
+    noise: Shares
+    text: Shares
     evaluation: Mapping[str, int]
 
     @property
-    def shares(self) -> dict[str, float]:
-        """The share of the pool that each kind of noise has."""
-        return {kind: float(entry["share"]) for kind, entry in self.noise.items()}
+    def mix(self) -> Mix:
+        """The mix of the pool."""
+        return Mix(_column(self.noise, "share"), _column(self.text, "share"), self.consistency)
+
+    @property
+    def drawn(self) -> Mix:
+        """The mix that pairs are drawn from: before the cut if there is one, else the pool's."""
+        if self.cut is None:
+            return self.mix
+        return Mix(_column(self.noise, "drawn"), _column(self.text, "drawn"), self.consistency)
+
+    @property
+    def draws_fingerprint(self) -> str:
+        """A hash of all settings that decide which pairs are drawn, before any cut."""
+        drawn = self.drawn
+        return _fingerprint([self.seed, self.image_size, drawn.kinds, drawn.texts, drawn.consistency])
 
     @property
     def fingerprint(self) -> str:
         """A hash of all settings that decide the demo's bytes, which leaves out `follows`."""
-        fields = {**asdict(self), "noise": self.shares, "version": GENERATOR_VERSION}
-        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
+        fields = asdict(self) | {"noise": None, "text": None, "drawn": self.draws_fingerprint}
+        if self.cut is not None:
+            fields["cut"] = hashlib.sha256(cut_file(self.cut).read_bytes()).hexdigest()
+        return _fingerprint(fields)
+
+
+def cut_file(folder: str) -> Path:
+    """Return the file of the cut in `folder`; raise `UserError` if it is missing."""
+    path = Path(folder) / ACCEPTED
+    if not path.is_file():
+        raise UserError(f"pool.demo.cut={folder} holds no {ACCEPTED}; {NEW_CUT}")
+    return path
+
+
+def _column(shares: Shares, name: str) -> dict[str, float]:
+    return {kind: float(entry[name]) for kind, entry in shares.items()}
+
+
+def _fingerprint(fields: Any) -> str:
+    return hashlib.sha256(json.dumps([fields, GENERATOR_VERSION], sort_keys=True).encode()).hexdigest()[:16]
 
 
 def demo_root(config: DemoConfig) -> Path:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ SCHEMA = pa.schema(
         ("sha256", pa.string()),
         # Hidden from every filter but the oracle, so never written to the tar.
         ("noise", pa.string()),
+        ("grade", pa.int8()),
         ("concreteness", pa.float32()),
         ("near_duplicate_group", pa.string()),
     ]
@@ -67,8 +69,9 @@ def _metadata(pair: Pair, jpeg: bytes, index: int, key: str, config: DemoConfig)
         "original_height": config.image_size,
         "sha256": hashlib.sha256(jpeg).hexdigest(),
         "noise": pair.kind,
+        "grade": pair.grade,
         "concreteness": pair.concreteness,
-        "near_duplicate_group": pair.group or None,
+        "near_duplicate_group": "-".join(str(number) for number in pair.group) or None,
     }
 
 
@@ -80,22 +83,23 @@ def _sidecar(row: dict[str, Any]) -> bytes:
     return json.dumps({**fields, **size, "caption": row["text"]}).encode()
 
 
-def write_shard(root: Path, config: DemoConfig, shard: int) -> None:
-    """Generate the shard with index `shard` and write it to ``root/shards`` and ``root/metadata``."""
+def write_shard(root: Path, config: DemoConfig, shard: int, indices: Sequence[int]) -> None:
+    """Generate the shard with index `shard` and write it to ``root/shards`` and ``root/metadata``.
+
+    `indices` are those of its pairs in the `pool` draw.
+    """
     cv2.setNumThreads(1)  # threads do not speed up images this small, and the workers share the cores
     for folder in ("shards", "metadata"):
         (root / folder).mkdir(parents=True, exist_ok=True)
-    first = shard * config.shard_size
-    count = min(config.shard_size, config.pairs - first)
     digits = max(4, len(str(config.shard_size - 1)))
-    shares = config.shares
+    mix = config.drawn
     rows = []
     with (root / "shards" / f"{shard:08d}.tar").open("wb", buffering=1 << 20) as tar:
-        for i in range(count):
-            pair = sample_pair("pool", first + i, config.seed, shares, config.image_size)
+        for i, index in enumerate(indices):
+            pair = sample_pair("pool", index, config.seed, mix, config.image_size)
             jpeg = encode_jpeg(pair.image, config.jpeg_quality)
             key = f"{shard:05d}{i:0{digits}d}"
-            row = _metadata(pair, jpeg, first + i, key, config)
+            row = _metadata(pair, jpeg, index, key, config)
             tar.write(tar_member(f"{key}.jpg", jpeg))
             tar.write(tar_member(f"{key}.txt", pair.caption.encode()))
             tar.write(tar_member(f"{key}.json", _sidecar(row)))
@@ -104,7 +108,7 @@ def write_shard(root: Path, config: DemoConfig, shard: int) -> None:
     pq.write_table(
         pa.Table.from_pylist(rows, SCHEMA), root / "metadata" / f"{shard:08d}.parquet", compression="zstd"
     )
-    (root / "shards" / f"{shard:08d}_stats.json").write_text(json.dumps(_stats(count), indent=4))
+    (root / "shards" / f"{shard:08d}_stats.json").write_text(json.dumps(_stats(len(indices)), indent=4))
 
 
 def _stats(count: int) -> dict[str, Any]:

@@ -10,7 +10,20 @@ from benchmark.report.cost_scatter import Point, cost_scatter
 from benchmark.report.html_page import legend_html
 from benchmark.report.leaderboard_entries import Entry
 from benchmark.report.line_charts import counts_by_position
-from benchmark.report.svg import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY, YELLOW, Frame, Series
+from benchmark.report.svg import (
+    AMBER,
+    BLUE,
+    BROWN,
+    GREEN,
+    GREY,
+    INDIGO,
+    ORANGE,
+    PINK,
+    SKY,
+    YELLOW,
+    Frame,
+    Series,
+)
 
 # Downstream model, metric, its name: the metrics that the papers compare filters by, all of them shares.
 HEADLINES = (
@@ -18,15 +31,18 @@ HEADLINES = (
     ("dual_encoder", "text_to_image_R@1", "text-to-image R@1 (%)"),
     ("dual_encoder", "zero_shot", "zero-shot (%)"),
 )
-# First the kind that the papers want to keep, then its copies, then the kinds of noise.
+# Kinds of captions by their grade: first those that describe what is seen.
 KIND_COLOURS = {
     "concrete": GREEN,
-    "near_duplicate": SKY,
-    "abstract": YELLOW,
+    "title": SKY,
     "product": AMBER,
+    "event": ORANGE,
+    "person": BROWN,
+    "web_string": GREY,
+    "abstract": YELLOW,
     "news": PINK,
-    "parrot": ORANGE,
     "mismatched": BLUE,
+    "near_duplicate": INDIGO,
 }
 BEST_COLOURS = (BLUE, ORANGE, GREEN, PINK)  # of the best filters among the diversity curves
 DIVERSITY_FRAME = Frame(400, 250, left=44, right=10, top=10, bottom=38)

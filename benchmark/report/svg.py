@@ -11,7 +11,7 @@ from html import escape
 
 # Colours that colour-blind people tell apart (Okabe and Ito 2008), and a grey.
 BLUE, ORANGE, SKY, GREEN, PINK = "#0072b2", "#d55e00", "#56b4e9", "#009e73", "#cc79a7"
-AMBER, YELLOW, GREY = "#e69f00", "#f0e442", "#a0a6ae"
+AMBER, YELLOW, GREY, BROWN, INDIGO = "#e69f00", "#f0e442", "#a0a6ae", "#7a5230", "#4b3f8f"
 TICKS = 5  # approximate number of ticks on an axis
 
 Series = tuple[str, str]  # name in the legend, colour

@@ -51,7 +51,7 @@ FILTERS = [
 ]
 COLUMNS = {
     "clip_l14_similarity_score": [0.1, 0.2, 0.3, 0.25],
-    "noise": ["concrete", "concrete", "parrot", "concrete"],
+    "grade": [3, 3, 1, 3],
     "concreteness": [0.9, 0.4, 0.0, 0.8],
     "original_width": [640, 200, 199, 300],
     "original_height": [480, 601, 400, 300],
@@ -93,7 +93,6 @@ def bad_pool(tmp_path_factory: pytest.TempPathFactory) -> Pool:
     pairs = bad_rows()
     unknown = [None] * (len(pairs) - 2)
     columns: dict[str, list[Any]] = {name: values[:2] + unknown for name, values in COLUMNS.items()}
-    columns["noise"] = ["concrete", "concrete", *("" for _ in unknown)]
     write_pool(folder, [pairs])
     write_metadata(folder / "metadata" / "00000000.parquet", pairs, **columns)
     return Pool("bad", str(folder))
@@ -242,12 +241,11 @@ def test_the_precision_of_clip_is_part_of_the_key(name: str, given: dict[str, li
     assert plain == chosen != half
 
 
-def test_the_oracle_never_chooses_an_unlisted_kind(checkpoints: list[str]) -> None:
+def test_the_oracle_ranks_by_grade_then_concreteness(checkpoints: list[str]) -> None:
     oracle = make("oracle", *checkpoints)
-    columns = {"noise": np.array(["concrete", "parrot"]), "concreteness": np.array([0.5, 0.9], np.float32)}
-    scores = oracle.score(Batch(numbered_uids(2), ["", ""], columns=columns))
-    assert scores[0] == pytest.approx(1.5)
-    assert np.isnan(scores[1])
+    columns = {"grade": np.array([3, 0, 3]), "concreteness": np.array([0.5, 0.9, 0.6], np.float32)}
+    scores = oracle.score(Batch(numbered_uids(3), [""] * 3, columns=columns))
+    assert scores.argsort().tolist() == [1, 0, 2]
 
 
 @pytest.mark.parametrize("name", FILTERS)

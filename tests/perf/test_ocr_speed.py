@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 import torch
-from omegaconf import OmegaConf
 from PIL import Image
 
 from benchmark.demo.draws import sample_pair
+from benchmark.demo.training.data import pool_mix
 from filters.ocr.rapid import RapidSpotter
 
 pytestmark = pytest.mark.perf
@@ -37,9 +37,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def pictures() -> tuple[list[Image.Image], list[str]]:
-    noise = OmegaConf.load("conf/pool/demo.yaml").pool.demo.noise
-    shares = {kind: float(entry.share) for kind, entry in noise.items()}
-    pairs = [sample_pair("pool", index, 0, shares) for index in range(COUNT)]
+    pairs = [sample_pair("pool", index, 0, pool_mix()) for index in range(COUNT)]
     return [Image.fromarray(p.image) for p in pairs], [p.text for p in pairs]
 
 

@@ -1,6 +1,7 @@
 """Painting over text and scoring again, against the plain loop of one whole image at a time."""
 
 import time
+from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -11,7 +12,7 @@ from PIL import Image
 from benchmark.config import demo_model
 from benchmark.core.batch import Batch
 from benchmark.demo.draws import sample_pair
-from benchmark.demo.noise import KINDS
+from benchmark.demo.training.data import pool_mix
 from benchmark.models.clip_models import load_clip
 from filters.ocr.rapid import RapidSpotter
 from filters.text_removal import TextRemovedClip
@@ -25,8 +26,8 @@ COUNT = 512
 
 def batch_of(count: int, size: int) -> Batch:
     """Pairs whose images all hold text, with the places where it is and their embeddings."""
-    shares = {kind: float(kind == "parrot") for kind in KINDS}
-    drawn = [sample_pair("pool", index, 0, shares, size) for index in range(count)]
+    mix = replace(pool_mix(), texts={"words": 1.0})
+    drawn = [sample_pair("pool", index, 0, mix, size) for index in range(count)]
     images, texts = [Image.fromarray(p.image) for p in drawn], [p.caption for p in drawn]
     clip, spotter = load_clip(CLIP, None, CPU), RapidSpotter()
     spotter.setup(CPU)

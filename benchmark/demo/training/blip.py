@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from benchmark.demo.mix import CLEAN
 from benchmark.demo.noise import Pair
 from benchmark.demo.training.autoencoder import reconstruct
 from benchmark.demo.training.data import HELD_OUT, Pairs
@@ -19,7 +20,6 @@ from benchmark.demo.training.tokenizers import bert_tokenizer
 from benchmark.demo.vocabulary import COLOUR_WORDS, COLOURS, KINDS
 
 FIRST = 600_000_000  # first index in the `llm` draw, whose earlier samples other models are trained on
-CLEAN = {"concrete": 1.0}  # BLIP's bootstrapping kept only captions that match their images (Li et al. 2022)
 RECONSTRUCTED = 4  # every fourth image is an autoencoder's reconstruction, as VBA captions generated images
 BEAMS = 5
 
@@ -47,6 +47,7 @@ def train(out: Path, config: BlipTraining, device: torch.device) -> None:
     recipe = config.recipe
     vit: Any = ViTModel.from_pretrained(config.vit, add_pooling_layer=False, local_files_only=True)
     side = int(vit.config.image_size)
+    # BLIP's bootstrapping kept only captions that match their images (Li et al. 2022).
     pairs = Pairs("llm", config.pairs, recipe.seed, FIRST, CLEAN, side)
     images = BlipImageProcessor(
         size={"height": side, "width": side}, image_mean=[0.5, 0.5, 0.5], image_std=[0.5, 0.5, 0.5]

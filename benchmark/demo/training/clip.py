@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
 from benchmark.core.paths import write_text
+from benchmark.demo.mix import CLEAN
 from benchmark.demo.noise import KINDS, Pair
 from benchmark.demo.training.data import HELD_OUT, Pairs, captions
 from benchmark.demo.training.export import save_half
@@ -124,7 +125,7 @@ def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
     Returns text-to-image R@1 among 500 clean pairs, and the mean cosine of each kind of noise in `samples` pairs.
     """
     model, collate = load(folder)
-    clean = Pairs("clip", 500, seed, HELD_OUT, {"concrete": 1.0})
+    clean = Pairs("clip", 500, seed, HELD_OUT, CLEAN)
     images, texts = embed(model, collate, clean)
     hits = (texts @ images.T).argmax(dim=1) == torch.arange(len(clean))
     figures = {"recall_at_1_of_500": hits.float().mean().item()}

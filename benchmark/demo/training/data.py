@@ -1,18 +1,20 @@
 """Training data of the scale models: clean scenes, captions and noisy pairs, from draws that only they use."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from omegaconf import OmegaConf
 from torch.utils.data import DataLoader, Dataset
 
-from benchmark.demo.draws import generator, sample_pair
-from benchmark.demo.noise import Pair, pool_scene
+from benchmark.demo.draws import generator, sample_draft, sample_pair
+from benchmark.demo.mix import Mix
+from benchmark.demo.noise import Draft, Pair, pool_scene
 from benchmark.demo.render import render
+from benchmark.demo.settings import DemoConfig
 from benchmark.demo.world import Scene
 
 POOL_CONFIG = Path(__file__).resolve().parents[3] / "conf" / "pool" / "demo.yaml"
@@ -21,11 +23,17 @@ HELD_OUT = 1_000_000_000  # first index of a draw that is never trained on
 Image = npt.NDArray[np.uint8]  # (height, width, 3), RGB
 
 
+def demo_config(cut: Path | None) -> DemoConfig:
+    """Return the demo of conf/pool/demo.yaml with the cut in the folder `cut`."""
+    demo: Any = OmegaConf.to_container(OmegaConf.load(POOL_CONFIG).pool.demo)
+    del demo["_target_"]
+    return DemoConfig(**demo | {"cut": str(cut) if cut else None})
+
+
 @cache
-def pool_shares() -> dict[str, float]:
-    """Return the share of each kind of noise in the demo pool."""
-    noise = OmegaConf.load(POOL_CONFIG).pool.demo.noise
-    return {str(kind): float(entry.share) for kind, entry in noise.items()}
+def pool_mix() -> Mix:
+    """Return the mix of the demo pool."""
+    return demo_config(None).mix
 
 
 class Scenes(Dataset[tuple[Image, Scene]]):
@@ -69,7 +77,7 @@ class Pairs(Dataset[Pair]):
         samples: number of pairs.
         seed: random seed of the pairs.
         start: index of the first pair in the draw.
-        shares: probability of each kind of noise; the demo pool's by default.
+        mix: what pairs are drawn; the demo pool's mix by default.
         size: height and width of the images, in pixels.
     """
 
@@ -79,28 +87,52 @@ class Pairs(Dataset[Pair]):
         samples: int,
         seed: int,
         start: int = 0,
-        shares: Mapping[str, float] | None = None,
+        mix: Mix | None = None,
         size: int = 128,
     ) -> None:
         self.draw, self.samples, self.seed, self.start, self.size = draw, samples, seed, start, size
-        self.shares = shares or pool_shares()
+        self.mix = mix or pool_mix()
 
     def __len__(self) -> int:
         return self.samples
 
     def __getitem__(self, index: int) -> Pair:
-        return sample_pair(self.draw, self.start + index, self.seed, self.shares, self.size)
+        return sample_pair(self.draw, self.start + index, self.seed, self.mix, self.size)
 
 
-def captions(draw: str, samples: int, seed: int, start: int = 0, workers: int = 0) -> list[str]:
-    """Return the captions of `samples` pairs of `draw` from index `start`, with all kinds of noise.
+class Drafts(Dataset[Draft]):
+    """Noisy pairs of a draw without their images.
+
+    Args:
+        draw: name of the draw, a key of `DRAWS`.
+        samples: number of pairs.
+        seed: random seed of the pairs.
+        start: index of the first pair in the draw.
+        mix: what pairs are drawn; the demo pool's mix by default.
+    """
+
+    def __init__(self, draw: str, samples: int, seed: int, start: int = 0, mix: Mix | None = None) -> None:
+        self.draw, self.samples, self.seed, self.start = draw, samples, seed, start
+        self.mix = mix or pool_mix()
+
+    def __len__(self) -> int:
+        return self.samples
+
+    def __getitem__(self, index: int) -> Draft:
+        return sample_draft(self.draw, self.start + index, self.seed, self.mix)
+
+
+def captions(
+    draw: str, samples: int, seed: int, start: int = 0, workers: int = 0, mix: Mix | None = None
+) -> list[str]:
+    """Return the captions of `samples` pairs of `draw` from index `start`, by default of the pool's mix.
 
     `workers` is the number of processes that generate them.
     """
-    pairs = Pairs(draw, samples, seed, start)
-    batches = DataLoader(pairs, 256, num_workers=workers, collate_fn=_captions)
+    drafts = Drafts(draw, samples, seed, start, mix)
+    batches = DataLoader(drafts, 256, num_workers=workers, collate_fn=_captions)
     return [caption for batch in batches for caption in batch]
 
 
-def _captions(pairs: list[Pair]) -> list[str]:
-    return [pair.caption for pair in pairs]
+def _captions(drafts: list[Draft]) -> list[str]:
+    return [draft.caption for draft in drafts]

@@ -15,6 +15,7 @@ from PIL import Image
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
+from benchmark.demo.mix import CLEAN
 from benchmark.demo.noise import KINDS, Pair
 from benchmark.demo.training.data import HELD_OUT, Pairs
 from benchmark.demo.training.export import MODELS, save_half
@@ -26,7 +27,6 @@ from filters.icc.vba import ImageCaptioner, TextToImage
 log = logging.getLogger(__name__)
 
 DRAW = "pacscore"
-CLEAN = {"concrete": 1.0}  # the paper uses COCO, whose captions were written by people who saw the image
 FILE = "projections.safetensors"
 CPU = torch.device("cpu")
 LAMBDA_IMAGE, LAMBDA_TEXT = 0.05, 0.1  # the paper's weights of generated images and captions
@@ -48,7 +48,7 @@ class PacTraining:
 def train(out: Path, config: PacTraining, device: torch.device) -> None:
     """Fine-tune the projections of the CLIP and write them, without the rest of the model, to `out`."""
     recipe = config.recipe
-    dataset = Pairs(DRAW, config.pairs, recipe.seed, shares=CLEAN)
+    dataset = Pairs(DRAW, config.pairs, recipe.seed, mix=CLEAN)
     pairs = [dataset[i] for i in range(config.pairs)]
     images, captions = generate(pairs, config, device)
     clip = load_clip(f"local-dir:{config.clip}", None, device)

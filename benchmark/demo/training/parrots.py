@@ -53,7 +53,7 @@ class Parrots(Dataset[Pair]):
     def __getitem__(self, index: int) -> Pair:
         rng = generator("clip", index, self.seed)
         word = self.words[int(rng.random() * len(self.words))]
-        return Pair(_render_word(word, rng), word, "parrot", 0.0, None, word)
+        return Pair(word, "word", 0, 0.0, None, text=word, image=_render_word(word, rng))
 
 
 def _render_word(word: str, rng: np.random.Generator, size: int = 128) -> Image:

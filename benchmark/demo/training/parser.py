@@ -11,9 +11,8 @@ import numpy as np
 import torch
 
 from benchmark.demo.draws import generator
-from benchmark.demo.noise import pool_scene
+from benchmark.demo.language.trees import Tree
 from benchmark.demo.training.data import HELD_OUT
-from benchmark.demo.training.dependency_trees import Tree
 from benchmark.demo.training.gold_trees import sample_tree
 from benchmark.demo.training.loop import Recipe, seeded
 
@@ -93,7 +92,7 @@ def gold_examples(pipeline: "Language", samples: int, seed: int, start: int = 0)
     examples = []
     for index in range(start, start + samples):
         rng = generator("models", index, seed)
-        gold = _to_doc(pipeline, sample_tree(pool_scene(rng), rng))
+        gold = _to_doc(pipeline, sample_tree(rng))
         examples.append(Example(pipeline.make_doc(gold.text), gold))
     return examples
 

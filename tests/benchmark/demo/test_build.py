@@ -18,23 +18,20 @@ from benchmark.demo import build, settings
 from benchmark.demo.build import build_pool, ensure_demo
 from benchmark.demo.draws import generator, sample_pair
 from benchmark.demo.evaluation_sets import FIRST_INDEX
-from benchmark.demo.settings import DemoConfig, demo_root
+from benchmark.demo.settings import demo_root
+from benchmark.demo.training.data import demo_config
 from benchmark.demo.vocabulary import OUT_KINDS, OUT_PATTERNS
 from benchmark.demo.world import sample_scene
 from benchmark.pool.pool import Pool
 
-NOISE = {
-    kind: {"share": share, "follows": "a test"}
-    for kind, share in {
-        "concrete": 0.3, "abstract": 0.1, "news": 0.1, "product": 0.1, "parrot": 0.2, "mismatched": 0.1,
-        "near_duplicate": 0.1,
-    }.items()
-}  # fmt: skip
-CONFIG = DemoConfig(
-    pairs=250, shard_size=100, image_size=128, jpeg_quality=88, seed=3, noise=NOISE,
+CONFIG = replace(
+    demo_config(cut=None),
+    pairs=250,
+    shard_size=100,
+    seed=3,
     evaluation={"coco": 12, "nocaps": 5, "flickr30k": 8},
-)  # fmt: skip
-PLANTED = {"noise", "concreteness", "near_duplicate_group"}
+)
+PLANTED = {"noise", "grade", "concreteness", "near_duplicate_group"}
 
 
 def digests(root: Path) -> dict[str, str]:
@@ -101,8 +98,8 @@ def test_tar_and_parquet_agree_with_the_generated_pair(root):
             assert row["key"] == key
             assert row["sha256"] == hashlib.sha256(files["jpg"]).hexdigest()
             assert row["uid"] == make_uid(row["url"], row["text"])
-            pair = sample_pair("pool", index, CONFIG.seed, CONFIG.shares)
-            assert (row["text"], row["noise"]) == (pair.caption, pair.kind)
+            pair = sample_pair("pool", index, CONFIG.seed, CONFIG.mix)
+            assert (row["text"], row["noise"], row["grade"]) == (pair.caption, pair.kind, pair.grade)
             assert row["concreteness"] == np.float32(pair.concreteness)
             assert (row["near_duplicate_group"] is not None) == (pair.kind == "near_duplicate")
             decoded = np.asarray(Image.open(io.BytesIO(files["jpg"])).convert("RGB")).astype(int)
@@ -139,7 +136,7 @@ def test_an_existing_demo_is_not_generated_again(cache, monkeypatch):
 
 
 def test_the_fingerprint_ignores_the_reasons_for_shares(monkeypatch):
-    other_reason = {kind: {**entry, "follows": "else"} for kind, entry in NOISE.items()}
+    other_reason = {kind: {**entry, "follows": "else"} for kind, entry in CONFIG.noise.items()}
     assert demo_root(replace(CONFIG, noise=other_reason)) == demo_root(CONFIG)
     assert demo_root(replace(CONFIG, seed=9)) != demo_root(CONFIG)
     assert demo_root(replace(CONFIG, evaluation={**CONFIG.evaluation, "coco": 13})) != demo_root(CONFIG)

@@ -10,7 +10,7 @@ from benchmark.config import CONF, make_filter, register_resolvers
 from benchmark.core.batch import Batch
 from benchmark.demo.concreteness import concreteness
 from benchmark.demo.rated_captions import annotated_captions, demo_captions
-from benchmark.demo.training.data import pool_shares
+from benchmark.demo.training.data import pool_mix
 from tests.pools import numbered_uids
 
 
@@ -24,7 +24,7 @@ def score(texts: list[str], *overrides: str):
 
 @pytest.mark.slow
 def test_vba_and_icc_correlate_with_planted_concreteness():
-    rated = demo_captions(600, 1, pool_shares())
+    rated = demo_captions(600, 1, pool_mix())
     for name in ("vba", "icc"):  # not SBA: results/LOG.md
         assert spearmanr(score(rated.texts, f"filter={name}"), rated.ratings).statistic > 0.5
 

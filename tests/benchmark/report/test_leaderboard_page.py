@@ -57,13 +57,13 @@ def test_a_chart_without_data_is_left_out() -> None:
 
 
 def test_noise_costs_and_diversity_are_drawn() -> None:
-    known = {"scoring": Scoring(12.5, 0.0), "kept": {"concrete": 15, "parrot": 5, "unheard_of": 20}}
+    known = {"scoring": Scoring(12.5, 0.0), "kept": {"concrete": 15, "person": 5, "unheard_of": 20}}
     runs = [replace(run("clip", 0.5, curve=(3, 4, 0)), **known), replace(run("icc", 0.4), **known)]
     html = page(*runs)
     drawn = charts(html)
     assert list(drawn) == [CIDER, "What each filter keeps", "Cost against CIDEr", "position in the caption"]
     assert tooltips(drawn["What each filter keeps"])[:3] == [
-        "clip, concrete: 37.5%", "clip, parrot: 12.5%", "clip, unheard of: 50.0%",
+        "clip, concrete: 37.5%", "clip, person: 12.5%", "clip, unheard of: 50.0%",
     ]  # fmt: skip
     assert f'<i style="background:{KIND_COLOURS["concrete"]}"></i>concrete' in html
     assert tooltips(drawn["Cost against CIDEr"]) == ["clip: 12.5 s, 50.0", "icc: 12.5 s, 40.0"]

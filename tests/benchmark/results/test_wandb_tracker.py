@@ -22,12 +22,12 @@ def test_a_run_is_logged_offline(tmp_path: Path) -> None:
     tracker = WandbTracker("pairsift", "sweep-1", "run-1")
     tracker.log({"captioner/loss": 2.5}, step=100)
     metrics = [metric("CIDEr", 0.5), metric("SPICE", None, "no models")]
-    tracker.finish(result("clip", downstream={"captioner": trained(coco=metrics)}, kept={"parrot": 5}))
+    tracker.finish(result("clip", downstream={"captioner": trained(coco=metrics)}, kept={"person": 5}))
     wandb.teardown()  # its service may still be writing; at the end of a process W&B waits for it itself
     (folder,) = tmp_path.glob("wandb/offline-run-*")
     (log,) = folder.glob("*.wandb")
     written = log.read_bytes()
-    for key in ("captioner/coco/CIDEr", "captioner/loss", "samples_seen", "kept/parrot", "sweep-1", "run-1"):
+    for key in ("captioner/coco/CIDEr", "captioner/loss", "samples_seen", "kept/person", "sweep-1", "run-1"):
         assert key.encode() in written
     assert b"captioner/coco/SPICE" not in written  # an absent metric is absent there too
 

@@ -12,6 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from benchmark.core.images import decode_image
 from benchmark.demo.draws import sample_pair
+from benchmark.demo.mix import Mix
 from filters.ocr import rapid
 from filters.ocr.rapid import RapidSpotter, model_file
 from filters.ocr.spotter import Line
@@ -20,7 +21,7 @@ from tests.extras import needs_extra
 pytestmark = needs_extra("ocr")
 
 COUNT = 160
-SHARES = {"parrot": 0.4, "concrete": 0.4, "product": 0.2}
+MIX = Mix({"concrete": 0.5, "product": 0.5}, {"none": 0.4, "stray": 0.2, "words": 0.2, "whole": 0.2}, 0.5)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def spotter() -> RapidSpotter:
 
 @pytest.fixture(scope="module")
 def demo() -> tuple[list[Image.Image], list[str]]:
-    pairs = [sample_pair("evaluation", index, 0, SHARES) for index in range(COUNT)]
+    pairs = [sample_pair("evaluation", index, 0, MIX) for index in range(COUNT)]
     return [Image.fromarray(p.image) for p in pairs], [p.text for p in pairs]
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from benchmark.demo.mix import CLEAN
 from benchmark.demo.training import blip, diffusion
 from benchmark.demo.training.autoencoder import image_batches, normalized, reconstruct
 from benchmark.demo.training.data import HELD_OUT, Pairs
@@ -13,7 +14,7 @@ from benchmark.models.clip_models import load_clip
 
 
 def held_out(samples: int, first: int) -> Pairs:
-    return Pairs("llm", samples, 0, first + HELD_OUT, {"concrete": 1.0}, 64)
+    return Pairs("llm", samples, 0, first + HELD_OUT, CLEAN, 64)
 
 
 def test_clips_hub_tokenizer_marks_word_ends() -> None:

@@ -6,6 +6,7 @@ import pytest
 import torch
 from safetensors import safe_open
 
+from benchmark.demo.mix import CLEAN
 from benchmark.demo.training import clip, gpt2, llama, masked_lm, supervised_pretraining
 from benchmark.demo.training.data import HELD_OUT, Pairs, Scenes
 from benchmark.demo.training.export import MODELS
@@ -126,7 +127,7 @@ def test_clip_loads_through_open_clip_and_ranks_matches_high() -> None:
     model, collate = clip.load(MODELS / "clip")
     assert collate.tokenizer("a red ball").shape == (1, model.context_length)
     assert model.vocab_size < 10_000
-    images, texts = clip.embed(model, collate, Pairs("clip", 128, 0, HELD_OUT, {"concrete": 1.0}))
+    images, texts = clip.embed(model, collate, Pairs("clip", 128, 0, HELD_OUT, CLEAN))
     cosines = images @ texts.T
     matches, all_pairs = cosines.diag(), cosines
     assert matches.mean() > all_pairs.mean() + all_pairs.std()

@@ -5,7 +5,8 @@ import pytest
 
 from benchmark.core.errors import UserError
 from benchmark.demo.concreteness import concreteness
-from benchmark.demo.draws import sample_pair
+from benchmark.demo.draws import sample_draft
+from benchmark.demo.mix import Mix
 from benchmark.demo.rated_captions import DEMO_START, demo_captions
 from benchmark.studies.concreteness.rated_texts import (
     read_annotations,
@@ -87,16 +88,14 @@ def test_a_sample_keeps_texts_and_ratings_together(tmp_path: Path) -> None:
 
 
 def test_demo_captions_differ_from_the_pools() -> None:
-    shares = {"concrete": 0.5, "abstract": 0.3, "near_duplicate": 0.2}
-    found = demo_captions(12, 3, shares)
-    again = [
-        sample_pair("annotation", DEMO_START + n, 3, {"concrete": 0.5, "abstract": 0.3}).caption
-        for n in range(12)
-    ]
+    mix = Mix({"concrete": 0.5, "abstract": 0.3, "near_duplicate": 0.2}, {"none": 1.0}, 0.5)
+    found = demo_captions(12, 3, mix)
+    kinds = mix.without("near_duplicate")
+    again = [sample_draft("annotation", DEMO_START + n, 3, kinds).caption for n in range(12)]
     assert found.texts == again
     assert found.ratings.tolist() == [concreteness(caption) for caption in again]
     assert np.ptp(found.ratings) > 0.2
-    assert found.sha256 != demo_captions(12, 4, shares).sha256
+    assert found.sha256 != demo_captions(12, 4, mix).sha256
 
 
 def test_the_published_files_have_the_known_counts(shared_data: Path) -> None:

@@ -2,16 +2,18 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmark.demo.build import build_pool
-from benchmark.demo.draws import sample_pair
+from benchmark.demo.draws import sample_draft
 from benchmark.demo.settings import DemoConfig
 from benchmark.demo.shards import encode_jpeg
 from benchmark.demo.text_rendering import render_text
+from benchmark.demo.training.data import demo_config
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.studies.profile.pool_sample import PoolSample
@@ -20,16 +22,6 @@ from tests.command_line import Run, assert_one_line
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.ocr.spotters import PlantedText
 from tests.pools import Row, rows, write_metadata, write_pool
-
-SHARES = {
-    "near_duplicate": 0.3,
-    "parrot": 0.28,
-    "concrete": 0.18,
-    "abstract": 0.08,
-    "product": 0.07,
-    "news": 0.05,
-    "mismatched": 0.04,
-}
 
 
 @pytest.mark.parametrize(
@@ -100,8 +92,7 @@ def test_the_demo_is_profiled_by_the_task(run: Run, small_demo: list[str], tmp_p
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pool, DemoConfig]:
-    noise = {kind: {"share": share} for kind, share in SHARES.items()}
-    config = DemoConfig(800, 200, 128, 95, 0, noise, {})
+    config = replace(demo_config(cut=None), pairs=800, shard_size=200, jpeg_quality=95, evaluation={})
     root = tmp_path_factory.mktemp("demo") / "pool"
     build_pool(root, config, 1)
     return Pool("demo", str(root)), config
@@ -113,7 +104,7 @@ def test_the_interval_of_a_sample_covers_the_pool(demo: tuple[Pool, DemoConfig],
     pool, config = demo
     planted = {}
     needs = frozenset({"image"})
-    texts = [sample_pair("pool", index, 0, SHARES).text for index in range(config.pairs)]
+    texts = [sample_draft("pool", index, 0, config.mix).text for index in range(config.pairs)]
     images = (
         image for s in pool.shards(needs) for b in pool.batches(s, needs, 99, Counter()) for image in b.images
     )

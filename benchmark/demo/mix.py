@@ -1,0 +1,48 @@
+"""The mix of the demo: how frequent each kind of caption, and each kind of text in images, is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from benchmark.demo.sampling import Weighted
+
+CONCRETE = "concrete"
+NEAR_DUPLICATE = "near_duplicate"
+NO_TEXT = "none"
+
+
+@dataclass(frozen=True)
+class Mix:
+    """The probabilities from which pairs are drawn.
+
+    Args:
+        kinds: probability of each kind of caption (`noise.KINDS`).
+        texts: probability of each kind of text in images (`embedded_text.KINDS`).
+        consistency: probability that the image of a caption with a name shows the look of that name.
+    """
+
+    kinds: Mapping[str, float]
+    texts: Mapping[str, float]
+    consistency: float
+
+    @cached_property
+    def draw_kind(self) -> Weighted:
+        """Samples a kind of caption."""
+        return Weighted(dict(self.kinds))
+
+    @cached_property
+    def draw_text(self) -> Weighted:
+        """Samples a kind of text in images."""
+        return Weighted(dict(self.texts))
+
+    def without(self, *kinds: str) -> "Mix":
+        """Return the mix without these kinds of captions."""
+        return replace(self, kinds={kind: p for kind, p in self.kinds.items() if kind not in kinds})
+
+    def only(self, kinds: Mapping[str, float]) -> "Mix":
+        """Return the mix with other probabilities of kinds of captions."""
+        return replace(self, kinds=kinds)
+
+
+# Pairs as COCO has them: what is seen is described, and no text is written over the image.
+CLEAN = Mix({CONCRETE: 1.0}, {NO_TEXT: 1.0}, 0.0)
