@@ -42,7 +42,7 @@ def event_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
             (0.08 * rest, lambda: phrase(word(rng, "mood"), word(rng, "event"))),
             (0.1 * rest, lambda: phrase(word(rng, "sport"), word(rng, "stage"))),
             (0.12, lambda: _credit(rng)),
-            (0.08, lambda: phrase(pick(rng, _COUNTED), whole(rng, 2, 300))),
+            (0.08, lambda: phrase(word(rng, "counted"), whole(rng, 2, 300))),
             (0.05, lambda: phrase(word(rng, "medium"))),
             (
                 0.08 * rest,
@@ -54,12 +54,6 @@ def event_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
     )
     ordered = shuffled(rng, [core, *shuffled(rng, parts)], 0.75)
     return recased(joined(rng, ordered), rng, "" if rng.random() < 0.75 else "as is")
-
-
-_COUNTED = (
-    "photo", "day", "day", "image", "picture", "round", "stage", "DSC", "heat", "week", "part", "no.",
-    "gallery", "page", "slide",
-)  # fmt: skip
 
 
 def _where(rng: np.random.Generator) -> Node:
@@ -173,24 +167,20 @@ def _wedding(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
         first.add("case", Node("'s"))
     first.add(
         "dep",
-        phrase(word(rng, "mood"), pick(rng, _PRIVATE)) if rng.random() < 0.4 else phrase(pick(rng, _PRIVATE)),
+        phrase(word(rng, "mood"), word(rng, "celebration"))
+        if rng.random() < 0.4
+        else phrase(word(rng, "celebration")),
     )
     if rng.random() < 0.5:
         first.after.append(_where(rng))
     return first
 
 
-_PRIVATE = (
-    "wedding", "wedding", "engagement", "anniversary", "honeymoon", "baby shower", "birthday", "reception",
-    "ceremony", "elopement", "rehearsal dinner", "housewarming", "graduation", "christening",
-)  # fmt: skip
-
-
 def _sentence(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
     """Return a clause, for example "Visitors gather at the Velt Expo in Karsk on 12 May 2014"."""
-    verb, *rest = pick(rng, _CROWD_VERBS).split()
+    verb, *rest = word(rng, "gathering").split()
     root = Node(verb, speech="VERB")
-    crowd = pick(rng, _CROWDS) if rng.random() < 0.6 else f"{word(rng, 'role')}s"
+    crowd = word(rng, "crowd") if rng.random() < 0.6 else f"{word(rng, 'role')}s"
     subject = phrase(word(rng, "sport"), crowd) if rng.random() < 0.25 else phrase(crowd)
     if rng.random() < 0.25:
         subject.before.insert(0, Node(whole(rng, 12, 90_000), "nummod"))
@@ -205,16 +195,5 @@ def _sentence(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
     return root
 
 
-_CROWD_VERBS = (
-    "gather", "line up", "cheer", "compete", "perform", "march", "meet", "wait", "dance", "protest",
-    "arrive", "queue", "celebrate", "pose", "set off", "warm up", "train", "applaud", "volunteer",
-    "register", "camp", "toast", "sing",
-)  # fmt: skip
-_CROWDS = (
-    "visitors", "fans", "crowds", "participants", "competitors", "delegates", "spectators", "locals",
-    "tourists", "pupils", "families", "protesters", "teams", "riders", "runners", "guests", "attendees",
-    "exhibitors", "residents", "children", "supporters", "players", "finalists", "contestants", "pilgrims",
-    "veterans", "students", "traders", "worshippers",
-)  # fmt: skip
 _CORES: dict[str, Core] = {"plain": _plain, "match": _match, "wedding": _wedding, "sentence": _sentence}
 _CORE = Weighted({"plain": 56, "match": 17, "wedding": 10, "sentence": 17})

@@ -210,20 +210,7 @@ def _profile(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
         owner.before.insert(0, person)
         return owner
     if style < 0.6:
-        root = Node(
-            pick(
-                rng,
-                (
-                    "Meet",
-                    "Introducing",
-                    "Remembering",
-                    "Congratulations",
-                    "Welcome",
-                    "Celebrating",
-                    "Happy birthday",
-                ),
-            )
-        )
+        root = Node(word(rng, "greeting"), speech="VERB")
         root.add("dobj", _titled(person, rng, 0.5))
         return root
     if style < 0.8:

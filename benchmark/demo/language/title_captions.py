@@ -192,24 +192,7 @@ def _tutorial(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
     adjectives, thing = _thing(scene, rng)
     style = rng.random()
     if style < 0.25:
-        root = Node(
-            pick(
-                rng,
-                (
-                    "draw",
-                    "make",
-                    "paint",
-                    "crochet",
-                    "knit",
-                    "sew",
-                    "build",
-                    "fold",
-                    "bake",
-                    "carve",
-                    "print",
-                ),
-            )
-        )
+        root = Node(word(rng, "making"), speech="VERB")
         root.lead("advmod", Node("how"))
         root.lead("aux", Node("to"))
         root.add("dobj", phrase(article((adjectives or [thing])[0]), thing, adjectives=adjectives))
