@@ -1,0 +1,200 @@
+"""Noun phrases of the grade-0 captions: determiner, adjectives, compounds, noun, and what follows the noun."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmark.demo.language.lexicon import COMMON, TOPIC, TOPICS
+from benchmark.demo.language.morphology import article, comparative, plural, quality, superlative
+from benchmark.demo.language.names import sample_name
+from benchmark.demo.language.trees import POSSESSIVES, Node, noun
+from benchmark.demo.sampling import Weighted, pick
+from benchmark.demo.vocabulary import KINDS
+from benchmark.demo.world import Scene
+
+AMOUNTS = frozenset("many few more other enough most several such less own same fewer countless".split())
+NUMERALS = frozenset("one two three four five ten".split())
+_SINGULAR = "a a a a a a a a a the the the the the your your your my my every this another our one".split()
+_MASS = "- - - - - - - - - - - - - the the your more our my some less".split()
+_PLURAL = "- - - - - - - - - - - - the the the your your our my their these many most some more other two three".split()
+_DETERMINERS = {"s": _SINGULAR, "m": _MASS, "p": _PLURAL, "plural": _PLURAL}
+_PRONOUNS = {"you": "p", "we": "p", "I": "i", "they": "p", "she": "s", "he": "s", "everyone": "s", "nobody": "s"}
+_PRONOUN = Weighted({"you": 6, "we": 5, "I": 6, "they": 3, "she": 2, "he": 2, "everyone": 1, "nobody": 1})
+_OBJECT = "it it it you me us them everything something anything".split()
+
+
+class Phrase(NamedTuple):
+    """A phrase that can be a subject: its tree and number, "s" or "p"; "i" for the pronoun "I"."""
+
+    node: Node
+    number: str
+
+
+def first_word(node: Node) -> Node:
+    """Return the leftmost node of a phrase."""
+    while node.before:
+        node = node.before[0]
+    return node
+
+
+def add_determiner(node: Node, word: str) -> None:
+    """Put a determiner before a noun phrase; "a" becomes "an" where the next word needs it."""
+    if word in ("-", ""):
+        return
+    label = "det"
+    if word in POSSESSIVES:
+        label = "poss"
+    elif word in NUMERALS:
+        label = "nummod"
+    elif word in AMOUNTS:
+        label = "amod"
+    elif word in ("last", "next"):
+        label = "amod"
+    word = article(first_word(node).word) if word == "a" else word
+    node.before.insert(0, Node(word, label))
+
+
+def coordinate(first: Node, second: Node, word: str = "and") -> Node:
+    """Return two phrases joined by a conjunction; the first is the head."""
+    first.add("cc", Node(word))
+    first.add("conj", second)
+    return first
+
+
+class NounPhrases:
+    """Draws the words of one caption and builds its noun phrases.
+
+    Args:
+        scene: the scene beside the caption.
+        rng: random generator.
+        room: about how many words the caption should have; optional parts are added while room is left.
+        mention: probability that the caption may name the first thing of the scene.
+    """
+
+    def __init__(self, scene: Scene, rng: np.random.Generator, room: int, mention: float) -> None:
+        self.rng, self.random = rng, rng.random
+        self.room = room
+        self.topic = TOPICS[TOPIC(rng)]
+        self.mention = KINDS[scene.things[0].kind].nouns if rng.random() < mention else ()
+        self.casual = rng.random() < 0.6
+
+    def chance(self, probability: float) -> bool:
+        """Return True with a probability."""
+        return bool(self.random() < probability)
+
+    def more(self, probability: float) -> bool:
+        """Return True with a probability while room is left."""
+        return self.room > 0 and bool(self.random() < probability)
+
+    def word(self, own: str, common: str, share: float = 0.65) -> str:
+        """Return a word of the topic's class `own`, or else of the common class `common`."""
+        self.room -= 1
+        return self.topic[own](self.rng) if self.random() < share else COMMON[common](self.rng)
+
+    def common(self, name: str) -> str:
+        """Return a word of a common class."""
+        self.room -= 1
+        return COMMON[name](self.rng)
+
+    def after_noun(self, node: Node, number: str, kind: str, depth: int) -> None:
+        """Add what follows a noun: clauses, phrases with prepositions; built by the grammar of clauses."""
+        raise NotImplementedError
+
+    def adjective(self, own: str = "like", common: str = "rating") -> Node:
+        """Return an adjective, sometimes graded: "truly honest", "cheaper", "most common"."""
+        word = self.word(own, common, 0.4)
+        if self.more(0.05):
+            node = Node(word, "amod", "ADJ")
+            node.lead("advmod", Node(self.common("degree")))
+            return node
+        if self.chance(0.03):
+            return self.compared(word, comparative(word), "more")
+        return Node(word, "amod", "ADJ")
+
+    def compared(self, word: str, form: str, instead: str) -> Node:
+        """Return an adjective in a form such as "cheaper", or "more" before it where there is no such form."""
+        node = Node(form or word, "amod", "ADJ")
+        if not form:
+            node.lead("advmod", Node(instead))
+        return node
+
+    def best(self) -> Node:
+        """Return a superlative."""
+        word = self.word("like", "rating", 0.35)
+        return self.compared(word, superlative(word), "most")
+
+    def headed(self, word: str, number: str, kind: str, depth: int, determiner: str | None = None) -> Phrase:
+        """Return a noun phrase around a noun of number "s", "p" or "m" (mass), or "plural" if it is one already."""
+        node = Node(plural(word) if number == "p" else word, "dobj", "NOUN")
+        if kind == "thing" and self.more(0.13):
+            other = self.topic["things" if self.random() < 0.6 else "stuff"](self.rng)
+            if other != word:
+                node.lead("compound", Node(other, speech="NOUN"))
+        if self.more(0.3 if depth < 2 else 0.18):
+            own, common = ("like", "moody") if kind == "person" else ("like", "rating")
+            node.before.insert(0, self.adjective(own, common))
+        if determiner is None:
+            determiner = pick(self.rng, _DETERMINERS[number])
+            if number == "s" and determiner == "the" and self.more(0.2):
+                node.before.insert(0, self.best())
+        add_determiner(node, determiner)
+        if self.more(0.33 if depth < 1 else 0.22 if depth < 3 else 0.03):
+            self.after_noun(node, number[0].replace("m", "s"), kind, depth + 1)
+        return Phrase(node, number[0].replace("m", "s"))
+
+    def thing(self, depth: int = 0) -> Phrase:
+        """Return a noun phrase about a thing or an idea."""
+        value = self.random()
+        if self.mention and value < 0.6:
+            single, many = pick(self.rng, self.mention)
+            self.mention = ()
+            if self.chance(0.4):
+                return self.headed(single, "s", "named", depth)
+            return self.headed(many, "plural", "named", depth)
+        if value < 0.3:
+            return self.mass(depth)
+        return self.headed(self.word("things", "ideas"), "s" if value < 0.7 else "p", "thing", depth)
+
+    def mass(self, depth: int = 0) -> Phrase:
+        """Return a noun phrase with a noun that cannot be counted."""
+        if self.chance(0.1):
+            word = self.common("moody")
+            if word.endswith(("y", "ful", "less", "ish", "able", "ous", "ive", "ind")):
+                return self.headed(quality(word), "m", "mass", depth)
+        return self.headed(self.word("stuff", "stuff"), "m", "mass", depth)
+
+    def person(self, depth: int = 0) -> Phrase:
+        """Return a noun phrase about a person, people or an institution."""
+        value = self.random()
+        if value < 0.12:
+            return Phrase(self.name("person"), "s")
+        if value < 0.3:
+            return self.headed(self.topic["bodies"](self.rng), "s" if value < 0.25 else "p", "body", depth)
+        number = "s" if value < 0.6 else "p"
+        return self.headed(self.word("people", "people"), number, "person", depth)
+
+    def name(self, category: str) -> Node:
+        """Return an invented name."""
+        self.room -= 2
+        words = sample_name(category, self.rng).words
+        return noun(words[-1], compounds=words[:-1], proper=True)
+
+    def subject(self, depth: int = 0) -> Phrase:
+        """Return a subject that acts: a pronoun or a person."""
+        if self.random() < 0.5:
+            word = _PRONOUN(self.rng)
+            return Phrase(Node(word, speech="PRON"), _PRONOUNS[word])
+        return self.person(depth)
+
+    def object(self, depth: int = 0) -> Node:
+        """Return an object: a pronoun or a phrase about a thing."""
+        if self.random() < 0.1:
+            return Node(pick(self.rng, _OBJECT), speech="PRON")
+        return self.thing(depth).node
+
+    def whom(self, depth: int = 0) -> Node:
+        """Return an object that is a person."""
+        if self.random() < 0.35:
+            return Node(pick(self.rng, ("you", "us", "me", "them", "him", "her")), speech="PRON")
+        return self.person(depth).node
+

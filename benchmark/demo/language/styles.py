@@ -1,0 +1,79 @@
+"""How a caption is written: upper and lower case, the end of the sentence, quotation marks, the name of a site."""
+
+import re
+
+from benchmark.demo.language.noun_phrases import NounPhrases, first_word
+from benchmark.demo.language.trees import Node, in_order, noun
+from benchmark.demo.sampling import Weighted, pick
+
+_SMALL = frozenset(
+    "a an the and but or nor for of in on at to by from with without as if is are it its your my our than that n't"
+    " not vs".split()
+)
+_CASE = Weighted({"sentence": 54, "title": 28, "lower": 15, "upper": 3})
+_WORD = re.compile(r"[^\W_]")
+
+
+def _capital(word: str) -> str:
+    """Return a word with its first letter in upper case."""
+    return word[:1].upper() + word[1:]
+
+
+def spell(root: Node, style: str) -> None:
+    """Write the words of a caption in a style: "sentence", "title", "lower" or "upper"; names keep their capitals."""
+    starts = True
+    for node, _ in in_order(root):
+        word = node.word
+        if style == "upper":
+            node.word = word.upper()
+        elif style == "lower":
+            node.word = word.lower()
+        elif starts or (style == "title" and not node.glued and word not in _SMALL):
+            node.word = _capital(word)
+        if word in (".", "!", "?", ":") and (style == "title" or word != ":"):
+            starts = True
+        elif _WORD.match(word):
+            starts = False
+
+
+def end(root: Node, mark: str) -> None:
+    """Put a mark such as "." at the end, if it has none."""
+    last = root
+    while last.after:
+        last = last.after[-1]
+    if mark and last.label != "punct":
+        root.add("punct", Node(mark))
+
+
+def quoted(root: Node) -> None:
+    """Put a caption in quotation marks."""
+    first_word(root).glued = True
+    root.before.insert(0, Node("“", "punct"))
+    root.after.append(Node("”", "punct", glued=True))
+
+
+def signed(root: Node, writer: NounPhrases) -> None:
+    """Add the name of the person who says it."""
+    root.add("punct", Node(pick(writer.rng, ("–", "–", "-", "~", "—"))))
+    root.add("dep", writer.name("person"))
+
+
+def from_site(root: Node, writer: NounPhrases) -> None:
+    """Add the name of the site, for example "| The Garden Journal"."""
+    root.add("punct", Node(pick(writer.rng, ("|", "|", "|", "-", "–", "»"))))
+    if writer.chance(0.5):
+        root.add("dep", writer.name("brand"))
+        return
+    first = _capital(writer.topic["things" if writer.chance(0.6) else "people"](writer.rng))
+    site = noun(_capital(writer.common("sites")), compounds=[first], proper=True)
+    if writer.chance(0.4):
+        site.before.insert(0, Node("The", "det"))
+    root.add("dep", site)
+
+
+def finish(root: Node, writer: NounPhrases, marks: tuple[str, ...], title: bool = False) -> Node:
+    """Write a caption in a random style and end it with one of `marks`; one in ten names its site."""
+    style = "title" if title and writer.chance(0.6) else _CASE(writer.rng)
+    end(root, "" if style == "title" and writer.chance(0.8) else pick(writer.rng, marks))
+    spell(root, style)
+    return root
