@@ -18,6 +18,10 @@ PREPOSITIONS = frozenset(
     " before outside atop upon".split()
 )
 DETERMINERS = frozenset({"a", "an", "the", "some", "its", "their", "another", "every", "all", "no", "many"})
+MASS_NOUNS = frozenset(
+    "snow snowfall water sand grass ground ice turf farmland countryside downtown slush seaweed kelp asphalt pavement"
+    " wilderness carpeting seawater".split()
+)
 INFINITIVES = frozenset({"play", "hide", "go", "be"})
 ADVERBS = frozenset({"around", "out", "ahead", "somewhere", "upward", "late", "by", "tall"})
 COMPLEMENTS = frozenset({"fun", "healthy", "empty", "cozy", "haunted", "content"})
@@ -307,16 +311,18 @@ def _with_manner(node: Node, thing: Thing, rng: np.random.Generator) -> Node:
     if chance < 0.12:
         node.add("advmod", Node((_ADVERBS[thing.action] if rng.random() < 0.75 else _RARE_ADVERB)(rng)))
     elif chance < 0.26:
-        node.add("prep", read_prepositional_phrase(_MANNERS[thing.action](rng).split()))
+        node.add("prep", read_prepositional_phrase(_its(_MANNERS[thing.action](rng), thing)))
     return node
 
 
 def comment(thing: Thing, rng: np.random.Generator) -> Node:
     """Return what an annotator believes about the thing, for example "waiting for its owner"; its label is set."""
-    words = _COMMENTS[CLASS[thing.kind]](rng).split()
-    if thing.count > 1:
-        words = ["their" if word == "its" else word for word in words]
-    return read_comment(words)
+    return read_comment(_its(_COMMENTS[CLASS[thing.kind]](rng), thing))
+
+
+def _its(phrase: str, thing: Thing) -> list[str]:
+    """Return the words of a phrase, with "their" for "its" if there are several things."""
+    return phrase.replace("its ", "their " if thing.count > 1 else "its ").split()
 
 
 def read_comment(words: list[str]) -> Node:
@@ -399,12 +405,12 @@ def ground_noun(ground: Ground, rng: np.random.Generator, *, adjective: float, b
     lead = []
     if ground.adjectives and rng.random() < adjective:
         word = ground.adjectives(rng)
-        if word != head:
+        if word[:4] != head[:4]:
             *compounds, last = word.split("~")
             lead = [("amod", w) for w in (*compounds, last)]
     *compounds, head = head.split("~")
     lead += [("compound", word) for word in compounds]
-    if determiner == "a" and head.endswith("s") and not head.endswith("ss"):
+    if determiner == "a" and (head in MASS_NOUNS or (head.endswith("s") and not head.endswith("ss"))):
         determiner = "some" if rng.random() < 0.3 else "the"
     return modified(head, lead, determiner)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmark.demo.language import visible_words
 from benchmark.demo.language.description_phrases import (
     SCENERY,
     backdrop,
@@ -29,20 +30,8 @@ INVERSE = {
     "left of": "right of", "right of": "left of", "above": "below", "below": "above",
     "behind": "in front of", "in front of": "behind",
 }  # fmt: skip
-# A word for the picture, how it goes on, and words before it; the commonest first.
-FRAMES = ranked(
-    (
-        "photo of", "picture of", "close~up of", "image of", "view of", "cartoon of", "drawing of", "picture showing",
-        "close-up of", "scene of", "side~view of", "illustration of", "image showing", "photograph of", "graphic of",
-        "shot of", "scene showing", "painting of", "front~view of", "drawing showing", "cartoon~image of",
-        "computer~drawing of", "sketch of", "clipart of", "illustration featuring", "snapshot of", "portrait of",
-        "rendering of", "depiction of", "animation of",
-    ), 1.3, 0.1,
-)  # fmt: skip
-FRAME_ADJECTIVES = ranked(
-        "simple cute colorful nice animated digital close bright clear pretty basic flat detailed childlike stylized"
-        " blurry cropped graphic artistic sweet cheerful small zoomed minimalist crude fun outdoor artsy playful".split(), 0.8, 0.2,
-)  # fmt: skip
+FRAMES = ranked(visible_words.FRAMES.split("|"), 1.3, 0.1)
+FRAME_ADJECTIVES = ranked(visible_words.FRAME_ADJECTIVES.split(), 0.8, 0.2)
 APPEARS = ("appears", "appear"), ("seems", "seem"), ("looks", "look")
 MIDDLE = Weighted({"background": 6, "distance": 3, "back": 1.5, "backdrop": 0.5, "scenery": 0.3})
 
@@ -199,14 +188,14 @@ _SHAPE = Weighted(
 )
 _SHAPE_WITH_PLACE = Weighted(dict(zip(_SHAPE.names, (44, 14, 12, 7, 9, 4, 3, 3), strict=True)) | {"somewhere": 6})
 # How the second thing is brought in.
-_LINK = Weighted({"relation": 52, "with": 16, "and": 20, "clause": 8, "none": 18})
+_LINK = Weighted({"relation": 52, "with": 16, "and": 20, "clause": 4, "none": 24})
 _LINK_ON = Weighted({"relation": 62, "base": 24, "clause": 3, "none": 9})
 
 
 def describe(scene: Scene, rng: np.random.Generator) -> Node:
     """Return a caption of `scene` that is true, but often leaves out the place or the second and third thing."""
     clause = _things(scene, rng)
-    if len(scene.things) == 3 and rng.random() < 0.4:
+    if len(scene.things) == 3 and rng.random() < 0.3:
         _add_thing(clause, scene.things[2], rng)
     _add_setting(clause, scene.place, rng)
     _misspell(clause.root, rng)
@@ -257,7 +246,7 @@ def _things(scene: Scene, rng: np.random.Generator) -> Clause:
         _add_thing(clause, second, rng)
     elif link == "clause":
         _add_clause(clause, second, rng)
-    elif rng.random() < 0.5:
+    elif rng.random() < 0.4:
         _add_comment(clause, first, rng)
     return clause
 
@@ -375,7 +364,10 @@ def _put_into_scenery(clause: Clause, place: str, rng: np.random.Generator) -> N
         root = modified(view, [("compound", word) for word in name], "a")
     else:
         root = main_ground(place, rng)
-    root.add("prep", prep(pick(rng, ("with", "with", "featuring")), clause.root))
+    if rng.random() < 0.75:
+        root.add("prep", prep("with", clause.root))
+    else:
+        root.add("acl", Node("featuring")).add("dobj", clause.root)
     clause.root = root
 
 

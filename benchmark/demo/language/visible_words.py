@@ -447,3 +447,31 @@ RARE_ADVERBS = (
     " recklessly safely serenely sharply silently silently simply steadily strangely suspiciously swiftly tightly together"
     " unsteadily vigorously visibly warily weakly wearily"
 )  # fmt: skip
+# Words for a picture with how they go on, and adjectives for it.
+FRAMES = (
+    "photo of|picture of|close~up of|image of|view of|cartoon of|drawing of|picture showing|close-up of|scene of"
+    "|side~view of|illustration of|image showing|photograph of|graphic of|shot of|scene showing|painting of|front~view of"
+    "|drawing showing|cartoon~image of|computer~drawing of|sketch of|clipart of|illustration featuring|snapshot of"
+    "|portrait of|rendering of|depiction of|animation of"
+)
+FRAME_ADJECTIVES = (
+    "simple cute colorful nice animated digital close bright clear pretty basic flat detailed childlike stylized blurry"
+    " cropped graphic artistic sweet cheerful small zoomed minimalist crude fun outdoor artsy playful"
+)
+FRAME_WORDS = frozenset(
+    "photo photos picture image images view close up closeup cartoon drawing scene illustration photograph graphic shot"
+    " painting computer sketch clipart clip art snapshot portrait rendering depiction animation stock vector royalty free"
+    " zoomed cropped blurry detailed digital animated stylized setting landscape photography wallpaper icon background"
+    " isolated picturing showing shows shown pictured footage free hd jpg".split()
+)
+# Words above that tell an impression rather than a look: not visible.
+IMPRESSIONS = frozenset(
+    "cute adorable happy playful friendly alert curious calm sweet lovely cheerful wild tame energetic gentle lively"
+    " pretty funny clever peaceful contented nosy hungry timid bold silly watchful perky mischievous proud healthy"
+    " inquisitive innocent charming bashful obedient nice beautiful precious sprightly attentive modern classic fancy"
+    " cool elegant commercial custom local family foreign private generic expensive cheap dependable historic humble"
+    " lush exotic stunning gorgeous picturesque natural native sturdy simple fun festive perfect neat whimsical classic"
+    " brilliant novelty basic modest quirky jolly traditional practical tasteful familiar everyday ordinary unusual quaint"
+    " lonely loyal pet delicious poisonous edible romantic royal regal musical crowded public quiet loud serene merry"
+    " welcoming".split()
+)
