@@ -3,6 +3,7 @@
 import numpy as np
 
 from benchmark.demo.language.description_phrases import (
+    MOVING,
     modified,
     participle,
     perched,
@@ -32,7 +33,7 @@ OPENERS = ranked(
 )  # fmt: skip
 CASE = Weighted({"sentence": 5, "lower": 3.5, "title": 3})
 SMALL_WORDS = frozenset("a an the of on in at by and with to over under near from".split())
-DETAIL = 0.95  # factor on the probability of adjectives
+DETAIL = 0.85  # factor on the probability of adjectives
 
 
 def alt_text(scene: Scene, rng: np.random.Generator) -> Node:
@@ -60,7 +61,7 @@ def _things(scene: Scene, rng: np.random.Generator) -> Node:
     anchor = _with_verb(topic, first, rng, on_top=scene.relation in ("on", "in"))
     if len(scene.things) > 1:
         chance = rng.random()
-        second = thing_phrase(scene.things[1], rng, detail=0.7, bare=rng.random() < 0.75)
+        second = thing_phrase(scene.things[1], rng, detail=0.6, bare=rng.random() < 0.75)
         if chance < 0.4 or (chance < 0.65 and scene.relation in ("on", "in")):
             phrase = relation(scene.relation, second, rng)
             anchor.add(phrase.label, phrase)
@@ -69,8 +70,9 @@ def _things(scene: Scene, rng: np.random.Generator) -> Node:
             anchor = topic.add("conj", second)
         elif chance < 0.65:
             anchor.add("prep", prep("with", second))
-    if rng.random() < 0.55:
-        phrase = place_phrase(scene.place, rng, bare=rng.random() < 0.7)
+    if rng.random() < 0.48:
+        moving = anchor.speech == "VERB" and first.action in MOVING
+        phrase = place_phrase(scene.place, rng, moving=moving, bare=rng.random() < 0.7)
         anchor.add(phrase.label, phrase)
     return topic
 

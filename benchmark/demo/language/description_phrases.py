@@ -22,6 +22,8 @@ MASS_NOUNS = frozenset(
     "snow snowfall water sand grass ground ice turf farmland countryside downtown slush seaweed kelp asphalt pavement"
     " wilderness carpeting seawater".split()
 )
+MOTION = frozenset({"along", "down", "through", "across", "into", "over"})  # from place to place
+MOVING = frozenset("rolling running jumping driving sailing flying swimming crawling".split())
 INFINITIVES = frozenset({"play", "hide", "go", "be"})
 ADVERBS = frozenset({"around", "out", "ahead", "somewhere", "upward", "late", "by", "tall"})
 COMPLEMENTS = frozenset({"fun", "healthy", "empty", "cozy", "haunted", "content"})
@@ -231,14 +233,14 @@ def _look(thing: Thing, rng: np.random.Generator, detail: float) -> list[tuple[s
     """Return the labels and words before the noun of `thing`."""
     words: list[str] = []
     kind_class = CLASS[thing.kind]
-    if rng.random() < 0.16 * detail:
+    if rng.random() < 0.15 * detail:
         words.append((_ADJECTIVES[kind_class] if rng.random() < 0.75 else _RARE_ADJECTIVE)(rng))
-    if rng.random() < (0.06 if thing.size == "medium" else 0.4) * detail:
+    if rng.random() < (0.06 if thing.size == "medium" else 0.35) * detail:
         words.append(_SIZES[thing.size](rng))
-    if rng.random() < 0.07 * detail:
+    if rng.random() < 0.06 * detail:
         words.append(_LOOKS[thing.kind](rng))
     look = []
-    if rng.random() < 0.66 * detail and thing.pattern not in NO_COLOUR:
+    if rng.random() < 0.64 * detail and thing.pattern not in NO_COLOUR:
         look.append(_SHADES[thing.colour](rng))
     if rng.random() < 0.7 * detail and thing.pattern != "plain":
         look.append(_PATTERNS[thing.pattern](rng))
@@ -296,21 +298,19 @@ def _counted(thing: Thing, phrase: Node, rng: np.random.Generator, *, bare: bool
 def detail_phrase(thing: Thing, rng: np.random.Generator, *, bare: bool = False) -> Node:
     """Return a part of the thing's drawing, for example "a long tail"."""
     node = read_noun_phrase(_DETAILS[thing.kind](rng).split())
-    last = node.word
-    is_plural = last.endswith("s") and not last.endswith("ss")
-    if not is_plural and not bare and node.before[:1] != [] and node.before[0].label not in ("det", "nummod"):
-        node.before.insert(0, Node(article(node.before[0].word), "det"))
-    elif not is_plural and not bare and not node.before:
-        node.before.insert(0, Node(article(last), "det"))
+    is_plural = node.word.endswith("s") and not node.word.endswith("ss")
+    first = node.before[0] if node.before else node
+    if not (bare or is_plural or first.label in ("det", "nummod")):
+        node.before.insert(0, Node(article(first.word), "det"))
     return node
 
 
 def _with_manner(node: Node, thing: Thing, rng: np.random.Generator) -> Node:
     """Add an adverb, or a phrase such as "through the air", to the verb of the thing's action."""
     chance = rng.random()
-    if chance < 0.12:
+    if chance < 0.11:
         node.add("advmod", Node((_ADVERBS[thing.action] if rng.random() < 0.75 else _RARE_ADVERB)(rng)))
-    elif chance < 0.26:
+    elif chance < 0.22:
         node.add("prep", read_prepositional_phrase(_its(_MANNERS[thing.action](rng), thing)))
     return node
 
@@ -415,17 +415,19 @@ def ground_noun(ground: Ground, rng: np.random.Generator, *, adjective: float, b
     return modified(head, lead, determiner)
 
 
-def place_phrase(place: str, rng: np.random.Generator, *, bare: bool = False) -> Node:
-    """Return a phrase for where the scene is, for example "on a sandy beach"."""
+def place_phrase(place: str, rng: np.random.Generator, *, moving: bool = False, bare: bool = False) -> Node:
+    """Return a phrase for where the scene is, for example "on a sandy beach", or "along a beach" if it moves."""
     ground = GROUNDS[place][int(_GROUND[place](rng))]
-    phrase = ground_noun(ground, rng, adjective=0.3, bare=bare)
-    return relative_position(pick(rng, ground.prepositions), phrase)
+    preposition = pick(rng, ground.prepositions)
+    if preposition in MOTION and not moving:
+        ground = GROUNDS[place][0]
+        preposition = ground.prepositions[0]
+    return relative_position(preposition, ground_noun(ground, rng, adjective=0.3, bare=bare))
 
 
 def main_ground(place: str, rng: np.random.Generator) -> Node:
     """Return the place itself as a noun phrase, for example "a grassy field"."""
-    node = ground_noun(GROUNDS[place][0], rng, adjective=0.5)
-    return node
+    return ground_noun(GROUNDS[place][0], rng, adjective=0.5)
 
 
 def backdrop(place: str, rng: np.random.Generator) -> Node:

@@ -7,6 +7,7 @@ import numpy as np
 
 from benchmark.demo.language import visible_words
 from benchmark.demo.language.description_phrases import (
+    MOVING,
     SCENERY,
     backdrop,
     comment,
@@ -188,16 +189,16 @@ _SHAPE = Weighted(
 )
 _SHAPE_WITH_PLACE = Weighted(dict(zip(_SHAPE.names, (44, 14, 12, 7, 9, 4, 3, 3), strict=True)) | {"somewhere": 6})
 # How the second thing is brought in.
-_LINK = Weighted({"relation": 52, "with": 16, "and": 20, "clause": 4, "none": 24})
-_LINK_ON = Weighted({"relation": 62, "base": 24, "clause": 3, "none": 9})
+_LINK = Weighted({"relation": 52, "with": 12, "and": 20, "clause": 3, "none": 27})
+_LINK_ON = Weighted({"relation": 62, "base": 24, "clause": 2, "none": 12})
 
 
 def describe(scene: Scene, rng: np.random.Generator) -> Node:
     """Return a caption of `scene` that is true, but often leaves out the place or the second and third thing."""
     clause = _things(scene, rng)
-    if len(scene.things) == 3 and rng.random() < 0.3:
+    if len(scene.things) == 3 and rng.random() < 0.25:
         _add_thing(clause, scene.things[2], rng)
-    _add_setting(clause, scene.place, rng)
+    _add_setting(clause, scene, rng)
     _misspell(clause.root, rng)
     return _styled(clause.root, rng)
 
@@ -264,7 +265,7 @@ def _add_related(clause: Clause, second: Thing, name: str, rng: np.random.Genera
     other = thing_phrase(second, rng, detail=0.8)
     phrase = relation(name, other, rng)
     clause.anchor.add(phrase.label, phrase)
-    if second.action and rng.random() < 0.2:
+    if second.action and rng.random() < 0.12:
         other.add("acl", participle(second, rng))
 
 
@@ -336,23 +337,25 @@ def _holding(base: Thing, held: Thing, name: str, rng: np.random.Generator) -> C
     return clause
 
 
-def _add_setting(clause: Clause, place: str, rng: np.random.Generator) -> None:
+def _add_setting(clause: Clause, scene: Scene, rng: np.random.Generator) -> None:
     """Add where it is, and sometimes when and what else is to be seen."""
+    place = scene.place
     chance = rng.random()
-    if chance < 0.05:
+    if chance < 0.05 and (clause.root.speech != "NOUN" or clause.root is clause.topic):
         phrase = place_phrase(place, rng)
         clause.root.before.insert(0, phrase)
         if rng.random() < 0.7:
             clause.root.before.insert(1, Node(",", "punct"))
-    elif chance < 0.57:
-        phrase = place_phrase(place, rng)
+    elif chance < 0.56:
+        moving = clause.anchor.speech == "VERB" and scene.things[0].action in MOVING
+        phrase = place_phrase(place, rng, moving=moving)
         clause.anchor.add(phrase.label, phrase)
-    elif chance < 0.62 and clause.root.speech == "NOUN":
+    elif chance < 0.6 and clause.root.speech == "NOUN":
         _put_into_scenery(clause, place, rng)
     if rng.random() < 0.05:
         phrase = time_phrase(place, rng)
         clause.anchor.add(phrase.label, phrase)
-    if rng.random() < 0.06:
+    if rng.random() < 0.05:
         _add_backdrop(clause, place, rng)
 
 

@@ -71,7 +71,7 @@ GROUNDS: dict[str, str] = {
     "; in the|some : ocean sea water aquarium tank depths lagoon / deep blue clear tropical"
     "; at|near the : bottom seabed seafloor / sandy deep"
     "; on|above the : seabed seafloor bottom reef / sandy ocean"
-    "; over|near some|the|- : seaweed kelp sand plants / wavy tall",
+    "; over|near some|the|- : seaweed kelp sand weeds / wavy tall",
     "studio": "on|against a|the : background backdrop surface wall / light blank bare"
     "; in a|the : studio / bright empty"
     "; in_front_of a|the : background backdrop wall screen / light blank bare",
@@ -81,14 +81,14 @@ BACKDROPS: dict[str, str] = {
     "field": "a blue sky|green grass|rolling hills|tall grass|a hill|clouds|a grassy hill|a bright sky|blades of grass|some clouds|open countryside|a sunny sky|the horizon",
     "beach": "the ocean|a bright sun|a blue sky|the sea|waves|a sunny sky|blue water|the horizon|calm water|sand|the shoreline|clouds|foam|the tide|a sunlit sky",
     "lake": "a blue sky|green hills|small waves|distant hills|the shore|ripples|a hilly shore|blue water|rippling water|clouds|land|the horizon|a wooded shore|the far bank",
-    "room": "a window|a carpet|walls|a large window|a bare wall|the window|baseboards|a painted wall|a rug|a windowpane|a glass window|sunlight|a soft carpet",
+    "room": "a window|a carpet|walls|a large window|a bare wall|the window|baseboards|a painted wall|a rug|a windowpane|a closed window|sunlight|a soft carpet",
     "kitchen": "tiled walls|a cabinet|a tile~floor|kitchen cabinets|a cupboard|wall tiles|a tile~floor|cupboards|square tiles|a tiled backsplash|grout lines|floor tiles",
-    "forest": "tall trunks|lots of leaves|thick foliage|greenery|a green canopy|dense undergrowth|branches|a leafy canopy|bark|shadows|the woods|trunks|moss|deep shade|underbrush",
+    "forest": "tall trunks|lots of leaves|thick foliage|greenery|lots of green|dense undergrowth|branches|lots of shade|bark|shadows|the woods|trunks|moss|deep shade|underbrush",
     "snow": "snowflakes|falling snow|a snowy hill|a sky|white snow|an overcast sky|big snowflakes|a cloudy sky|a snowbank|a winter sky|flurries|a wintry landscape|frost",
     "night": "a crescent moon|a dark sky|the moon|a starry sky|a bright moon|a night sky|moonlight|the night sky|a thin moon|darkness|constellations|a half moon",
     "desert": "sand dunes|a hot sun|a dune|a glowing horizon|the sun|rolling dunes|a hazy sky|dry sand|a sandy hill|a glowing sky|barren land|ripples of sand|desert heat",
     "mountains": "snowy mountains|snow-capped peaks|tall mountains|a blue sky|a mountain~range|mountains|rocky peaks|high peaks|clouds|distant peaks|snowy summits|a clear sky|steep slopes|jagged ridges|alpine scenery",
-    "underwater": "bubbles|seaweed|blue water|a sandy bottom|rays of light|air bubbles|sea plants|sunbeams|kelp|clear water|shafts of sunlight|ocean plants|streaks of light",
+    "underwater": "bubbles|seaweed|blue water|a sandy bottom|rays of light|air bubbles|sea grass|sunbeams|kelp|clear water|shafts of sunlight|ocean life|streaks of light",
     "studio": "a blank background|nothing else|a shadowless backdrop|an empty backdrop",
 }  # fmt: skip
 # What a whole picture of the place may be called, and when it seems to be.

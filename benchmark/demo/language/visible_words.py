@@ -12,7 +12,7 @@ NOUNS: dict[str, str] = {
   " corgi husky boxer greyhound mongrel setter whippet mastiff rottweiler chihuahua pug canine shepherd basset"
   " bloodhound schnauzer pointer foxhound sheepdog malamute airedale weimaraner vizsla samoyed",
   "car": "vehicle sedan hatchback coupe auto taxi convertible roadster cab minicar buggy limousine racer wagon saloon"
-  " motorcar jalopy runabout hotrod speedster cabriolet cruiser compact dragster",
+  " motorcar jalopy runabout hotrod speedster cabriolet cruiser dragster",
   "tree": "oak maple elm birch:birches sapling treetop beech:beeches linden poplar ash:ashes alder chestnut evergreen"
   " sycamore hornbeam sequoia hawthorn willow rowan aspen",
   "cat": "kitty tabby tomcat feline pussycat mouser tom siamese:siamese calico moggy persian burmese:burmese"
@@ -35,9 +35,9 @@ NOUNS: dict[str, str] = {
   "kite": "toy~kite glider streamer diamond~kite stunt~kite windsock sail~kite airfoil parafoil",
   "umbrella": "brolly sunshade canopy sun~umbrella parapluie gamp awning bumbershoot",
   "star": "starlet pentagram asterisk sparkler starburst emblem polestar lodestar",
-  "lamp": "floor~lamp lampshade lantern luminaire desk~lamp bedside~lamp reading~lamp nightlight"
+  "lamp": "floor~lamp lampshade lantern luminaire bedside~lamp reading~lamp nightlight"
   " standard~lamp",
-  "chair": "stool dining~chair armchair side~chair recliner rocker highchair settle backrest bentwood~chair",
+  "chair": "stool dining~chair armchair side~chair recliner rocker highchair backrest bentwood~chair",
   "balloon": "party~balloon helium~balloon air~balloon blimp latex~balloon inflatable birthday~balloon zeppelin",
   "mushroom": "fungus:fungi agaric amanita champignon puffball bolete button~mushroom chanterelle morel cep",
   "bus": "school~bus:buses minibus:minibuses city~bus:buses tour~bus:buses omnibus:omnibuses shuttle trolleybus:trolleybuses"
@@ -63,10 +63,10 @@ NOUNS: dict[str, str] = {
   " projectile",
   "cone": "traffic~cone pylon safety~cone road~cone marker traffic~marker warning~cone",
   "cactus": "saguaro succulent cactus~plant prickly~pear desert~plant cereus:cereus opuntia cholla",
-  "bottle": "wine~bottle flask glass~bottle decanter carafe beer~bottle vial phial magnum soda~bottle demijohn cruet",
-  "turtle": "terrapin sea~turtle snapping~turtle loggerhead snapper~turtle leatherback slider testudo",
+  "bottle": "wine~bottle flask decanter carafe beer~bottle vial phial magnum soda~bottle demijohn cruet",
+  "turtle": "terrapin sea~turtle snapping~turtle loggerhead leatherback slider testudo",
   "heart": "valentine love~heart sweetheart love~symbol heartlet",
-  "drum": "snare~drum bass~drum tom-tom tambour bongo snare conga tabor side~drum kettledrum tympanum timbrel percussion~drum",
+  "drum": "snare~drum tom-tom tambour bongo snare conga tabor side~drum kettledrum tympanum timbrel percussion~drum",
   "snail": "garden~snail mollusc gastropod land~snail slug periwinkle whelk",
   "guitar": "acoustic~guitar ukulele lute banjo mandolin six-string",
   "crown": "tiara coronet diadem circlet",
@@ -100,7 +100,7 @@ ADJECTIVES: dict[str, str] = {
   " well-fed precious sprightly attentive winsome rotund drowsy",
   "vehicle": "old new vintage modern classic fancy antique fast sporty toy retro bright clean stylish sleek old-fashioned"
   " compact simple nice shabby rusty expensive sturdy private cartoon rugged cool elegant commercial custom"
-  " restored dusty colorful local family foreign speedy trim nimble powerful boxy gleaming dainty"
+  " restored dusty colorful local family foreign speedy trim nimble powerful boxy dainty"
   " streamlined model miniature abandoned basic charming handsome futuristic dated quaint dependable empty full"
   " weathered battered cheerful bulky lightweight neat spotless historic swift unmarked generic",
   "plant": "pretty tall lush beautiful leafy fresh healthy wild young lovely bright delicate colorful green-stemmed"
@@ -108,7 +108,7 @@ ADJECTIVES: dict[str, str] = {
   " short bushy vivid thriving potted ornamental graceful dense cheerful sweet stunning budding sprouting spindly"
   " hardy slender gorgeous picturesque natural woodland sunlit bare majestic perennial fragrant shapely plump stately"
   " gnarled verdant",
-  "building": "nice old quaint pretty simple cozy suburban country traditional rustic brick empty abandoned stone"
+  "building": "nice old quaint pretty simple cozy suburban country traditional rustic empty abandoned stone"
   " lovely charming modest family humble rural neat historic remote modern picturesque weathered"
   " boxy sturdy well-kept peaceful two-story quiet stately colonial narrow ordinary secluded symmetrical deserted painted"
   " old-fashioned grand plastered homely sleepy gabled tidy cheerful",
@@ -149,7 +149,7 @@ LOOKS: dict[str, str] = {
   "apple": "ripe juicy fresh crisp delicious round",
   "plane": "winged twin-engine jet-powered airborne",
   "table": "four-legged flat sturdy long bare",
-  "hat": "tall brimmed felt formal banded",
+  "hat": "tall brimmed felt formal",
   "butterfly": "delicate two-winged fluttering fragile",
   "snowman": "frosty carrot-nosed frozen jolly smiling icy",
   "book": "open thick leather-bound hardbound illustrated",
@@ -159,9 +159,9 @@ LOOKS: dict[str, str] = {
   "basket": "woven wicker handled straw carrying",
   "duck": "web-footed quacking rubber feathered",
   "rocket": "pointed space-bound finned fiery",
-  "cone": "pointed plastic cautionary reflective",
+  "cone": "pointed plastic cautionary",
   "cactus": "prickly spiny thorny desert spiky",
-  "bottle": "glass corked labeled empty slim",
+  "bottle": "see-through corked labeled empty slim",
   "turtle": "hard-shelled slow scaly wrinkled",
   "heart": "romantic lovely symmetrical valentine",
   "drum": "round musical beaten tight-skinned loud",
@@ -173,13 +173,13 @@ LOOKS: dict[str, str] = {
 DETAILS: dict[str, str] = {
   "ball": "bright~highlight|smooth surface|curved outline|soft sheen|round outline",
   "dog": "floppy ears|long tail|raised tail|wet nose|big eye|round snout|four thin legs|droopy ear|drooping ears|raised snout|stubby paws|stiff legs",
-  "car": "round wheels|side windows|two doors|headlight|thick tires|windshield|front bumper|exhaust pipe|low roof|glass windows|hubcaps|sloping hood",
-  "tree": "round crown|thick trunk|leafy branches|lots of leaves|full foliage|leafy top|sturdy trunk|dense leaves|short trunk",
+  "car": "round wheels|side windows|two doors|headlight|thick tires|windshield|front bumper|exhaust pipe|low roof|tinted windows|hubcaps|sloping hood",
+  "tree": "round top|thick trunk|leafy branches|lots of leaves|heavy boughs|leafy top|sturdy trunk|dense leaves|short trunk",
   "cat": "pointed ears|long tail|whiskers|curled tail|upright tail|pointy ears|big eye|soft paws|long whiskers|thin legs|little mouth",
   "house": "chimney|front door|two windows|pointed roof|steep roof|tiled roof|closed door|square windows|sloping roof|gable|doorstep",
   "boat": "tall mast|two sails|raised sails|wide hull|triangular sails|large sail|full sails|mainsail|jib|broad deck|canvas sails",
   "bird": "short beak|big wings|open beak|long tail|pointed beak|feathers|thin legs|bright eye|tail feathers|round belly|outstretched neck|raised head|little claws",
-  "flower": "broad leaves|round petals|long stem|open petals|five petals|bright center|two leaves|curved petals|soft petals|slim stalk|pollen",
+  "flower": "broad leaves|round petals|long stem|open petals|five petals|bright center|two leaves|curved petals|soft petals|slim stalk",
   "fish": "big eye|triangular tail|two fins|pointed fins|open mouth|scales|flat body|forked tail|dorsal fin|gills|pointed tail",
   "cup": "handle|curved handle|round rim|empty inside|thick rim|wide mouth|saucer-like base",
   "cube": "sharp edges|three visible sides|flat faces|square sides|corners|smooth faces|even sides",
@@ -203,8 +203,8 @@ DETAILS: dict[str, str] = {
   "clock": "two hands|thin hands|round face|plain dial|tick marks|blank face|pointed hands|minute hand|thick rim",
   "basket": "tall handle|woven sides|curved handle|wide rim|carrying handle|woven bands|open top",
   "duck": "bright bill|flat beak|long neck|curved neck|webbed feet|round body|short tail|broad bill|folded wings",
-  "rocket": "pointed nose|round porthole|side fins|flames|fiery exhaust|trail of smoke|window|sharp fins",
-  "cone": "bright band|wide base|pointed tip|reflective band|square base|sharp tip",
+  "rocket": "pointed nose|round porthole|side fins|flames|fiery tail|trail of smoke|window|sharp fins",
+  "cone": "bright band|wide base|pointed tip|bright band|square base|sharp tip",
   "cactus": "two arms|sharp spines|prickly needles|thorns|raised arms|ribbed trunk|curved arms|needles",
   "bottle": "cork|long neck|narrow neck|blank label|thin neck|stopper|paper label",
   "turtle": "hard shell|short legs|domed shell|little tail|rounded shell|stubby legs|wrinkled head|wrinkled neck",
@@ -260,24 +260,24 @@ FLOCKS: dict[str, str] = {
 # Verbs of each action, and adverbs or phrases that may follow.
 VERBS: dict[str, str] = {
   "rolling": "roll tumble trundle coast wheel~along travel move",
-  "bouncing": "bounce bound~up spring~up rebound hop~up bob",
+  "bouncing": "bounce bound~up spring~up rebound bob/bobbing",
   "falling": "fall drop/dropping fall~down plummet plunge tumble~down topple come~down descend",
-  "running": "run/running run~along race sprint jog/jogging trot/trotting dash gallop dart~off bolt scamper romp scurry hurry"
+  "running": "run/running run~along/running race sprint jog/jogging trot/trotting dash gallop dart~off bolt scamper romp scurry hurry"
   " charge speed~off rush bound~along lope tear~along",
-  "jumping": "jump leap jump~up hop/hopping spring vault pounce bound skip/skipping leap~up frolic prance lunge",
+  "jumping": "jump leap jump~up hop/hopping spring vault pounce bound skip/skipping leap~up prance lunge",
   "sitting": "sit/sitting sit~down/sitting squat/squatting perch crouch settle~down",
   "sleeping": "sleep nap/napping lie~down/lying doze snooze slumber nap~away/napping curl~up doze~off snore~away",
   "driving": "drive drive~along cruise ride~along travel~along roll~along motor speed~along zoom~along pull~off",
   "swaying": "sway wave~about swing bend~over rock~about blow~about shake flutter~about quiver wobble",
   "sailing": "sail sail~along float~along cruise~along glide~along drift navigate ply~along sail~off voyage",
-  "flying": "fly soar fly~by glide hover fly~off flap~along sail~by swoop fly~around wing~along zip~by/zipping circle~around",
+  "flying": "fly soar fly~by glide hover fly~off flap~along/flapping sail~by swoop fly~around wing~along zip~by/zipping circle~around",
   "swimming": "swim/swimming swim~along/swimming swim~around/swimming paddle wade dive~down float~around splash~about dart~about",
   "steaming": "steam steam~away smoke",
   "leaning": "lean tilt tip~over/tipping lean~over slant list~over tip/tipping slope incline",
   "shining": "shine glow gleam sparkle glimmer twinkle light~up shine~down beam glisten glitter radiate",
-  "floating": "float drift~upward float~up rise hang~in_midair float~away hover~about drift~by levitate waft~along",
+  "floating": "float drift~upward float~up rise float~away hover~about drift~by levitate waft~along",
   "spinning": "spin/spinning turn rotate twirl whirl revolve spin~around/spinning swirl twist gyrate",
-  "crawling": "crawl creep crawl~along inch~along plod~along slink scuttle trudge amble~along",
+  "crawling": "crawl creep crawl~along inch~along plod~along/plodding slink scuttle trudge amble~along",
   "burning": "burn flicker blaze burn~away flare glow~warmly",
 } # fmt: skip
 ADVERBS: dict[str, str] = {
@@ -326,13 +326,13 @@ MANNERS: dict[str, str] = {
 STANDING: dict[str, str] = {
   "animal": "stand pose wait stand~around look~around stare linger face~forward gaze~off",
   "vehicle": "stand wait idle stand~by",
-  "plant": "grow stand bloom sprout flourish thrive",
-  "building": "stand tower~up rise~up",
+  "plant": "grow stand sprout flourish thrive",
+  "building": "stand tower~up loom~up stand~tall/standing",
   "toy": "rest hang stand stay appear balance",
   "object": "rest stand stay appear balance wait",
 }
 PLACED: dict[str, str] = {
-  "animal": "shown seen pictured photographed captured posed spotted",
+  "animal": "shown seen pictured photographed captured posed",
   "vehicle": "parked shown stopped pictured seen displayed left stationed photographed",
   "plant": "planted seen rooted pictured shown found photographed",
   "building": "located built situated seen pictured nestled constructed shown set",
@@ -415,7 +415,7 @@ COMMENTS: dict[str, str] = {
     "|belonging to a museum|attracting attention|facing to the right|missing its driver|running late|pulling ahead"
     "|starting its engine|changing course|gaining altitude|turning the corner|exceeding the limit|departing on schedule"
     "|avoiding traffic|serving the public|winning a competition|waiting for repairs|leaving the station|carrying equipment",
-    "plant": "reaching for the light|needing some water|giving some shade|looking healthy|in full bloom|growing tall"
+    "plant": "reaching for the light|needing some water|giving some shade|looking healthy|in full splendor|growing tall"
     "|attracting insects|catching the light|standing out|in need of pruning|opening up|getting plenty of sunshine"
     "|adding some color|showing new growth|bearing nothing|spreading its seeds|surviving the drought|ready for picking"
     "|facing upward|dropping pollen|taking root|waiting for rain|coming into season|perfuming the air|releasing spores"
