@@ -3,16 +3,19 @@
 import re
 from functools import lru_cache
 
-from benchmark.demo.descriptions import RELATIONS, VERBS
-from benchmark.demo.vocabulary import COLOUR_WORDS, COLOURS, KINDS, PATTERN_WORDS, PLACES, SIZE_WORDS
+from benchmark.demo.language import visible_places, visible_words
+from benchmark.demo.language.description_phrases import NOUNS, VERBS
+from benchmark.demo.vocabulary import COLOURS, PATTERN_WORDS
 
 # Words that count neither as visible nor as hidden content.
 _FUNCTION_WORDS = (
-    "a an and are as at be been by for from had has he her his how i in into is it its my next of off on one or our"
-    " out over so some such that the their there this those to up was we were what where while why will with would"
-    " you your not no all more most never always every everything photo picture image view close seen see"
+    "a an and are as at be been by can each for from had has have he her his how i in into is it its just my next of off"
+    " on one or our out over right so some such than that the their them there this those to too up us very was we were"
+    " what where which while why will with within would you your not no all more most never always every everything"
+    " another appear appears depict depicts feature features featuring look looks looking seem seems seen see close"
+    " contains contain before against during among amongst between through"
 )
-FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split()) | visible_words.FRAME_WORDS
 MAX_VISIBLE = (
     4.0  # cap of the summed weights: beyond it, visible words make a caption longer, not more concrete
 )
@@ -21,29 +24,28 @@ _WORD = re.compile(r"[a-z]+")
 
 
 @lru_cache(maxsize=1)
-def _visible_weights() -> dict[str, float]:
+def visible_weights() -> dict[str, float]:
     """Return the weight, 0 to 1, of each word that names something visible."""
     weights: dict[str, float] = {}
+    hidden = FUNCTION_WORDS | visible_words.IMPRESSIONS
 
     def add(weight: float, *phrases: str) -> None:
-        for word in _WORD.findall(" ".join(phrases).lower()):
-            if word not in FUNCTION_WORDS:
+        for word in _WORD.findall(" ".join(phrases).lower().replace("_", " ")):
+            if word not in hidden:
                 weights[word] = max(weight, weights.get(word, 0.0))
 
-    for place in PLACES.values():
-        add(0.8, *place.phrases)
-    for verbs in VERBS.values():
-        add(0.8, *(form for verb in verbs for form in verb))
-    for relation in RELATIONS.values():
-        add(0.4, *relation)
-    for size in SIZE_WORDS.values():
-        add(0.5, *size)
-    for pattern in PATTERN_WORDS.values():
-        add(0.9, *pattern)
-    add(0.4, "two three four pair group")
-    add(1.0, *COLOURS, *(word for words in COLOUR_WORDS.values() for word in words))
-    for kind in KINDS.values():
-        add(1.0, *(noun for pair in kind.nouns for noun in pair))
+    add(0.4, *visible_words.ADJECTIVES.values(), *visible_words.ADVERBS.values(), *visible_places.TIMES.values())
+    add(0.4, *visible_words.RELATIONS.values(), *visible_words.NUMBERS.values(), *visible_words.FLOCKS.values())
+    add(0.4, *visible_words.MANNERS.values(), "single lone solitary distance nearby")
+    add(0.5, *visible_words.SIZES.values())
+    add(0.6, *visible_words.PLACED.values(), *visible_words.PERCHES.values(), *visible_words.LOOKS.values())
+    add(0.8, *visible_words.DETAILS.values(), *visible_places.BACKDROPS.values(), *visible_places.GROUNDS.values())
+    add(0.8, *visible_places.SCENERY.values(), *visible_words.VERBS)
+    add(0.8, *(f"{verb.present} {verb.third} {verb.participle}" for verb in VERBS.values()))
+    add(0.9, *(word for words in PATTERN_WORDS.values() for word in words), *visible_words.PATTERNS.values())
+    add(1.0, *COLOURS, *visible_words.SHADES.values())
+    for nouns in NOUNS.values():
+        add(1.0, *(" ".join((*noun.compounds, noun.singular, noun.plural)) for noun in nouns))
     return weights
 
 
@@ -53,9 +55,10 @@ def concreteness(caption: str) -> float:
     c = v / (v + h + 0.35), where v is the sum of the weights of the visible words, capped at 4, and h is the number
     of the other content words.
     """
+    weights = visible_weights()
     visible, hidden = 0.0, 0
     for word in _WORD.findall(caption.lower()):
-        weight = _visible_weights().get(word)
+        weight = weights.get(word)
         if weight is not None:
             visible += weight
         elif word not in FUNCTION_WORDS:
