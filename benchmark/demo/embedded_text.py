@@ -14,6 +14,7 @@ from benchmark.demo.sampling import pick
 # No text; text that the caption does not repeat; a word or two of the caption; most of the caption.
 KINDS = ("none", "stray", "words", "whole")
 MAX_WORDS = 8  # of a caption that fit into an image
+ALTERED = 0.6  # share of the other words that the image shows in another form, beside the one or two that it repeats
 STRAY = (
     "SALE", "NEW", "-50%", "LIVE", "NEWS", "SAMPLE", "PREVIEW", "PROMO", "TV 24", "DEMO", "www", "HD", "VOL 2",
     "FREE", "No. 1", "OPEN", "EXIT", "HOTEL", "CAFE", "2019", "EST 1987", "TOP 10", "HOW TO", "READ MORE", "DAY 3",
@@ -33,10 +34,29 @@ def embedded_words(caption: str, kind: str, rng: np.random.Generator) -> list[st
     words = [word for word in caption.split() if word.isascii()]
     if kind == "stray" or not words:
         return stray_words(rng)
-    if kind == "words":
-        run = _run(words, 1 if rng.random() < 0.5 else 2, rng)
-        return [*stray_words(rng), *run] if rng.random() < 0.4 else run
-    return _run(words, min(MAX_WORDS, max(2, round((0.6 + 0.4 * rng.random()) * len(words)))), rng)
+    exact, altered = (1 if rng.random() < 0.6 else 2), ALTERED
+    if kind == "whole":
+        exact, altered = round((0.6 + 0.4 * rng.random()) * len(words)), 0.0
+    run = _run(words, min(len(words), MAX_WORDS), rng)
+    start = int(rng.random() * (max(len(run) - exact, 0) + 1))
+    shown = []
+    for index, word in enumerate(run):
+        if start <= index < start + exact:
+            shown.append(word)
+        elif rng.random() < altered:
+            shown.append(alter(word, rng))
+    return shown
+
+
+def alter(word: str, rng: np.random.Generator) -> str:
+    """Return `word` as it may stand in an image where the caption has it otherwise: another case, ending or spelling."""
+    style = rng.random()
+    if style < 0.6 and word[0].isalpha():
+        return word[0].swapcase() + word[1:]
+    if style < 0.85 or len(word) < 4:
+        return f"{word}s" if word[-1].isalpha() else word.rstrip(",.:;!?)") or word
+    middle = 1 + int(rng.random() * (len(word) - 2))
+    return word[:middle] + word[middle + 1 :]
 
 
 def stray_words(rng: np.random.Generator) -> list[str]:
@@ -49,5 +69,5 @@ def stray_words(rng: np.random.Generator) -> list[str]:
 
 def _run(words: Sequence[str], length: int, rng: np.random.Generator) -> list[str]:
     """Return `length` neighbouring words."""
-    start = int(rng.random() * (len(words) - length + 1)) if len(words) > length else 0
+    start = int(rng.random() * (len(words) - length + 1))
     return list(words[start : start + length])

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import cv2
 import numpy as np
 
-from benchmark.demo.descriptions import distinct_descriptions
+from benchmark.demo.language.descriptions import distinct_descriptions
 from benchmark.demo.draws import generator
 from benchmark.demo.render import render
 from benchmark.demo.settings import DemoConfig

@@ -7,15 +7,18 @@ import numpy as np
 
 from benchmark.demo.concreteness import concreteness
 from benchmark.demo.embedded_text import embedded_words
-from benchmark.demo.language.descriptions import alt_text, describe
+from benchmark.demo.language.abstract import abstract_caption
+from benchmark.demo.language.alt_texts import alt_text
+from benchmark.demo.language.descriptions import describe
+from benchmark.demo.language.event_captions import event_caption
+from benchmark.demo.language.foreign import foreign_caption
 from benchmark.demo.language.names import NAME_CATEGORIES, Name, sample_name
 from benchmark.demo.language.news import news_caption
-from benchmark.demo.language.opinions import abstract_caption
-from benchmark.demo.language.people_and_events import event_caption, person_caption
-from benchmark.demo.language.products import product_caption
-from benchmark.demo.language.titles import title_caption
+from benchmark.demo.language.person_captions import person_caption
+from benchmark.demo.language.product_captions import product_caption
+from benchmark.demo.language.title_captions import title_caption
 from benchmark.demo.language.trees import Node, text_of
-from benchmark.demo.language.web_strings import web_string_caption
+from benchmark.demo.language.web_string_captions import web_string_caption
 from benchmark.demo.mix import NEAR_DUPLICATE, NO_TEXT, Mix
 from benchmark.demo.near_duplicates import Image, draw_group, vary_caption, vary_image
 from benchmark.demo.render import render
@@ -32,6 +35,7 @@ GRADES = {
 KINDS = (*GRADES, NEAR_DUPLICATE)
 NEAR_SHARE = 0.03  # share of the pool's scenes that are near-domain, which NoCaps' "near-domain" then tests
 ALT_TEXT_SHARE = 0.75  # of the captions that describe; the others are as long as an annotator's
+FOREIGN_SHARE = 0.35  # of the web strings: other languages, as a language filter lets some through
 ON_DISPLAY_SHARE = 0.7  # of the products, shown alone on a plain background
 # Kinds whose images may show nothing but the text, and how many of those that hold most of the caption do.
 TEXT_ONLY = frozenset({"product", "event", "person", "web_string", "abstract", "news"})
@@ -93,6 +97,11 @@ def _concrete(scene: Scene, rng: np.random.Generator) -> Node:
     return alt_text(scene, rng) if rng.random() < ALT_TEXT_SHARE else describe(scene, rng)
 
 
+def _web_string(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
+    foreign = rng.random() < FOREIGN_SHARE
+    return foreign_caption(scene, rng) if foreign else web_string_caption(scene, name, rng)
+
+
 WRITERS: dict[str, Callable[[Scene, np.random.Generator], Node]] = {
     "concrete": _concrete,
     "abstract": abstract_caption,
@@ -104,7 +113,7 @@ NAMED_WRITERS: dict[str, Callable[[Scene, Name, np.random.Generator], Node]] = {
     "product": product_caption,
     "event": event_caption,
     "person": person_caption,
-    "web_string": web_string_caption,
+    "web_string": _web_string,
 }
 
 

@@ -21,9 +21,9 @@ PALE: tuple[Colour, ...] = (
     (250, 224, 214),
     (214, 240, 214),
 )
-MAX_HEIGHT, MIN_HEIGHT = 30, 13  # font sizes in an image of 128 pixels
+MAX_HEIGHT, MIN_HEIGHT = 30, 11  # font sizes in an image of 128 pixels
 OUTLINE = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5))
-MAX_OVERLAY_HEIGHT = 22  # small enough to leave most of the scene visible
+MAX_OVERLAY_HEIGHT = 17  # small enough to leave most of the scene visible
 
 
 @lru_cache(maxsize=64)

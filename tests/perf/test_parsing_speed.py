@@ -11,8 +11,9 @@ import torch
 
 from benchmark.config import demo_model
 from benchmark.core.batch import Batch
-from benchmark.demo.descriptions import describe
 from benchmark.demo.draws import generator
+from benchmark.demo.language.descriptions import describe
+from benchmark.demo.language.trees import text_of
 from benchmark.demo.noise import pool_scene
 from filters.complexity_action import ComplexityAction, rank
 from filters.text.parsing import load_pipeline
@@ -28,7 +29,7 @@ def demo_captions(count: int) -> list[str]:
     captions = []
     for index in range(count):
         rng = generator("models", index, 3)
-        captions.append(describe(pool_scene(rng), rng))
+        captions.append(text_of(describe(pool_scene(rng), rng)))
     return captions
 
 
