@@ -7,11 +7,11 @@ import numpy as np
 from benchmark.demo.language.names import Name
 from benchmark.demo.language.segments import (
     after,
-    article,
     chosen,
     colour_word,
     date,
     drawn_name,
+    indefinite,
     joined,
     name_phrase,
     noun_word,
@@ -19,6 +19,7 @@ from benchmark.demo.language.segments import (
     phrase,
     place_part,
     prep_part,
+    quoted,
     recased,
     shuffled,
     size,
@@ -38,6 +39,8 @@ def title_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
     person = not name.look.place
     core = _CORES[_CORE(rng)](scene, name, rng)
     unused = None if any(node.word == name.words[-1] for node, _ in in_order(core)) else name
+    if rng.random() < 0.05:
+        core = quoted(core)
     parts = chosen(
         rng,
         (
@@ -123,7 +126,7 @@ def _picture(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
         return phrase(word(rng, "theme"), thing, adjectives=adjectives)
     shown = phrase(thing, adjectives=adjectives)
     if style > 0.9:
-        shown = phrase(article((adjectives or [thing])[0]), thing, adjectives=adjectives)
+        shown = indefinite(thing, adjectives)
     if rng.random() < 0.2:
         shown.after.append(place_part(scene, rng))
     if len(scene.things) > 1 and rng.random() < 0.3:
@@ -195,7 +198,7 @@ def _tutorial(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
         root = Node(word(rng, "making"), speech="VERB")
         root.lead("advmod", Node("how"))
         root.lead("aux", Node("to"))
-        root.add("dobj", phrase(article((adjectives or [thing])[0]), thing, adjectives=adjectives))
+        root.add("dobj", indefinite(thing, adjectives))
         if rng.random() < 0.4:
             root.after.append(
                 prep_part(pick(rng, ("with", "from", "in", "on")), phrase(word(rng, "material")))
