@@ -18,6 +18,7 @@ from benchmark.demo.language.segments import (
     prep_part,
     recased,
     shuffled,
+    tagged,
     whole,
     word,
     year,
@@ -80,9 +81,7 @@ def _credit(rng: np.random.Generator) -> Node:
     style = rng.random()
     if style < 0.4:
         return prep_part("by", artist)
-    artist.before.insert(
-        0, Node(pick(rng, ("Photo:", "©", "Credit:", "Picture:", "Photography:", "pic:")), "punct")
-    )
+    artist = tagged(pick(rng, ("Photo :", "©", "Credit :", "Picture :", "Photography :", "pic :")), artist)
     if style > 0.7:
         artist.add("punct", Node("/"))
         artist.add("dep", drawn_name("brand", rng))
@@ -172,7 +171,7 @@ def _wedding(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
         else phrase(word(rng, "celebration")),
     )
     if rng.random() < 0.5:
-        first.after.append(_where(rng))
+        first.add("dep", _where(rng))
     return first
 
 

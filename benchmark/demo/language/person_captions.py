@@ -226,8 +226,9 @@ def _profile(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
             ),
         )
     heading = phrase(
-        f"{pick(rng, ('Interview', 'Profile', 'Obituary', 'Author', 'Staff', 'Cast', 'Speaker', 'Team', 'Q&A'))}:"
+        pick(rng, ("Interview", "Profile", "Obituary", "Author", "Staff", "Cast", "Speaker", "Team", "Q&A"))
     )
+    heading.add("punct", Node(":"))
     heading.add("dep", _titled(person, rng, 0.3))
     if rng.random() < 0.3:
         heading.add("nummod", Node(year(rng)))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from benchmark.demo.language.names import Name, sample_name, zipf_index
-from benchmark.demo.language.trees import GLUED, Node, in_order, noun, phrase_list, prep
+from benchmark.demo.language.trees import GLUED, POSSESSIVES, Node, in_order, noun, phrase_list, prep
 from benchmark.demo.language.word_lists import read_word_lists
 from benchmark.demo.sampling import Weighted, pick
 from benchmark.demo.vocabulary import COLOUR_WORDS, KINDS, PATTERN_WORDS, PLACES
@@ -38,19 +38,24 @@ def word(rng: np.random.Generator, name: str) -> str:
 def phrase(*parts: str, adjectives: Sequence[str] = ()) -> Node:
     """Return a noun phrase of all words in `parts`; the last word is its head."""
     words = " ".join(parts).split()
+    described = [Node(word, "amod") for word in " ".join(adjectives).split()]
     head = Node(words[-1], speech="NUM" if any(map(str.isdigit, words[-1])) else "NOUN")
-    for number, part in enumerate(words[:-1]):
-        if part in DETERMINERS and number == 0:
-            head.lead("det", Node(part))
-            for adjective in adjectives:
-                head.lead("amod", Node(adjective))
-            adjectives = ()
-        elif not any(map(str.isalnum, part)):
+    if words[0] in DETERMINERS and len(words) > 1:
+        head.lead("poss" if words[0] in POSSESSIVES else "det", Node(words.pop(0)))
+    head.before += described
+    for part in words[:-1]:
+        if not any(map(str.isalnum, part)):
             head.lead("punct", Node(part))
         else:
             head.lead("nummod" if any(map(str.isdigit, part)) else "compound", Node(part))
-    head.before[:0] = [Node(adjective, "amod") for text in adjectives for adjective in text.split()]
     return head
+
+
+def tagged(tag: str, part: Node) -> Node:
+    """Put a tag before `part` and return `part`, for example "Photo: Ilva Dorn"."""
+    labels = ((word, "compound" if word.isalpha() else "punct") for word in tag.split())
+    part.before[:0] = [Node(word, label) for word, label in labels]
+    return part
 
 
 def name_phrase(name: Name) -> Node:

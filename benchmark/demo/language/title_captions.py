@@ -23,6 +23,7 @@ from benchmark.demo.language.segments import (
     recased,
     shuffled,
     size,
+    tagged,
     whole,
     word,
     year,
@@ -70,11 +71,9 @@ def _credit(name: Name | None, rng: np.random.Generator) -> Node:
         return prep_part("by", artist)
     if style < 0.85:
         return artist
-    artist.lead(
-        "punct", Node(pick(rng, ("©", "@", "Artist:", "Photo:", "Photographer:", "Author:", "Credit:")))
+    return tagged(
+        pick(rng, ("©", "@", "Artist :", "Photo :", "Photographer :", "Author :", "Credit :")), artist
     )
-    artist.before.insert(0, artist.before.pop())
-    return artist
 
 
 def _location(name: Name | None, rng: np.random.Generator) -> Node:

@@ -51,7 +51,7 @@ def test_trees_have_one_root_and_known_labels(kind: str) -> None:
         tree = to_tree(node)
         roots = [i for i, head in enumerate(tree.heads) if head == i]
         assert len(roots) == 1
-        assert tree.labels[roots[0]] == "ROOT"
+        assert [i for i, label in enumerate(tree.labels) if label == "ROOT"] == roots
         assert all(word and " " not in word for word in tree.words)
         assert len({id(n) for n in walk(node)}) == len(tree.words)
 
