@@ -39,10 +39,10 @@ def event_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
         rng,
         (
             (0.46 * (kind != "sentence") * rest, lambda: date(rng)),
-            (0.33 * rest, lambda: _where(rng)),
+            (0.26 * rest, lambda: _where(rng)),
             (0.08 * rest, lambda: phrase(word(rng, "mood"), word(rng, "event"))),
             (0.1 * rest, lambda: phrase(word(rng, "sport"), word(rng, "stage"))),
-            (0.12, lambda: _credit(rng)),
+            (0.1, lambda: _credit(rng)),
             (0.08, lambda: phrase(word(rng, "counted"), whole(rng, 2, 300))),
             (0.05, lambda: phrase(word(rng, "medium"))),
             (

@@ -17,6 +17,7 @@ from benchmark.demo.language.segments import (
     price,
     recased,
     shuffled,
+    site,
     size,
     whole,
     word,
@@ -42,6 +43,8 @@ def product_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
     parts = _details(rng)
     if coloured and not inside:
         parts.insert(0, _variant(colour_word(colour, rng), rng))
+    if rng.random() < 0.035:
+        parts.append(Node(site(name, rng), speech="X"))
     if 0.6 < branded < 0.75:
         parts.append(prep_part(pick(rng, ("by", "from", "at")), name_phrase(name)))
     ordered = [product, *shuffled(rng, parts, 0.3)]

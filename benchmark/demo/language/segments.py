@@ -68,6 +68,11 @@ def drawn_name(category: str, rng: np.random.Generator) -> Node:
     return name_phrase(sample_name(category, rng))
 
 
+def site(name: Name, rng: np.random.Generator) -> str:
+    """Return the address of a site of `name`, for example "velthome.com"."""
+    return f"{''.join(filter(str.isalnum, name.text.lower()))}.{word(rng, 'domain')}"
+
+
 def after(head: Node, preposition: str, part: Node) -> Node:
     """Add a prepositional phrase to `head` and return `head`."""
     head.add("prep", prep(preposition, part))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmark.demo.language.names import Name
+from benchmark.demo.language.names import Name, sample_name
 from benchmark.demo.language.segments import (
     after,
     chosen,
@@ -22,6 +22,7 @@ from benchmark.demo.language.segments import (
     quoted,
     recased,
     shuffled,
+    site,
     size,
     tagged,
     whole,
@@ -55,6 +56,7 @@ def title_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
             (0.05, lambda: _number(rng)),
             (0.05, lambda: phrase(word(rng, "category"))),
             (0.03, lambda: phrase(word(rng, "language"))),
+            (0.02, lambda: Node(site(sample_name("brand", rng), rng), speech="X")),
         ),
     )
     ordered = [core, *shuffled(rng, parts)]
