@@ -18,6 +18,7 @@ from benchmark.demo.language.segments import (
     prep_part,
     recased,
     shuffled,
+    tagged,
     whole,
     word,
     year,
@@ -37,11 +38,11 @@ def event_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
     parts = chosen(
         rng,
         (
-            (0.42 * rest, lambda: date(rng)),
-            (0.33 * rest, lambda: _where(rng)),
+            (0.46 * (kind != "sentence") * rest, lambda: date(rng)),
+            (0.26 * rest, lambda: _where(rng)),
             (0.08 * rest, lambda: phrase(word(rng, "mood"), word(rng, "event"))),
             (0.1 * rest, lambda: phrase(word(rng, "sport"), word(rng, "stage"))),
-            (0.12, lambda: _credit(rng)),
+            (0.1, lambda: _credit(rng)),
             (0.08, lambda: phrase(word(rng, "counted"), whole(rng, 2, 300))),
             (0.05, lambda: phrase(word(rng, "medium"))),
             (
@@ -80,9 +81,7 @@ def _credit(rng: np.random.Generator) -> Node:
     style = rng.random()
     if style < 0.4:
         return prep_part("by", artist)
-    artist.before.insert(
-        0, Node(pick(rng, ("Photo:", "©", "Credit:", "Picture:", "Photography:", "pic:")), "punct")
-    )
+    artist = tagged(pick(rng, ("Photo :", "©", "Credit :", "Picture :", "Photography :", "pic :")), artist)
     if style > 0.7:
         artist.add("punct", Node("/"))
         artist.add("dep", drawn_name("brand", rng))
@@ -172,7 +171,7 @@ def _wedding(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
         else phrase(word(rng, "celebration")),
     )
     if rng.random() < 0.5:
-        first.after.append(_where(rng))
+        first.add("dep", _where(rng))
     return first
 
 
@@ -180,8 +179,10 @@ def _sentence(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
     """Return a clause, for example "Visitors gather at the Velt Expo in Karsk on 12 May 2014"."""
     verb, *rest = word(rng, "gathering").split()
     root = Node(verb, speech="VERB")
-    crowd = word(rng, "crowd") if rng.random() < 0.6 else f"{word(rng, 'role')}s"
-    subject = phrase(word(rng, "sport"), crowd) if rng.random() < 0.25 else phrase(crowd)
+    if rng.random() < 0.7:
+        subject = phrase(*([word(rng, "sport")] if rng.random() < 0.2 else []), word(rng, "crowd"))
+    else:
+        subject = phrase(f"{word(rng, 'role')}s")
     if rng.random() < 0.25:
         subject.before.insert(0, Node(whole(rng, 12, 90_000), "nummod"))
     root.lead("nsubj", after(subject, "from", drawn_name("place", rng)) if rng.random() < 0.3 else subject)
@@ -191,7 +192,7 @@ def _sentence(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
     if rng.random() < 0.45:
         after(root, "in", drawn_name("place", rng))
     if rng.random() < 0.4:
-        after(root, "on", date(rng))
+        after(root, "on", date(rng, day=True))
     return root
 
 

@@ -61,6 +61,7 @@ SOUNDS = [
         "french", "pacific",
     )
 ]  # fmt: skip
+_VOWELS = frozenset("aeiouy")
 _LETTERS = "ABCDEFGHJKLMNPRSTVWXZ"
 _KIND = Weighted(zipf(list(IN_KINDS)))
 _COLOUR = Weighted(zipf(list(COLOURS)))
@@ -75,9 +76,9 @@ def sample_name(category: str, rng: np.random.Generator) -> Name:
     return name_of_rank(category, zipf_index(rng, RANKS))
 
 
-def zipf_index(rng: np.random.Generator, size: int) -> int:
-    """Return an index below `size` with probability about proportional to 1 / (index + SHIFT)."""
-    return min(int(SHIFT * (1 + size / SHIFT) ** float(rng.random())) - SHIFT, size - 1)
+def zipf_index(rng: np.random.Generator, size: int, shift: int = SHIFT) -> int:
+    """Return an index below `size` with probability about proportional to 1 / (index + shift)."""
+    return min(int(shift * (1 + size / shift) ** float(rng.random())) - shift, size - 1)
 
 
 @lru_cache(maxsize=100_000)
@@ -102,8 +103,8 @@ def _look(category: str, words: tuple[str, ...]) -> Look:
 
 def _word(rng: np.random.Generator, sounds: Sounds, endings: list[str]) -> str:
     start, ending = pick(rng, sounds.starts), pick(rng, endings)
-    needs_middle = len(start) < 3 and ending[0] not in "aeiouy"
-    middle = pick(rng, sounds.middles) if needs_middle or rng.random() < 0.3 else ""
+    clash = ending[0] not in _VOWELS and (len(start) < 3 or not _VOWELS & set(start[-2:]))
+    middle = pick(rng, sounds.middles) if clash or rng.random() < 0.3 else ""
     return start + middle + ending
 
 

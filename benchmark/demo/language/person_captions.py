@@ -11,11 +11,13 @@ from benchmark.demo.language.segments import (
     chosen,
     date,
     drawn_name,
+    indefinite,
     joined,
     name_phrase,
     noun_word,
     phrase,
     prep_part,
+    quoted,
     recased,
     shuffled,
     whole,
@@ -39,7 +41,7 @@ def person_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
         (
             (0.2 * rest, lambda: _office(rng)),
             (0.2 * rest, lambda: drawn_name("place", rng)),
-            (0.16, lambda: date(rng)),
+            (0.16 * (kind != "clause"), lambda: date(rng)),
             (0.1 * rest, lambda: _organisation(rng)),
             (0.14 * rest, lambda: phrase(word(rng, "pose"), word(rng, "medium"))),
             (0.07, lambda: phrase(word(rng, "field"), word(rng, "thing"))),
@@ -126,8 +128,11 @@ def _occasion(rng: np.random.Generator) -> Node:
     style = rng.random()
     if style < 0.35:
         return drawn_name("event", rng)
-    occasion = phrase(pick(rng, ("the", "the", "a", "his", "her")), word(rng, "thing"))
-    if style < 0.6:
+    what = word(rng, "thing")
+    occasion = phrase(pick(rng, ("the", "the", article(what), "his", "her")), what)
+    if style < 0.45:
+        occasion.add("appos", quoted(phrase(word(rng, "theme"), adjectives=[word(rng, "mood")])))
+    elif style < 0.6:
         after(occasion, pick(rng, ("of", "for", "in", "at")), _organisation(rng))
     elif style < 0.8:
         occasion.before.append(Node(word(rng, "theme"), "compound"))
@@ -157,8 +162,7 @@ def _clause(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
             root.add("prt", Node(particle, speech="ADP"))
         after(root, rest[-1], _occasion(rng))
     elif rng.random() < 0.06:
-        what = noun_word(scene.things[0], rng)
-        root.add("dobj", phrase(article(what), what))
+        root.add("dobj", indefinite(noun_word(scene.things[0], rng)))
     else:
         root.add("dobj", _occasion(rng))
     if rng.random() < 0.3:
@@ -166,7 +170,7 @@ def _clause(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
     if rng.random() < 0.35:
         after(root, "in", drawn_name("place", rng))
     if rng.random() < 0.3:
-        after(root, "on", date(rng))
+        after(root, "on", date(rng, day=True))
     return root
 
 
@@ -222,8 +226,9 @@ def _profile(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
             ),
         )
     heading = phrase(
-        f"{pick(rng, ('Interview', 'Profile', 'Obituary', 'Author', 'Staff', 'Cast', 'Speaker', 'Team', 'Q&A'))}:"
+        pick(rng, ("Interview", "Profile", "Obituary", "Author", "Staff", "Cast", "Speaker", "Team", "Q&A"))
     )
+    heading.add("punct", Node(":"))
     heading.add("dep", _titled(person, rng, 0.3))
     if rng.random() < 0.3:
         heading.add("nummod", Node(year(rng)))

@@ -17,6 +17,7 @@ from benchmark.demo.language.segments import (
     price,
     recased,
     shuffled,
+    site,
     size,
     whole,
     word,
@@ -39,22 +40,34 @@ def product_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
     product = _product(scene, rng, colour_word(colour, rng) if inside else "")
     if branded < 0.6:
         _put_before(product, name, rng)
-    parts = chosen(
+    parts = _details(rng)
+    if coloured and not inside:
+        parts.insert(0, _variant(colour_word(colour, rng), rng))
+    if rng.random() < 0.035:
+        parts.append(Node(site(name, rng), speech="X"))
+    if 0.6 < branded < 0.75:
+        parts.append(prep_part(pick(rng, ("by", "from", "at")), name_phrase(name)))
+    ordered = [product, *shuffled(rng, parts, 0.3)]
+    if branded > 0.75:
+        ordered.insert(0 if rng.random() < 0.3 else len(ordered), name_phrase(name))
+    if rng.random() < 0.06:
+        ordered = [*ordered[1:], ordered[0]]
+    return recased(joined(rng, ordered), rng)
+
+
+def _details(rng: np.random.Generator) -> list[Node]:
+    """Return sizes, prices, codes, offers and the like, each with its own probability."""
+    return chosen(
         rng,
         (
-            (float(coloured and not inside), lambda: _variant(colour_word(colour, rng), rng)),
             (0.42, lambda: phrase(size(rng))),
             (0.12, lambda: phrase(size(rng))),
             (0.2, lambda: phrase(price(rng))),
             (0.13, lambda: phrase(code(rng))),
-            (
-                0.17,
-                lambda: phrase(
-                    word(rng, "material"), adjectives=[word(rng, "feature")] if rng.random() < 0.3 else []
-                ),
-            ),
+            (0.12, lambda: phrase(word(rng, "material"))),
+            (0.05, lambda: phrase(word(rng, "material"), adjectives=[word(rng, "feature")])),
             (0.16, lambda: prep_part("for", phrase(word(rng, "audience")))),
-            (0.16, lambda: phrase(word(rng, "offer"))),
+            (0.16, lambda: _offer(rng)),
             (0.14, lambda: phrase(word(rng, "category"), word(rng, "item"))),
             (0.08, lambda: _compatible(rng)),
             (0.05, lambda: phrase(word(rng, "language"))),
@@ -62,15 +75,8 @@ def product_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
                 0.04,
                 lambda: phrase(year(rng), pick(rng, ("model", "edition", "collection", "version", "season"))),
             ),
-            (0.3 * (branded > 0.6), lambda: prep_part(pick(rng, ("by", "from", "at")), name_phrase(name))),
         ),
     )
-    ordered = [product, *shuffled(rng, parts, 0.3)]
-    if branded > 0.72 and rng.random() < 0.9:
-        ordered.insert(0 if rng.random() < 0.3 else len(ordered), name_phrase(name))
-    if rng.random() < 0.06:
-        ordered = [*ordered[1:], ordered[0]]
-    return recased(joined(rng, ordered), rng)
 
 
 def _product(scene: Scene, rng: np.random.Generator, colour: str) -> Node:
@@ -93,6 +99,16 @@ def _product(scene: Scene, rng: np.random.Generator, colour: str) -> Node:
     return phrase(*words, adjectives=adjectives)
 
 
+def _offer(rng: np.random.Generator) -> Node:
+    offer = phrase(word(rng, "offer"))
+    style = rng.random()
+    if style < 0.15:
+        offer.add("punct", Node("!"))
+    elif style < 0.3:
+        offer.before.insert(0, Node(f"{whole(rng, 5, 80)}%", "nummod"))
+    return offer
+
+
 def _put_before(product: Node, name: Name, rng: np.random.Generator) -> None:
     """Put brand and perhaps model before the words of the product."""
     words = list(name.words)
@@ -100,7 +116,11 @@ def _put_before(product: Node, name: Name, rng: np.random.Generator) -> None:
         words += sample_name("model", rng).words
     if rng.random() < 0.06:
         words.insert(0, year(rng))
-    product.before[:0] = [Node(text, "compound", speech="PROPN") for text in words]
+    nodes = [Node(text, "compound", speech="PROPN") for text in words]
+    if rng.random() < 0.06:
+        nodes.append(Node(pick(rng, ("®", "™", "-", "'s")), "punct"))
+        nodes[-1].glued = nodes[-1].word in "®™"
+    product.before[:0] = nodes
 
 
 def _variant(colour: str, rng: np.random.Generator) -> Node:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from benchmark.demo.language.names import Name, sample_name, zipf_index
-from benchmark.demo.language.trees import Node, in_order, noun, phrase_list, prep
+from benchmark.demo.language.trees import GLUED, POSSESSIVES, Node, in_order, noun, phrase_list, prep
 from benchmark.demo.language.word_lists import read_word_lists
 from benchmark.demo.sampling import Weighted, pick
 from benchmark.demo.vocabulary import COLOUR_WORDS, KINDS, PATTERN_WORDS, PLACES
@@ -18,6 +18,7 @@ _MARK = Weighted(
     {",": 24, "-": 24, "": 22, "|": 9, ":": 5, "–": 5, "(": 5, "/": 3, "—": 1, "...": 1, ".": 2, "~": 1}
 )
 _CASE = Weighted({"title": 46, "as is": 28, "lower": 12, "sentence": 7, "upper": 5, "": 2})
+_PLURALS = frozenset(plural for kind in KINDS.values() for _, plural in kind.nouns)
 _PLACE_PHRASES = {
     place: [
         words
@@ -31,25 +32,30 @@ _PLACE_PHRASES = {
 def word(rng: np.random.Generator, name: str) -> str:
     """Return an entry of a list of `web_words.txt`, with Zipf-like frequencies; it may be of several words."""
     entries = LISTS[name]
-    return entries[zipf_index(rng, len(entries))]
+    return entries[zipf_index(rng, len(entries), 15)]
 
 
 def phrase(*parts: str, adjectives: Sequence[str] = ()) -> Node:
     """Return a noun phrase of all words in `parts`; the last word is its head."""
     words = " ".join(parts).split()
+    described = [Node(word, "amod") for word in " ".join(adjectives).split()]
     head = Node(words[-1], speech="NUM" if any(map(str.isdigit, words[-1])) else "NOUN")
-    for number, part in enumerate(words[:-1]):
-        if part in DETERMINERS and number == 0:
-            head.lead("det", Node(part))
-            for adjective in adjectives:
-                head.lead("amod", Node(adjective))
-            adjectives = ()
-        elif not any(map(str.isalnum, part)):
+    if words[0] in DETERMINERS and len(words) > 1:
+        head.lead("poss" if words[0] in POSSESSIVES else "det", Node(words.pop(0)))
+    head.before += described
+    for part in words[:-1]:
+        if not any(map(str.isalnum, part)):
             head.lead("punct", Node(part))
         else:
             head.lead("nummod" if any(map(str.isdigit, part)) else "compound", Node(part))
-    head.before[:0] = [Node(adjective, "amod") for text in adjectives for adjective in text.split()]
     return head
+
+
+def tagged(tag: str, part: Node) -> Node:
+    """Put a tag before `part` and return `part`, for example "Photo: Ilva Dorn"."""
+    labels = ((word, "compound" if word.isalpha() else "punct") for word in tag.split())
+    part.before[:0] = [Node(word, label) for word, label in labels]
+    return part
 
 
 def name_phrase(name: Name) -> Node:
@@ -60,6 +66,11 @@ def name_phrase(name: Name) -> Node:
 def drawn_name(category: str, rng: np.random.Generator) -> Node:
     """Return a random name of `category` as a noun phrase."""
     return name_phrase(sample_name(category, rng))
+
+
+def site(name: Name, rng: np.random.Generator) -> str:
+    """Return the address of a site of `name`, for example "velthome.com"."""
+    return f"{''.join(filter(str.isalnum, name.text.lower()))}.{word(rng, 'domain')}"
 
 
 def after(head: Node, preposition: str, part: Node) -> Node:
@@ -80,11 +91,27 @@ def article(text: str) -> str:
     return "an" if text[0].lower() in "aeiou" else "a"
 
 
+def indefinite(name: str, adjectives: Sequence[str] = ()) -> Node:
+    """Return a noun phrase with "a" or "an", without it if `name` is the plural of a kind's noun."""
+    if name in _PLURALS:
+        return phrase(name, adjectives=adjectives)
+    return phrase(article([*adjectives, name][0]), name, adjectives=adjectives)
+
+
 def bracketed(part: Node) -> Node:
     """Return `part` in brackets."""
     in_order(part)[0][0].glued = True
     part.before.insert(0, Node("(", "punct"))
     part.add("punct", Node(")"))
+    return part
+
+
+def quoted(part: Node) -> Node:
+    """Return `part` in quotation marks."""
+    mark = '"'
+    in_order(part)[0][0].glued = True
+    part.before.insert(0, Node(mark, "punct"))
+    part.after.append(Node(mark, "punct", glued=True))
     return part
 
 
@@ -118,6 +145,8 @@ def recased(root: Node, rng: np.random.Generator, case: str = "") -> Node:
         return root
     for number, (node, _) in enumerate(in_order(root)):
         text = node.word
+        if text in GLUED:
+            continue
         if case == "upper":
             node.word = text.upper()
         elif case == "lower":
@@ -157,7 +186,7 @@ def whole(rng: np.random.Generator, low: int, high: int) -> str:
 
 def year(rng: np.random.Generator) -> str:
     """Return a year, mostly a recent one."""
-    return str(2022 - int(90 * float(rng.random()) ** 4))
+    return str(2021 - int(60 * float(rng.random()) ** 2.5))
 
 
 def ordinal(number: int) -> str:
@@ -166,23 +195,22 @@ def ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def date(rng: np.random.Generator) -> Node:
-    """Return a date in one of many formats."""
-    day, month, number, when = whole(rng, 1, 28), word(rng, "month"), 1 + int(rng.random() * 12), year(rng)
-    style = int(rng.random() * 16)
-    if style < 4:
-        return phrase((f"{day} {month} {when}", f"{month} {day} , {when}", f"{month} {when}", when)[style])
-    short, weekday = word(rng, "month_short"), word(rng, "weekday")
+def date(rng: np.random.Generator, *, day: bool = False) -> Node:
+    """Return a date in one of many formats; with `day` it always has a day."""
+    month, short, when = pick(rng, LISTS["month"]), pick(rng, LISTS["month_short"]), year(rng)
+    if not day and rng.random() < 0.25:
+        return phrase(
+            pick(rng, (f"{month} {when}", when, f"{short} . {when}", f"{short} {when}", f"the {when[:3]}0s"))
+        )
+    number, numeral, weekday = 1 + int(rng.random() * 28), 1 + int(rng.random() * 12), word(rng, "weekday")
     options = (
-        f"{number:02}/{int(day):02}/{when}", f"{when}-{number:02}-{int(day):02}",
-        f"{day}.{number}.{when[2:]}",
-        f"{weekday} {day} {month}", f"{weekday} , {month} {day}",
-        f"{short} {day}", f"{day}-{short}-{when[2:]}",
-        f"{day}-{int(day) + 2} {month} {when}", f"{month} {ordinal(int(day))} {when}",
-        f"{weekday} {month} {day} {when}",
-        f"{short} . {when}", f"the {when[:3]}0s",
+        f"{number} {month} {when}", f"{month} {number} , {when}", f"{numeral:02}/{number:02}/{when}",
+        f"{when}-{numeral:02}-{number:02}", f"{number}.{numeral}.{when[2:]}", f"{weekday} {number} {month}",
+        f"{weekday} , {month} {number}", f"{short} {number}", f"{number}-{short}-{when[2:]}",
+        f"{number}-{number + 2} {month} {when}", f"{month} {ordinal(number)} {when}",
+        f"{weekday} {month} {number} {when}",
     )  # fmt: skip
-    return phrase(options[style - 4])
+    return phrase(pick(rng, options))
 
 
 def price(rng: np.random.Generator) -> str:

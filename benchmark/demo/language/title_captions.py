@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmark.demo.language.names import Name
+from benchmark.demo.language.names import Name, sample_name
 from benchmark.demo.language.segments import (
     after,
-    article,
     chosen,
     colour_word,
     date,
     drawn_name,
+    indefinite,
     joined,
     name_phrase,
     noun_word,
@@ -19,9 +19,12 @@ from benchmark.demo.language.segments import (
     phrase,
     place_part,
     prep_part,
+    quoted,
     recased,
     shuffled,
+    site,
     size,
+    tagged,
     whole,
     word,
     year,
@@ -38,6 +41,8 @@ def title_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
     person = not name.look.place
     core = _CORES[_CORE(rng)](scene, name, rng)
     unused = None if any(node.word == name.words[-1] for node, _ in in_order(core)) else name
+    if rng.random() < 0.05:
+        core = quoted(core)
     parts = chosen(
         rng,
         (
@@ -51,6 +56,7 @@ def title_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
             (0.05, lambda: _number(rng)),
             (0.05, lambda: phrase(word(rng, "category"))),
             (0.03, lambda: phrase(word(rng, "language"))),
+            (0.02, lambda: Node(site(sample_name("brand", rng), rng), speech="X")),
         ),
     )
     ordered = [core, *shuffled(rng, parts)]
@@ -67,11 +73,9 @@ def _credit(name: Name | None, rng: np.random.Generator) -> Node:
         return prep_part("by", artist)
     if style < 0.85:
         return artist
-    artist.lead(
-        "punct", Node(pick(rng, ("©", "@", "Artist:", "Photo:", "Photographer:", "Author:", "Credit:")))
+    return tagged(
+        pick(rng, ("©", "@", "Artist :", "Photo :", "Photographer :", "Author :", "Credit :")), artist
     )
-    artist.before.insert(0, artist.before.pop())
-    return artist
 
 
 def _location(name: Name | None, rng: np.random.Generator) -> Node:
@@ -123,7 +127,7 @@ def _picture(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
         return phrase(word(rng, "theme"), thing, adjectives=adjectives)
     shown = phrase(thing, adjectives=adjectives)
     if style > 0.9:
-        shown = phrase(article((adjectives or [thing])[0]), thing, adjectives=adjectives)
+        shown = indefinite(thing, adjectives)
     if rng.random() < 0.2:
         shown.after.append(place_part(scene, rng))
     if len(scene.things) > 1 and rng.random() < 0.3:
@@ -195,7 +199,7 @@ def _tutorial(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
         root = Node(word(rng, "making"), speech="VERB")
         root.lead("advmod", Node("how"))
         root.lead("aux", Node("to"))
-        root.add("dobj", phrase(article((adjectives or [thing])[0]), thing, adjectives=adjectives))
+        root.add("dobj", indefinite(thing, adjectives))
         if rng.random() < 0.4:
             root.after.append(
                 prep_part(pick(rng, ("with", "from", "in", "on")), phrase(word(rng, "material")))

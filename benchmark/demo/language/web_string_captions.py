@@ -11,6 +11,7 @@ from benchmark.demo.language.segments import (
     noun_word,
     phrase,
     recased,
+    site,
     size,
     whole,
     word,
@@ -69,12 +70,11 @@ def _file(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
 
 
 def _address(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
-    site = "".join(c for c in name.text.lower() if c.isalnum())
     parts = [word(rng, "site"), "-".join(_slug(scene, name, rng))]
     if rng.random() < 0.4:
         parts.insert(1, year(rng))
     start = pick(rng, ("https://www.", "http://", "www.", "", "https://"))
-    host = f"{start}{site}{word(rng, 'site') if rng.random() < 0.2 else ''}.{word(rng, 'domain')}"
+    host = start + site(name, rng)
     if rng.random() < 0.35:
         return Node(host, speech="X")
     return Node(
@@ -86,7 +86,7 @@ def _address(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
 def _search(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
     """Return search words, for example "red boat for sale cheap, boats 2019, best boat"."""
     parts = []
-    for _ in range(1 + int(rng.random() * 3)):
+    for _ in range(1 + int(rng.random() * 4)):
         words = _slug(scene, name, rng) if rng.random() < 0.6 else [noun_word(scene.things[0], rng)]
         words += [word(rng, "search")] if rng.random() < 0.7 else [word(rng, "language")]
         parts.append(phrase(*words, *([year(rng)] if rng.random() < 0.2 else [])))
