@@ -153,6 +153,9 @@ class Clauses(NounPhrases):
         head.add("advmod", Node(self.common("manner")))
 
     def _by_place(self, head: Node, depth: int) -> None:
+        if self.random() < 0.35:
+            head.add("prep", prep(pick(self.rng, ("in", "in", "near", "at", "from")), self.name("place")))
+            return
         place = Node(self.topic["where"](self.rng), speech="NOUN")
         add_determiner(place, "the" if self.random() < 0.85 else "your")
         head.add("prep", prep(pick(self.rng, ("in", "in", "at", "from", "near", "outside")), place))

@@ -1,8 +1,10 @@
 """The lexicon of the grade-0 captions: word classes, for all topics and by topic, with Zipf weights."""
 
+from collections.abc import Iterable
+
 from benchmark.demo.language.common_words import COMMON_WORDS
 from benchmark.demo.language.topic_words import TOPIC_WORDS
-from benchmark.demo.sampling import Weighted, zipf
+from benchmark.demo.sampling import Weighted
 
 Classes = dict[str, Weighted]
 
@@ -24,10 +26,15 @@ def read_topics(text: str) -> dict[str, dict[str, list[str]]]:
     return {name: read_classes(words) for name, _, words in parts}
 
 
+def _zipf(words: Iterable[str]) -> Weighted:
+    """Return the words with weights by rank; shifted by 20 ranks, since no word of a text's topic is that frequent."""
+    return Weighted({word: 1 / (rank + 20) for rank, word in enumerate(words)})
+
+
 def _weighted(classes: dict[str, list[str]]) -> Classes:
-    return {name: Weighted(zipf(list(dict.fromkeys(words)))) for name, words in classes.items()}
+    return {name: _zipf(words) for name, words in classes.items()}
 
 
 COMMON: Classes = _weighted(read_classes(COMMON_WORDS))
 TOPICS: dict[str, Classes] = {name: _weighted(words) for name, words in read_topics(TOPIC_WORDS).items()}
-TOPIC = Weighted(zipf(list(TOPICS)))
+TOPIC = _zipf(TOPICS)

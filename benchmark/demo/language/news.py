@@ -1,12 +1,14 @@
 """News captions (grade 0): long sentences of reports with people, organisations, places, dates and numbers."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from benchmark.demo.language.abstract import AbstractWriter
 from benchmark.demo.language.frames import build, read_kinds
 from benchmark.demo.language.morphology import plural
 from benchmark.demo.language.news_frames import NEWS_FRAMES
-from benchmark.demo.language.noun_phrases import add_determiner, coordinate
+from benchmark.demo.language.noun_phrases import add_determiner, coordinate, name_parts
 from benchmark.demo.language.styles import finish, from_site
 from benchmark.demo.language.trees import Node, noun, prep
 from benchmark.demo.sampling import Weighted, pick
@@ -18,11 +20,23 @@ _MENTION = 0.55  # probability that phrases may name the scene's first thing; in
 _MONTHS = "January February March April May June July August September October November December".split()
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _EARLIER = "last|week last|month last|year last|night last|summer this|week this|year this|morning last|weekend".split()
+_PLURAL = "- - - - - - - - - the the the their its these many most several some more other two three four"
 _LINKS = Weighted({"as": 5, "after": 5, "while": 4, "because": 3, "before": 2, "although": 2, "when": 3, "until": 1})
 
 
 class NewsWriter(AbstractWriter):
     """Fills the slots of the news frames: each method returns a phrase."""
+
+    determiners: ClassVar[dict[str, list[str]]] = {
+        "s": "a a a a a a the the the the the this another its their one every his her".split(),
+        "m": "- - - - - - - - - the the more their its some less".split(),
+        "p": _PLURAL.split(),
+        "plural": _PLURAL.split(),
+    }
+    pronouns = Weighted({"they": 5, "he": 4, "she": 4, "everyone": 1, "nobody": 1})
+    pronoun_share = 0.25
+    objects: ClassVar[list[str]] = "it it them them everything something".split()
+    addressed: ClassVar[list[str]] = "them them him her".split()
 
     def did(self) -> Node:
         """Return a verb phrase in the past."""
@@ -56,6 +70,9 @@ class NewsWriter(AbstractWriter):
         """Return a phrase that says where."""
         return prep(pick(self.rng, ("in", "in", "in", "near", "at", "outside")), self.place())
 
+    def _by_time(self, head: Node, depth: int) -> None:
+        head.add("prep", self.spot())  # the frames say when
+
     def date(self) -> Node:
         """Return a phrase that says when."""
         value = self.random()
@@ -68,7 +85,7 @@ class NewsWriter(AbstractWriter):
             return node
         month = Node(pick(self.rng, _MONTHS), speech="PROPN")
         if value < 0.75:
-            month.add("nummod", Node(str(1 + int(31 * self.random()))))
+            month.add("nummod", Node(str(1 + int(30 * self.random()))))
             if value < 0.65:
                 month.add("punct", Node(","))
         if value > 0.85 or value < 0.65:
@@ -103,10 +120,14 @@ class NewsWriter(AbstractWriter):
         if value < 0.6:
             title = self.common("chiefs")
             person.before.insert(0, Node(title, "compound", "NOUN"))
-        elif value < 0.9:
-            person.add("punct", Node(","))
-            person.add("appos", self.chief())
-            person.add("punct", Node(","))
+        return person
+
+    def described(self) -> Node:
+        """Return a person with a description between commas."""
+        person = self.name("person")
+        person.add("punct", Node(","))
+        person.add("appos", self.chief() if self.chance(0.7) else self.age())
+        person.add("punct", Node(","))
         return person
 
     def organ(self) -> Node:
@@ -120,7 +141,7 @@ class NewsWriter(AbstractWriter):
             return node
         organ = self.common("organs")
         if value < 0.5:
-            node = noun(organ, compounds=[part.word for part in self._name_parts("place")], proper=True)
+            node = noun(organ, compounds=[part.word for part in name_parts(self.place())], proper=True)
         elif value < 0.75:
             node = noun(organ, compounds=[self.common("areas")], proper=True)
         else:
@@ -128,10 +149,6 @@ class NewsWriter(AbstractWriter):
             node.add("prep", prep("of", self.place() if value < 0.88 else Node(self.common("areas"), speech="PROPN")))
         add_determiner(node, "the")
         return node
-
-    def _name_parts(self, category: str) -> list[Node]:
-        name = self.name(category)
-        return [*name.before, name]
 
     def press(self) -> Node:
         """Return a report or statement."""
@@ -178,14 +195,14 @@ class NewsWriter(AbstractWriter):
             return self.name("person")
         word = Node(self.topic["bodies"](self.rng) if value < 0.5 else self.word("people", "chiefs"), speech="NOUN")
         if self.chance(0.6):
-            word.before += [Node(part.word, "compound", "PROPN") for part in self._name_parts("place")]
+            word.before += name_parts(self.place())
         return word
 
     def headline_subjects(self) -> Node:
         """Return several people without an article."""
         node = self.plain_people()
         if self.chance(0.3):
-            node.before[0:0] = [Node(part.word, "compound", "PROPN") for part in self._name_parts("place")]
+            node.before[0:0] = name_parts(self.place())
         return node
 
 

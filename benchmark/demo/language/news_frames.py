@@ -3,6 +3,8 @@
 NEWS_FRAMES = """
 = statement 30
 (ROOT nsubj:{official} {told} ?_:{date} (ccomp mark:that {past_clause}))
+(ROOT nsubj:{described} {told} ?_:{date} (ccomp mark:that {past_clause}))
+(ROOT nsubj:{described} {did} _:{date} _:{spot})
 (ROOT nsubj:{official} {told} (prep in|during (pobj {press})) _:{date} (ccomp mark:that {past_clause}))
 (ROOT nsubj:{official} told (dobj reporters|residents|viewers|journalists|lawmakers|shareholders|fans) _:{date} (ccomp mark:that {past_clause}))
 (ROOT (ccomp {past_clause}) punct:, {told} nsubj:{official} ?_:{date})
@@ -21,14 +23,14 @@ NEWS_FRAMES = """
 (ROOT nsubjpass:{event} auxpass:was postponed|canceled|moved|delayed|organized|interrupted _:{date} (advcl mark:because|after|as|while {past_clause}))
 (ROOT (prep after|despite|before|amid|during (pobj {event})) punct:, {past_clause})
 (ROOT nsubj:{rates} {moved} (prep by (pobj nummod:{number} percent/NOUN)) _:{date} (advcl mark:as|because|after|while {past_clause}))
-(ROOT (nsubj {name_node} punct:, (appos {age}) punct:,) {did} _:{date})
+(ROOT nsubj:{described} {did} _:{date})
 (ROOT (prep in (pobj {place})) punct:, {past_clause})
 (ROOT nsubj:{crowd} gathered|marched|waited|protested|queued|celebrated|assembled _:{spot} _:{date} (advcl {infinitive}))
 (ROOT (nsubj {name_node} (prep of (pobj {organ}))) {did} ?_:{date} (prep during (pobj {event})))
 (ROOT nsubj:{official} became (attr {idea_node}) _:{date} (prep after (pcomp {ing})))
 = photo 16
 (ROOT nsubj:{name_node} speaks|attends|arrives|poses|waits|performs|smiles|celebrates|reacts (prep during|at|after|before (pobj {event})) _:{spot} _:{date})
-(ROOT (nsubj {name_node} punct:, appos:{chief} punct:,) {does} _:{spot} _:{date})
+(ROOT nsubj:{described} {does} _:{spot} _:{date})
 (ROOT nsubj:{crowd} {base} (prep during|at|after|before (pobj {event})) _:{spot} _:{date})
 (ROOT {name_node} cc:and (conj {name_node}) (prep at|during|after|before (pobj {event})) _:{date})
 (ROOT nsubj:{official} {does} (advcl mark:as|while {statement}) _:{date})

@@ -1,6 +1,6 @@
 """Noun phrases of the grade-0 captions: determiner, adjectives, compounds, noun, and what follows the noun."""
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,7 @@ _SINGULAR = "a a a a a a a a a the the the the the your your your my my every th
 _MASS = "- - - - - - - - - - - - - the the your more our my some less".split()
 _PLURAL = "- - - - - - - - - - - - the the the your your our my their these many most some more other two three".split()
 _DETERMINERS = {"s": _SINGULAR, "m": _MASS, "p": _PLURAL, "plural": _PLURAL}
-_PRONOUNS = {"you": "p", "we": "p", "I": "i", "they": "p", "she": "s", "he": "s", "everyone": "s", "nobody": "s"}
-_PRONOUN = Weighted({"you": 6, "we": 5, "I": 6, "they": 3, "she": 2, "he": 2, "everyone": 1, "nobody": 1})
-_OBJECT = "it it it you me us them everything something anything".split()
+PRONOUNS = {"you": "p", "we": "p", "I": "i", "they": "p", "she": "s", "he": "s", "everyone": "s", "nobody": "s"}
 
 
 class Phrase(NamedTuple):
@@ -61,6 +59,11 @@ def coordinate(first: Node, second: Node, word: str = "and") -> Node:
     return first
 
 
+def name_parts(name: Node) -> list[Node]:
+    """Return the words of a name as compounds before another noun."""
+    return [Node(part.word, "compound", "PROPN") for part in (*name.before, name)]
+
+
 class NounPhrases:
     """Draws the words of one caption and builds its noun phrases.
 
@@ -70,6 +73,12 @@ class NounPhrases:
         room: about how many words the caption should have; optional parts are added while room is left.
         mention: probability that the caption may name the first thing of the scene.
     """
+
+    determiners: ClassVar[dict[str, list[str]]] = _DETERMINERS
+    pronouns = Weighted({"you": 6, "we": 5, "I": 6, "they": 3, "she": 2, "he": 2, "everyone": 1, "nobody": 1})
+    pronoun_share = 0.5  # of subjects that act
+    objects: ClassVar[list[str]] = "it it it you me us them everything something anything".split()
+    addressed: ClassVar[list[str]] = "you us me them him her".split()
 
     def __init__(self, scene: Scene, rng: np.random.Generator, room: int, mention: float) -> None:
         self.rng, self.random = rng, rng.random
@@ -126,15 +135,23 @@ class NounPhrases:
     def headed(self, word: str, number: str, kind: str, depth: int, determiner: str | None = None) -> Phrase:
         """Return a noun phrase around a noun of number "s", "p" or "m" (mass), or "plural" if it is one already."""
         node = Node(plural(word) if number == "p" else word, "dobj", "NOUN")
-        if kind == "thing" and self.more(0.13):
+        if kind == "thing" and self.more(0.05):
+            node.before = name_parts(self.name("brand" if self.chance(0.7) else "place"))
+        elif kind == "thing" and self.more(0.13):
             other = self.topic["things" if self.random() < 0.6 else "stuff"](self.rng)
             if other != word:
                 node.lead("compound", Node(other, speech="NOUN"))
         if self.more(0.3 if depth < 2 else 0.18):
             own, common = ("like", "moody") if kind == "person" else ("like", "rating")
             node.before.insert(0, self.adjective(own, common))
+        if determiner is None and self.more(0.05):
+            owner = self.name("person" if self.chance(0.6) else "brand")
+            owner.label = "poss"
+            owner.add("case", Node("'s", glued=True))
+            node.before.insert(0, owner)
+            determiner = ""
         if determiner is None:
-            determiner = pick(self.rng, _DETERMINERS[number])
+            determiner = pick(self.rng, self.determiners[number])
             if number == "s" and determiner == "the" and self.more(0.2):
                 node.before.insert(0, self.best())
         add_determiner(node, determiner)
@@ -151,6 +168,8 @@ class NounPhrases:
             if self.chance(0.4):
                 return self.headed(single, "s", "named", depth)
             return self.headed(many, "plural", "named", depth)
+        if value < 0.05:
+            return Phrase(self.name("brand" if value < 0.02 else "place" if value < 0.04 else "event"), "s")
         if value < 0.3:
             return self.mass(depth)
         return self.headed(self.word("things", "ideas"), "s" if value < 0.7 else "p", "thing", depth)
@@ -181,20 +200,20 @@ class NounPhrases:
 
     def subject(self, depth: int = 0) -> Phrase:
         """Return a subject that acts: a pronoun or a person."""
-        if self.random() < 0.5:
-            word = _PRONOUN(self.rng)
-            return Phrase(Node(word, speech="PRON"), _PRONOUNS[word])
+        if self.random() < self.pronoun_share:
+            word = self.pronouns(self.rng)
+            return Phrase(Node(word, speech="PRON"), PRONOUNS[word])
         return self.person(depth)
 
     def object(self, depth: int = 0) -> Node:
         """Return an object: a pronoun or a phrase about a thing."""
         if self.random() < 0.1:
-            return Node(pick(self.rng, _OBJECT), speech="PRON")
+            return Node(pick(self.rng, self.objects), speech="PRON")
         return self.thing(depth).node
 
     def whom(self, depth: int = 0) -> Node:
         """Return an object that is a person."""
         if self.random() < 0.35:
-            return Node(pick(self.rng, ("you", "us", "me", "them", "him", "her")), speech="PRON")
+            return Node(pick(self.rng, self.addressed), speech="PRON")
         return self.person(depth).node
 

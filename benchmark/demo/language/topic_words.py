@@ -389,4 +389,115 @@ doing: play win unlock solve beat collect defeat explore cheat shuffle bluff gue
 like: addictive challenging fun tricky competitive impossible magical epic hidden unfair lucky playable nostalgic
  multiplayer
 where: arcade casino board
+= pets
+things: dog cat leash collar puppy kitten cage paw tail bone toy breed vet aquarium parrot hamster whisker bark flea litter
+ kennel rabbit goldfish treat adoption groomer feeder tick claw scratch purr pony lizard canary ferret guinea-pig muzzle
+stuff: loyalty fur companionship barking obedience grooming kibble catnip shedding slobber training affection dander
+people: owner breeder vet groomer walker trainer rescuer veterinarian sitter
+bodies: shelter kennel clinic society
+doing: feed walk groom adopt train pet brush rescue neuter cuddle bathe leash scratch spay tame breed
+like: furry playful loyal stray obedient aggressive fluffy house-trained purebred feral domesticated lazy cuddly shaggy
+ mischievous frisky
+where: park kennel yard couch
+= philosophy
+things: question paradox meaning argument soul principle virtue concept doctrine self illusion ethic dialogue premise truth
+ maxim dilemma theory essence axiom fallacy treatise conscience worldview absolute ideal syllogism contradiction
+stuff: existence reality morality consciousness free-will logic metaphysics being nothingness reason ethics skepticism
+ fate causality mortality rationality nihilism stoicism duality subjectivity
+people: philosopher thinker stoic skeptic cynic sage student moralist pragmatist nihilist humanist
+bodies: academy school society
+doing: ponder question contemplate refute assert reason define transcend interpret negate presuppose deduce postulate
+ reconcile examine
+like: existential moral ethical rational metaphysical absolute paradoxical relative finite infinite skeptical dogmatic
+ transcendent stoic abstract virtuous
+where: mind cave academy
+= language
+things: word accent dialect sentence verb phrase idiom alphabet dictionary noun vowel proverb translation syllable meaning
+ conversation adjective pun pronoun joke clause letter mistake slang insult compliment tongue-twister nickname synonym
+ preposition consonant prefix acronym speech
+stuff: language grammar pronunciation slang vocabulary fluency spelling jargon syntax etymology small-talk punctuation
+ eloquence rhetoric bilingualism
+people: linguist translator speaker interpreter learner polyglot native lexicographer orator
+bodies: academy school institute
+doing: speak pronounce translate spell learn misspell say repeat mispronounce interpret whisper define shout phrase
+ paraphrase utter
+like: fluent bilingual native foreign grammatical verbal spoken written silent plural idiomatic obscene colloquial
+ ambiguous wordless eloquent
+where: dictionary classroom embassy
+= beauty
+things: wrinkle lotion cream face mask brush shampoo lip eyebrow mirror hairstyle pore eyelash facial soap curl scent tan
+ manicure salon razor comb tweezers cleanser serum blemish pimple freckle ponytail massage spa fragrance moisturizer
+stuff: skincare makeup mascara hair skin lipstick acne sunscreen foundation dandruff exfoliation collagen blush
+ aging dryness glow volume
+people: hairdresser barber stylist makeup-artist dermatologist client beautician
+bodies: salon spa brand
+doing: moisturize wash brush curl shave exfoliate dye straighten trim pluck bleach cleanse braid rinse wax pamper soften
+like: smooth oily radiant glossy dry soft frizzy wavy flawless youthful wrinkled bald luscious hairy greasy dull
+ pimply tanned
+where: salon mirror shower spa
+= farming
+things: farm crop field tractor cow barn harvest chicken egg sheep pig goat fence horse hay-bale silo orchard pasture calf
+ stable turkey ranch herd market lamb plow rooster seedling vineyard shepherd combine feeder acre donkey beehive udder
+stuff: livestock wheat corn milk hay manure irrigation cattle dairy barley wool drought soil grain straw fodder
+ agriculture feed cotton pesticide
+people: farmer rancher shepherd cowboy milkmaid farmhand buyer peasant grower
+bodies: farm cooperative ranch dairy
+doing: milk plow harvest feed shear graze plant breed irrigate slaughter herd fence raise sell hatch fatten
+like: rural fertile agricultural free-range organic muddy seasonal hardy drought-resistant grassy arable barren ripe
+ pastoral
+where: barn field pasture village
+= sea
+things: ship wave harbor sailor anchor lighthouse boat reef tide captain wreck sail shore fisherman net dolphin shell port
+ deck canoe current lagoon pirate dock voyage surfboard yacht buoy oar jellyfish hull pier cliff lobster crew mast
+ submarine island whale seagull
+stuff: water seaweed sand salt fishing sailing surfing seasickness fog coral cargo driftwood navigation spray bait
+people: sailor captain pirate fisherman diver surfer lifeguard admiral castaway swimmer mariner
+bodies: navy crew port coast-guard
+doing: sail navigate catch sink anchor row surf drift explore dive salvage steer chart ship float board
+like: deep salty coastal stormy marine nautical calm sandy shallow blue tidal naval adrift seasick watery treacherous
+where: harbor sea beach deck
+= aging
+things: birthday grandchild wrinkle memory pension retirement will grandparent year cane milestone regret funeral checkup
+ reunion hobby photograph album photo nap century legacy nursing-home routine anniversary fall walker
+stuff: aging wisdom dementia nostalgia loneliness longevity retirement mobility experience frailty independence
+ forgetfulness dignity arthritis
+people: grandmother grandfather retiree senior caregiver widow elder pensioner centenarian granddaughter
+bodies: family clinic generation
+doing: remember retire forget celebrate mourn outlive reminisce inherit recall cherish nurse treasure commemorate bury
+like: old elderly retired wise forgetful frail ageless youthful gray nostalgic widowed immortal senile sprightly
+ middle-aged
+where: attic porch garden hospital
+= engineering
+things: bridge machine engine tower battery motor circuit dam pump robot sensor blueprint valve prototype gear pipe crane
+ turbine reactor wire skyscraper lever elevator rocket drill generator tunnel cable beam bolt switch antenna weld piston
+ magnet lens hinge spring conveyor transistor
+stuff: engineering steel concrete electricity voltage friction automation pressure iron copper plumbing torque
+ hydraulics wiring rust aluminum maintenance horsepower
+people: engineer inventor mechanic architect welder technician builder machinist surveyor electrician operator
+bodies: firm factory laboratory plant
+doing: build design weld assemble test drill install measure repair invent lift dismantle calibrate reinforce solder
+ construct insulate lubricate
+like: mechanical electric structural automatic hydraulic sturdy rusty efficient industrial defective waterproof rigid
+ metallic modular high-voltage durable
+where: factory workshop laboratory site
+= friendship
+things: friend secret party promise joke conversation memory neighbor letter quarrel favor gift invitation hug nickname
+ call visit gathering chat picnic sleepover reunion misunderstanding group prank toast handshake grudge rumor anecdote
+stuff: friendship loyalty trust laughter gossip honesty company kindness support rivalry companionship jealousy closeness
+ banter camaraderie teasing
+people: friend buddy classmate neighbor roommate stranger pal acquaintance confidant companion
+bodies: club circle group
+doing: trust invite tease forgive betray help miss visit call thank host share forget introduce greet befriend ignore
+like: loyal best trustworthy fake close old true mutual supportive gossipy talkative sociable estranged dependable
+ inseparable childhood
+where: party bar street kitchen
+= sleep
+things: dream nightmare pillow bed blanket alarm nap bedtime mattress lullaby yawn hour snore sheet ritual night-light
+ pajama routine bunk hammock sleepwalker cradle
+stuff: sleep insomnia darkness rest snoring drowsiness moonlight melatonin silence dreaming jetlag quiet exhaustion
+people: sleeper dreamer insomniac sleepwalker night-owl doctor early-riser
+bodies: clinic laboratory
+doing: dream sleep wake rest yawn doze snooze interpret interrupt skip recall calm
+like: sleepless drowsy restless sleepy nocturnal sound awake groggy cozy dreamy hypnotic tired
+where: bedroom bed dark
 """
