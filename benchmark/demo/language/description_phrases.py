@@ -12,24 +12,28 @@ from benchmark.demo.vocabulary import KINDS
 from benchmark.demo.world import Thing
 
 NO_COLOUR = frozenset({"wooden", "rainbow"})  # patterns that hide the thing's own colour
-PREPOSITIONS = frozenset(
-    "on in at by of off near with without above over under below beneath underneath behind beside inside within to"
-    " from across along through into onto down during past around out for against between among amongst alongside"
-    " before outside atop upon".split()
+_PREPOSITIONS = (
+    "on in at by of off near with without above over under below beneath underneath behind beside inside"
+    " within to from across along through into onto down during past around out for against between among"
+    " amongst alongside before outside atop upon"
 )
+PREPOSITIONS = frozenset(_PREPOSITIONS.split())
 DETERMINERS = frozenset({"a", "an", "the", "some", "its", "their", "another", "every", "all", "no", "many"})
-MASS_NOUNS = frozenset(
-    "snow snowfall water sand grass ground ice turf farmland countryside downtown slush seaweed kelp asphalt pavement"
-    " wilderness carpeting seawater".split()
+_MASS_NOUNS = (
+    "snow snowfall water sand grass ground ice turf farmland countryside downtown slush seaweed kelp asphalt"
+    " pavement wilderness carpeting seawater"
 )
+MASS_NOUNS = frozenset(_MASS_NOUNS.split())
 MOTION = frozenset({"along", "down", "through", "across", "into", "over"})  # from place to place
-MOVING = frozenset("rolling running jumping driving sailing flying swimming crawling".split())
+MOVING = frozenset({"rolling", "running", "jumping", "driving", "sailing", "flying", "swimming", "crawling"})  # fmt: skip
 INFINITIVES = frozenset({"play", "hide", "go", "be"})
 ADVERBS = frozenset({"around", "out", "ahead", "somewhere", "upward", "late", "by", "tall"})
 COMPLEMENTS = frozenset({"fun", "healthy", "empty", "cozy", "haunted", "content"})
 NUMERALS = frozenset({"two", "three", "four", "five", "six", "eight"})
 PARTICLES = frozenset({"up", "down", "off", "over"})  # parts of a verb; words such as "along" are adverbs
-SPACE_ADVERBS = frozenset({"next", "close", "adjacent", "ahead", "left", "far"})  # before a preposition: "next to"
+SPACE_ADVERBS = frozenset(
+    {"next", "close", "adjacent", "ahead", "left", "far"}
+)  # before a preposition: "next to"
 CLASS = {kind: name for name, kinds in visible_words.CLASSES.items() for kind in kinds.split()}
 FIRST_NOUN = 0.62  # probability of a kind's commonest noun
 
@@ -126,7 +130,9 @@ _MANNERS = {action: _phrases(words, 1, 0.2) for action, words in visible_words.M
 _STANDING = {name: ranked(words.split(), 1.5, 0.1) for name, words in visible_words.STANDING.items()}
 _PLACED = {name: ranked(words.split(), 1, 0.1) for name, words in visible_words.PLACED.items()}
 _PERCHES = {name: ranked(words.split(), 1, 0.1) for name, words in visible_words.PERCHES.items()}
-_RELATIONS = {relation: ranked(words.split(), 1.5, 0.06) for relation, words in visible_words.RELATIONS.items()}
+_RELATIONS = {
+    relation: ranked(words.split(), 1.5, 0.06) for relation, words in visible_words.RELATIONS.items()
+}
 _BACKDROPS = {place: _phrases(words, 1, 0.3) for place, words in visible_places.BACKDROPS.items()}
 _TIMES = {place: _phrases(words, 1, 0.2) for place, words in visible_places.TIMES.items()}
 SCENERY = {place: ranked(words.split(), 1, 0.1) for place, words in visible_places.SCENERY.items()}
@@ -154,10 +160,10 @@ def _ground(text: str) -> Ground:
     )
 
 
-GROUNDS = {place: [_ground(text) for text in texts.split("; ")] for place, texts in visible_places.GROUNDS.items()}
-_GROUND = {
-    place: ranked(map(str, range(len(grounds))), 1.3, 0.0) for place, grounds in GROUNDS.items()
+GROUNDS = {
+    place: [_ground(text) for text in texts.split("; ")] for place, texts in visible_places.GROUNDS.items()
 }
+_GROUND = {place: ranked(map(str, range(len(grounds))), 1.3, 0.0) for place, grounds in GROUNDS.items()}
 
 
 def modified(head: str, lead: list[tuple[str, str]], determiner: str = "") -> Node:
@@ -330,16 +336,15 @@ def read_comment(words: list[str]) -> Node:
     first, *rest = words
     if first in PREPOSITIONS:
         return read_prepositional_phrase(words)
-    if first == "ready":
-        node = Node(first, "amod")
-    else:
-        node = Node(first, "advcl")
+    node = Node(first, "amod" if first == "ready" else "advcl")
     while rest:
         word = rest[0]
         if word == "to" and len(rest) > 1 and rest[1] in INFINITIVES:
             node.add("xcomp", read_infinitive(rest))
             break
-        if word in PARTICLES | {"back"} and (len(rest) == 1 or rest[1] in PREPOSITIONS | {"students", "nutrients"}):
+        if word in PARTICLES | {"back"} and (
+            len(rest) == 1 or rest[1] in PREPOSITIONS | {"students", "nutrients"}
+        ):
             node.add("prt" if word in PARTICLES else "advmod", Node(rest.pop(0)))
         elif word in ADVERBS:
             node.add("advmod", Node(rest.pop(0)))
@@ -359,7 +364,9 @@ def read_comment(words: list[str]) -> Node:
 def read_infinitive(words: list[str]) -> Node:
     """Return the tree of words such as "to play"."""
     *lead, last = words
-    return Node(last, "xcomp", before=[Node(lead[0], "aux", "PART"), *(Node(word, "auxpass") for word in lead[1:])])
+    return Node(
+        last, "xcomp", before=[Node(lead[0], "aux", "PART"), *(Node(word, "auxpass") for word in lead[1:])]
+    )
 
 
 def _verb_node(word: str, verb: Verb) -> Node:

@@ -37,7 +37,7 @@ APPEARS = ("appears", "appear"), ("seems", "seem"), ("looks", "look")
 MIDDLE = Weighted({"background": 6, "distance": 3, "back": 1.5, "backdrop": 0.5, "scenery": 0.3})
 
 
-MISSPELT = 0.08  # probability that a word is drawn to be misspelt; short ones stay as they are
+MISSPELT = 0.06  # probability that a word is drawn to be misspelt; short ones stay as they are
 
 
 @dataclass
@@ -185,9 +185,20 @@ SHAPES: dict[str, Callable[[Thing, np.random.Generator, bool], Clause]] = {
     "relative": _relative, "shown": _shown_by, "seems": _seems, "somewhere": _is_somewhere,
 }  # fmt: skip
 _SHAPE = Weighted(
-    {"noun": 44, "progressive": 14, "finite": 12, "there": 7, "framed": 9, "relative": 4, "shown": 3, "seems": 3}
+    {
+        "noun": 44,
+        "progressive": 14,
+        "finite": 12,
+        "there": 7,
+        "framed": 9,
+        "relative": 4,
+        "shown": 3,
+        "seems": 3,
+    }
 )
-_SHAPE_WITH_PLACE = Weighted(dict(zip(_SHAPE.names, (44, 14, 12, 7, 9, 4, 3, 3), strict=True)) | {"somewhere": 6})
+_SHAPE_WITH_PLACE = Weighted(
+    dict(zip(_SHAPE.names, (44, 14, 12, 7, 9, 4, 3, 3), strict=True)) | {"somewhere": 6}
+)
 # How the second thing is brought in.
 _LINK = Weighted({"relation": 52, "with": 12, "and": 20, "clause": 3, "none": 27})
 _LINK_ON = Weighted({"relation": 62, "base": 24, "clause": 2, "none": 12})
@@ -204,13 +215,17 @@ def describe(scene: Scene, rng: np.random.Generator) -> Node:
 
 
 def _misspell(root: Node, rng: np.random.Generator) -> None:
-    """Swap or drop a letter of a random long word in a few captions, as hurried annotators do."""
+    """Swap two letters of a random long word, or double one, in a few captions, as hurried annotators do."""
     if rng.random() > MISSPELT:
         return
     node = pick(rng, in_order(root))[0]
     if len(node.word) > 4 and node.word.isalpha():
         at = 1 + int(rng.random() * (len(node.word) - 2))
-        middle = node.word[at + 1] + node.word[at] if rng.random() < 0.5 else node.word[at + 1]
+        middle = (
+            node.word[at + 1] + node.word[at]
+            if rng.random() < 0.5
+            else node.word[at] + node.word[at : at + 2]
+        )
         node.word = node.word[:at] + middle + node.word[at + 2 :]
 
 
@@ -227,7 +242,7 @@ def _things(scene: Scene, rng: np.random.Generator) -> Clause:
     first = scene.things[0]
     if len(scene.things) == 1:
         clause = SHAPES[_SHAPE(rng)](first, rng, False)
-        if rng.random() < 0.2:
+        if rng.random() < 0.15:
             _add_comment(clause, first, rng)
         return clause
     second, name = scene.things[1], scene.relation
@@ -247,7 +262,7 @@ def _things(scene: Scene, rng: np.random.Generator) -> Clause:
         _add_thing(clause, second, rng)
     elif link == "clause":
         _add_clause(clause, second, rng)
-    elif rng.random() < 0.4:
+    elif rng.random() < 0.3:
         _add_comment(clause, first, rng)
     return clause
 
@@ -318,7 +333,9 @@ def _holding(base: Thing, held: Thing, name: str, rng: np.random.Generator) -> C
     other = thing_phrase(held, rng, detail=0.9)
     chance = rng.random()
     if chance < 0.2:
-        verb = topic.add("acl", Node(pick(rng, ("holding", "containing") if name == "in" else ("holding", "supporting"))))
+        verb = topic.add(
+            "acl", Node(pick(rng, ("holding", "containing") if name == "in" else ("holding", "supporting")))
+        )
         verb.add("dobj", other)
         return Clause(topic, topic, verb)
     if chance < 0.4:
@@ -330,7 +347,11 @@ def _holding(base: Thing, held: Thing, name: str, rng: np.random.Generator) -> C
         topic.add("prep", prep("with", other))
         clause = Clause(topic, topic, topic)
     if name == "in":
-        phrase = Node("inside", "advmod") if rng.random() < 0.5 else prep(pick(rng, ("in", "inside")), Node("it", speech="PRON"))
+        phrase = (
+            Node("inside", "advmod")
+            if rng.random() < 0.5
+            else prep(pick(rng, ("in", "inside")), Node("it", speech="PRON"))
+        )
     else:
         phrase = prep("on", Node(*pick(rng, (("top", "pobj", "NOUN"), ("it", "pobj", "PRON")))))
     other.add(phrase.label, phrase)
