@@ -524,7 +524,10 @@ SUFFIXES = (
     " stock~photography cartoon~illustration wallpaper icon photography drawing clip~art picture"
 )
 ASIDES = "close~up side~view close-up front~view closeup full~length low~angle wide~shot macro~shot eye~level"
-OPENERS = "photo close~up illustration image picture vector~illustration view portrait drawing cartoon stock~photo closeup"
+OPENERS = (
+    "photo close~up illustration image picture vector~illustration view portrait drawing cartoon stock~photo"
+    " closeup"
+)
 # Words for pictures, not for what they show.
 FRAME_WORDS = (
     "photo photos picture image images view close up closeup cartoon drawing scene illustration photograph graphic"
