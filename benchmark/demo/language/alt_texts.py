@@ -2,37 +2,23 @@
 
 import numpy as np
 
-from benchmark.demo.language.description_phrases import (
-    MOVING,
-    modified,
-    participle,
-    perched,
-    place_phrase,
-    placed,
-    ranked,
-    relation,
-    thing_phrase,
-)
+from benchmark.demo.language import visible_words
+from benchmark.demo.language.description_phrases import participle, perched, placed, relation, thing_phrase
+from benchmark.demo.language.phrase_reader import modified
+from benchmark.demo.language.place_phrases import MOVING, place_phrase
 from benchmark.demo.language.trees import Node, in_order, prep
+from benchmark.demo.language.vocabulary_forms import ranked
 from benchmark.demo.sampling import Weighted, pick
 from benchmark.demo.world import Scene, Thing
 
-# Words after the caption, after a mark: "-" and "|" and ",".
-SUFFIXES = ranked(
-    ("stock~photo", "stock~image", "illustration", "vector", "image", "stock~photos", "vector~illustration", "photo", "clipart",
-     "stock~photography", "cartoon~illustration", "wallpaper", "icon", "photography", "drawing", "clip~art", "picture"),
-    0.8, 0.2,
-)  # fmt: skip
-ASIDES = ranked(
-    ("close~up", "side~view", "close-up", "front~view", "closeup", "full~length", "low~angle", "wide~shot", "macro~shot",
-     "eye~level"), 0.8, 0.2,
-)  # fmt: skip
-OPENERS = ranked(
-    ("photo", "close~up", "illustration", "image", "picture", "vector~illustration", "view", "portrait", "drawing",
-     "cartoon", "stock~photo", "closeup"), 0.7, 0.1,
-)  # fmt: skip
+# Words after the caption, after a mark, at its side and before it.
+SUFFIXES = ranked(visible_words.SUFFIXES.split(), 0.8, 0.2)
+ASIDES = ranked(visible_words.ASIDES.split(), 0.8, 0.2)
+OPENERS = ranked(visible_words.OPENERS.split(), 0.7, 0.1)
 CASE = Weighted({"sentence": 5, "lower": 3.5, "title": 3})
-SMALL_WORDS = frozenset("a an the of on in at by and with to over under near from".split())
+SMALL_WORDS = frozenset(
+    {"a", "an", "the", "of", "on", "in", "at", "by", "and", "with", "to", "over", "under", "near", "from"}
+)
 DETAIL = 0.85  # factor on the probability of adjectives
 
 
