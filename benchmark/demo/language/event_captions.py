@@ -4,14 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmark.demo.language.names import Name, sample_name
+from benchmark.demo.language.names import Name, name_phrase, sample_name
 from benchmark.demo.language.segments import (
     after,
     chosen,
     date,
     drawn_name,
     joined,
-    name_phrase,
     noun_word,
     ordinal,
     phrase,

@@ -6,6 +6,7 @@ from zlib import crc32
 
 import numpy as np
 
+from benchmark.demo.language.trees import Node, noun
 from benchmark.demo.language.word_lists import read_word_lists
 from benchmark.demo.sampling import Weighted, pick, zipf
 from benchmark.demo.vocabulary import COLOURS, IN_KINDS, PLACES
@@ -32,6 +33,7 @@ class Name:
 
     words: tuple[str, ...]
     look: Look
+    category: str
 
     @property
     def text(self) -> str:
@@ -71,6 +73,13 @@ _PLACES = {
 }
 
 
+def name_phrase(name: Name) -> Node:
+    """Return a name as a noun phrase."""
+    node = noun(name.words[-1], compounds=name.words[:-1], proper=True)
+    node.entity = name.category
+    return node
+
+
 def sample_name(category: str, rng: np.random.Generator) -> Name:
     """Return a name of `category`, one of `CATEGORIES`, with Zipf-like frequencies."""
     return name_of_rank(category, zipf_index(rng, RANKS))
@@ -85,7 +94,7 @@ def zipf_index(rng: np.random.Generator, size: int, shift: int = SHIFT) -> int:
 def name_of_rank(category: str, rank: int) -> Name:
     """Return the name of `category` at `rank`, from 0 on; its words and its look never change."""
     words = _WORDS[category](np.random.default_rng((CATEGORIES.index(category), rank)))
-    return Name(words, _look(category, words))
+    return Name(words, _look(category, words), category)
 
 
 def _look(category: str, words: tuple[str, ...]) -> Look:

@@ -6,8 +6,8 @@ import numpy as np
 
 from benchmark.demo.language.lexicon import COMMON, TOPIC, TOPICS
 from benchmark.demo.language.morphology import article, comparative, plural, quality, superlative
-from benchmark.demo.language.names import sample_name
-from benchmark.demo.language.trees import POSSESSIVES, Node, noun
+from benchmark.demo.language.names import name_phrase, sample_name
+from benchmark.demo.language.trees import POSSESSIVES, Node
 from benchmark.demo.sampling import Weighted, pick
 from benchmark.demo.vocabulary import KINDS
 from benchmark.demo.world import Scene
@@ -195,8 +195,7 @@ class NounPhrases:
     def name(self, category: str) -> Node:
         """Return an invented name."""
         self.room -= 2
-        words = sample_name(category, self.rng).words
-        return noun(words[-1], compounds=words[:-1], proper=True)
+        return name_phrase(sample_name(category, self.rng))
 
     def subject(self, depth: int = 0) -> Phrase:
         """Return a subject that acts: a pronoun or a person."""

@@ -2,14 +2,13 @@
 
 import numpy as np
 
-from benchmark.demo.language.names import Name, sample_name
+from benchmark.demo.language.names import Name, name_phrase, sample_name
 from benchmark.demo.language.segments import (
     chosen,
     code,
     colour_word,
     drawn_name,
     joined,
-    name_phrase,
     noun_word,
     pattern_word,
     phrase,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from benchmark.demo.language.names import Name, sample_name, zipf_index
+from benchmark.demo.language.names import Name, name_phrase, sample_name, zipf_index
 from benchmark.demo.language.trees import GLUED, POSSESSIVES, Node, in_order, noun, phrase_list, prep
 from benchmark.demo.language.word_lists import read_word_lists
 from benchmark.demo.sampling import Weighted, pick
@@ -56,11 +56,6 @@ def tagged(tag: str, part: Node) -> Node:
     labels = ((word, "compound" if word.isalpha() else "punct") for word in tag.split())
     part.before[:0] = [Node(word, label) for word, label in labels]
     return part
-
-
-def name_phrase(name: Name) -> Node:
-    """Return a name as a noun phrase."""
-    return noun(name.words[-1], compounds=name.words[:-1], proper=True)
 
 
 def drawn_name(category: str, rng: np.random.Generator) -> Node:

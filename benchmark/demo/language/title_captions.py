@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmark.demo.language.names import Name, sample_name
+from benchmark.demo.language.names import Name, name_phrase, sample_name
 from benchmark.demo.language.segments import (
     after,
     chosen,
@@ -13,7 +13,6 @@ from benchmark.demo.language.segments import (
     drawn_name,
     indefinite,
     joined,
-    name_phrase,
     noun_word,
     pattern_word,
     phrase,
