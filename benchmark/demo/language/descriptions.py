@@ -99,8 +99,12 @@ def _things(scene: Scene, rng: np.random.Generator) -> Clause:
 def _add_comment(clause: Clause, thing: Thing, rng: np.random.Generator) -> None:
     """Add for example "waiting for its owner"."""
     phrase = comment(thing, rng)
-    is_noun = clause.anchor is clause.topic
-    label = "acl" if is_noun and phrase.label == "advcl" else phrase.label
+    label = phrase.label
+    if label in ("advcl", "amod"):
+        after_noun = clause.anchor is clause.topic
+        label = (
+            ("acl" if after_noun else "advcl") if label == "advcl" else ("amod" if after_noun else "acomp")
+        )
     clause.anchor.add(label, phrase)
 
 
@@ -160,7 +164,7 @@ def _add_setting(clause: Clause, scene: Scene, rng: np.random.Generator) -> None
     """Add where it is, and sometimes when and what else is to be seen."""
     place = scene.place
     chance = rng.random()
-    if chance < 0.05 and (clause.root.speech != "NOUN" or clause.root is clause.topic):
+    if chance < 0.05 and not clause.framed:
         phrase = place_phrase(place, rng)
         clause.root.before.insert(0, phrase)
         if rng.random() < 0.7:
@@ -169,7 +173,7 @@ def _add_setting(clause: Clause, scene: Scene, rng: np.random.Generator) -> None
         moving = clause.anchor.speech == "VERB" and scene.things[0].action in MOVING
         phrase = place_phrase(place, rng, moving=moving)
         clause.anchor.add(phrase.label, phrase)
-    elif chance < 0.6 and clause.root.speech == "NOUN":
+    elif chance < 0.6 and clause.root is clause.topic:
         _put_into_scenery(clause, place, rng)
     if rng.random() < 0.05:
         phrase = time_phrase(place, rng)

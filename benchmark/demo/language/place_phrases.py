@@ -7,6 +7,7 @@ import numpy as np
 from benchmark.demo.language import visible_places
 from benchmark.demo.language.phrase_reader import (
     modified,
+    modifier,
     read_noun_phrase,
     read_prepositional_phrase,
     relative_position,
@@ -67,7 +68,7 @@ def ground_noun(ground: Ground, rng: np.random.Generator, *, adjective: float, b
         word = ground.adjectives(rng)
         if word[:4] != head[:4]:
             *compounds, last = word.split("~")
-            lead = [("amod", w) for w in (*compounds, last)]
+            lead = [(modifier(w), w) for w in (*compounds, last)]
     *compounds, head = head.split("~")
     lead += [("compound", word) for word in compounds]
     if determiner == "a" and (head in MASS_NOUNS or (head.endswith("s") and not head.endswith("ss"))):
