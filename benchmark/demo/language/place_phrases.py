@@ -21,10 +21,8 @@ _MASS_NOUNS = (
     " pavement wilderness carpeting seawater"
 )
 MASS_NOUNS = frozenset(_MASS_NOUNS.split())
-MOTION = frozenset(
-    {"along", "down", "through", "across", "into", "over"}
-)  # prepositions for actions that lead from place to place
-# Actions that lead from place to place.
+# Actions that lead from place to place, and the prepositions that go with them alone.
+MOTION = frozenset({"along", "down", "through", "across", "into", "over"})
 MOVING = frozenset({"rolling", "running", "jumping", "driving", "sailing", "flying", "swimming", "crawling"})
 
 

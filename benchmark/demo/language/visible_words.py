@@ -106,7 +106,7 @@ ADJECTIVES: dict[str, str] = {
     " streamlined model miniature abandoned basic charming handsome futuristic dated quaint dependable empty full"
     " weathered battered cheerful bulky lightweight neat spotless historic swift unmarked generic",
     "plant": "pretty tall lush beautiful leafy fresh healthy wild young lovely bright delicate colorful"
-    " green-stemmed tropical nice thick round blooming tender mature exotic elegant vibrant native sturdy slim"
+    " tropical nice thick round blooming tender mature exotic elegant vibrant native sturdy slim"
     " flourishing short bushy vivid thriving potted ornamental graceful dense cheerful sweet stunning budding"
     " sprouting spindly hardy slender gorgeous picturesque natural woodland sunlit bare majestic perennial"
     " fragrant shapely plump stately gnarled verdant",
@@ -386,8 +386,8 @@ STANDING: dict[str, str] = {
     "vehicle": "stand wait idle stand~by",
     "plant": "grow stand sprout flourish thrive",
     "building": "stand tower~up loom~up stand~tall/standing",
-    "toy": "rest hang stand stay appear balance",
-    "object": "rest stand stay appear balance wait",
+    "toy": "rest stand stay balance wait",
+    "object": "rest stand stay balance wait",
 }  # fmt: skip
 PLACED: dict[str, str] = {
     "animal": "shown seen pictured photographed captured posed",
@@ -427,7 +427,7 @@ RARE_ADJECTIVES = (
     " favorite fearless fetching filthy firm fitted flashy flattened flawless flexible floral folksy forgotten"
     " formidable fragile frail framed frayed frumpy fuzzy gaudy generous gentlemanly ghostly girlish glamorous"
     " gleeful glorious goofy grainy grandiose grimy grizzled groovy grubby gruff hairy hardened harmless hazy"
-    " heavenly hidden hollow homey homespun huddled hulking iconic identical idle illuminated imposing impressive"
+    " heavenly hidden hollow homey homespun huddled hulking iconic identical illuminated imposing impressive"
     " inexpensive innocuous intact interesting intricate inviting iridescent irregular isolated jagged jaunty"
     " jaded joyful joyous kempt keen kindly kitschy knobby lanky laughable lavish layered lengthy likeable limp"
     " littered lopsided loud lumpy luminous luscious luxurious magical magnificent malformed manicured marvelous"
@@ -441,12 +441,12 @@ RARE_ADJECTIVES = (
     " saggy sassy saturated savvy scary scenic scratched seasoned secure sensible serious severe shadowy shaggy"
     " shaded shapeless sharp sheltered showy sideways silent silky singular slanted slick slim sloppy slow smart"
     " smug smudged snappy snazzy snug soaked sober soggy solemn somber sought special spectacular spiffy splendid"
-    " spindly spruce spry squarish squashed squeaky stable stained stark startled static steady steep stiff"
+    " spindly spruce spry squarish squashed squeaky stable stained stark startled steady steep stiff"
     " stinky stout straight strange striking strong stubby studious stumpy stunning sturdy subdued subtle sullen"
     " sunlit superb supple surprising surreal sweaty swanky swell symbolic tanned tarnished tasty tattered tacky"
     " tempting tepid terrific textured theatrical thin tidy timeless tired tough toned trendy tropical trusty"
     " twisted typical ugly unassuming uncommon uneven unimpressive untouched upbeat upright usual vacant valuable"
-    " varnished vast velvety vibrant vigilant virtual vivid wacky waiting wary warm washed watery waxy weary"
+    " varnished vast velvety vibrant vigilant virtual vivid wacky wary warm washed watery waxy weary"
     " weird weighty well-lit wet wholesome wicked wide wilted windswept wise wispy witty wonderful wonky worthy"
     " woolly wrinkly yummy zany abstract angular artificial baggy bald bony boyish breezy bristly bubbly calming"
     " candid careful cartoonish chilly clumsy cloudy cluttered collectible concealed crisp cuddly curious curved"

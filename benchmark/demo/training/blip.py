@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from benchmark.demo.language import visible_words
+from benchmark.demo.language.vocabulary_forms import NOUNS as FORMS
 from benchmark.demo.noise import Pair
 from benchmark.demo.training.autoencoder import reconstruct
 from benchmark.demo.training.data import HELD_OUT, Pairs
@@ -16,7 +18,6 @@ from benchmark.demo.training.export import MODELS, save_transformers
 from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
 from benchmark.demo.training.masked_lm import IGNORED
 from benchmark.demo.training.tokenizers import bert_tokenizer
-from benchmark.demo.vocabulary import COLOUR_WORDS, COLOURS, KINDS
 
 FIRST = 600_000_000  # first index in the `llm` draw, whose earlier samples other models are trained on
 CLEAN = {"concrete": 1.0}  # BLIP's bootstrapping kept only captions that match their images (Li et al. 2022)
@@ -150,8 +151,10 @@ def mentioned(caption: str, words: Mapping[str, Sequence[str]]) -> set[str]:
 
 
 # The words that name each kind and each colour.
-NOUNS = {name: [noun for pair in kind.nouns for noun in pair] for name, kind in KINDS.items()}
-SHADES = {name: COLOUR_WORDS.get(name, (name,)) for name in COLOURS}
+NOUNS = {
+    kind: [form for noun in nouns for form in (noun.singular, noun.plural)] for kind, nouns in FORMS.items()
+}
+SHADES = {colour: words.split() for colour, words in visible_words.SHADES.items()}
 
 
 def load(folder: Path) -> tuple[Any, Any]:
