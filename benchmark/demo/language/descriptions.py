@@ -50,7 +50,7 @@ def _misspell(root: Node, rng: np.random.Generator) -> None:
     node = pick(rng, in_order(root))[0]
     if len(node.word) > 4 and node.word.isalpha():
         at = 1 + int(rng.random() * (len(node.word) - 2))
-        letter, following = node.word[at : at + 2]
+        letter, following = node.word[at], node.word[at + 1]
         wrong = following + letter if rng.random() < 0.5 else letter + letter + following
         node.word = node.word[:at] + wrong + node.word[at + 2 :]
 
