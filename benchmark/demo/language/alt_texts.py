@@ -27,9 +27,10 @@ def alt_text(scene: Scene, rng: np.random.Generator) -> Node:
     root = _things(scene, rng)
     chance = rng.random()
     if chance < 0.1:
-        words = OPENERS(rng)
-        root = _opened(words, root)
-    elif chance < 0.16:
+        opener = _compound(OPENERS(rng))
+        opener.add("prep", prep("of", root))
+        return _cased(opener, rng)
+    if chance < 0.16:
         root.add("punct", Node(","))
         root.add("dep", _compound(ASIDES(rng)))
     if rng.random() < 0.16:
@@ -75,12 +76,6 @@ def _with_verb(topic: Node, thing: Thing, rng: np.random.Generator, *, on_top: b
 def _compound(words: str) -> Node:
     *compounds, head = words.split("~")
     return modified(head, [("compound", word) for word in compounds])
-
-
-def _opened(words: str, topic: Node) -> Node:
-    root = _compound(words)
-    root.add("prep", prep("of", topic))
-    return root
 
 
 def _cased(root: Node, rng: np.random.Generator) -> Node:

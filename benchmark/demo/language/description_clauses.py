@@ -26,11 +26,13 @@ class Clause:
         root: its root.
         topic: the noun phrase of the thing that it is about.
         anchor: the word that further phrases depend on: the clause's verb, or its last noun.
+        framed: whether the clause is about a picture that shows the thing.
     """
 
     root: Node
     topic: Node
     anchor: Node
+    framed: bool = False
 
 
 def _be(thing: Thing) -> Node:
@@ -96,7 +98,7 @@ def _framed(thing: Thing, rng: np.random.Generator, on_top: bool) -> Clause:
         frame.add("prep", prep("of", clause.root))
     else:
         frame.add("acl", Node(link)).add("dobj", clause.root)
-    return Clause(frame, clause.topic, clause.anchor)
+    return Clause(frame, clause.topic, clause.anchor, framed=True)
 
 
 def _shown_by(thing: Thing, rng: np.random.Generator, on_top: bool) -> Clause:
@@ -105,12 +107,12 @@ def _shown_by(thing: Thing, rng: np.random.Generator, on_top: bool) -> Clause:
     if rng.random() < 0.4:
         root = Node("is", speech="AUX", before=[Node("this", "nsubj", "PRON")])
         root.add("attr", clause.root)
-        return Clause(root, clause.topic, clause.anchor)
+        return Clause(root, clause.topic, clause.anchor, framed=True)
     root = Node(pick(rng, ("shows", "shows", "has", "depicts", "features", "contains")))
     picture = pick(rng, ("picture", "image", "photo", "drawing", "scene", "cartoon"))
     root.lead("nsubj", modified(picture, [], pick(rng, ("the", "this", "a"))))
     root.add("dobj", clause.root)
-    return Clause(root, clause.topic, clause.anchor)
+    return Clause(root, clause.topic, clause.anchor, framed=True)
 
 
 def _relative(thing: Thing, rng: np.random.Generator, on_top: bool) -> Clause:

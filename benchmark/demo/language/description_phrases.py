@@ -7,6 +7,7 @@ from benchmark.demo.language.phrase_reader import (
     PARTICLES,
     article,
     modified,
+    modifier,
     read_comment,
     read_noun_phrase,
     read_prepositional_phrase,
@@ -64,7 +65,7 @@ def _look(thing: Thing, rng: np.random.Generator, detail: float) -> list[tuple[s
         look.append(_PATTERNS[thing.pattern](rng))
     if rng.random() < 0.3:
         look.reverse()
-    return [("amod", word) for word in [*words, *look]]
+    return [(modifier(word), word) for word in [*words, *look]]
 
 
 def thing_phrase(

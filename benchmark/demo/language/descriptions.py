@@ -27,7 +27,7 @@ _SHAPE_WEIGHTS: dict[str, float] = {
     "noun": 50, "progressive": 14, "finite": 12, "there": 7, "framed": 9, "relative": 4, "shown": 3, "seems": 3,
 }  # fmt: skip
 _SHAPE = Weighted(_SHAPE_WEIGHTS)
-_SHAPE_WITH_PLACE = Weighted(_SHAPE_WEIGHTS | {"somewhere": 6})
+_SHAPE_WITH_RELATION = Weighted(_SHAPE_WEIGHTS | {"somewhere": 6})
 # How the second thing is brought in.
 _LINK = Weighted({"relation": 52, "with": 12, "and": 20, "clause": 3, "none": 27})
 _LINK_ON = Weighted({"relation": 62, "base": 24, "clause": 2, "none": 12})
@@ -50,12 +50,9 @@ def _misspell(root: Node, rng: np.random.Generator) -> None:
     node = pick(rng, in_order(root))[0]
     if len(node.word) > 4 and node.word.isalpha():
         at = 1 + int(rng.random() * (len(node.word) - 2))
-        middle = (
-            node.word[at + 1] + node.word[at]
-            if rng.random() < 0.5
-            else node.word[at] + node.word[at : at + 2]
-        )
-        node.word = node.word[:at] + middle + node.word[at + 2 :]
+        letter, following = node.word[at], node.word[at + 1]
+        wrong = following + letter if rng.random() < 0.5 else letter + letter + following
+        node.word = node.word[:at] + wrong + node.word[at + 2 :]
 
 
 def distinct_descriptions(scene: Scene, rng: np.random.Generator, number: int) -> list[str]:
@@ -81,7 +78,7 @@ def _things(scene: Scene, rng: np.random.Generator) -> Clause:
     link = (_LINK_ON if held else _LINK)(rng)
     if link == "base":
         return holding(second, first, name, rng)
-    shape = (_SHAPE_WITH_PLACE if link == "relation" else _SHAPE)(rng)
+    shape = (_SHAPE_WITH_RELATION if link == "relation" else _SHAPE)(rng)
     clause = SHAPES[shape](first, rng, held and link == "relation")
     if link == "relation":
         _add_related(clause, second, name, rng)
@@ -99,9 +96,8 @@ def _things(scene: Scene, rng: np.random.Generator) -> Clause:
 def _add_comment(clause: Clause, thing: Thing, rng: np.random.Generator) -> None:
     """Add for example "waiting for its owner"."""
     phrase = comment(thing, rng)
-    is_noun = clause.anchor is clause.topic
-    label = "acl" if is_noun and phrase.label == "advcl" else phrase.label
-    clause.anchor.add(label, phrase)
+    labels = {"advcl": "acl"} if clause.anchor is clause.topic else {"amod": "acomp"}
+    clause.anchor.add(labels.get(phrase.label, phrase.label), phrase)
 
 
 def _add_related(clause: Clause, second: Thing, name: str, rng: np.random.Generator) -> None:
@@ -129,16 +125,15 @@ def _add_companion(clause: Clause, things: tuple[Thing, Thing], name: str, rng: 
 
 
 def _add_thing(clause: Clause, thing: Thing, rng: np.random.Generator) -> None:
-    """Add for example "and a cat": to the last noun phrase, or as what the sentence's thing is with."""
+    """Add for example "and a cat", or after a verb "with a cat"."""
     other = thing_phrase(thing, rng, detail=0.8)
-    if clause.root.speech != "NOUN" and clause.anchor is clause.root:
+    if clause.topic.label in ("nsubj", "nsubjpass"):
         clause.anchor.add("prep", prep(pick(rng, ("with", "with", "near")), other))
         return
-    target = clause.topic
     if rng.random() < 0.15:
-        target.add("punct", Node(","))
-    target.add("cc", Node("and"))
-    target.add("conj", other)
+        clause.topic.add("punct", Node(","))
+    clause.topic.add("cc", Node("and"))
+    clause.topic.add("conj", other)
     clause.anchor = other
     if thing.action and rng.random() < 0.35:
         clause.anchor = other.add("acl", participle(thing, rng))
@@ -160,7 +155,7 @@ def _add_setting(clause: Clause, scene: Scene, rng: np.random.Generator) -> None
     """Add where it is, and sometimes when and what else is to be seen."""
     place = scene.place
     chance = rng.random()
-    if chance < 0.05 and (clause.root.speech != "NOUN" or clause.root is clause.topic):
+    if chance < 0.05 and not clause.framed:
         phrase = place_phrase(place, rng)
         clause.root.before.insert(0, phrase)
         if rng.random() < 0.7:
@@ -169,7 +164,7 @@ def _add_setting(clause: Clause, scene: Scene, rng: np.random.Generator) -> None
         moving = clause.anchor.speech == "VERB" and scene.things[0].action in MOVING
         phrase = place_phrase(place, rng, moving=moving)
         clause.anchor.add(phrase.label, phrase)
-    elif chance < 0.6 and clause.root.speech == "NOUN":
+    elif chance < 0.6 and clause.root is clause.topic:
         _put_into_scenery(clause, place, rng)
     if rng.random() < 0.05:
         phrase = time_phrase(place, rng)
@@ -194,7 +189,7 @@ def _put_into_scenery(clause: Clause, place: str, rng: np.random.Generator) -> N
 
 
 def _add_backdrop(clause: Clause, place: str, rng: np.random.Generator) -> None:
-    """Add for example "with tall buildings in the background", or "under a starry sky"."""
+    """Add for example "with tall buildings in the background", or "against a clear sky"."""
     phrase = backdrop(place, rng)
     if rng.random() < 0.75:
         clause.anchor.add("prep", prep("with", phrase))

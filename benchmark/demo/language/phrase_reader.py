@@ -1,19 +1,28 @@
 """Reads the trees of short phrases of the word tables off their words: noun phrases, places, comments."""
 
-from benchmark.demo.language.trees import Node, prep
+from benchmark.demo.language.trees import POSSESSIVES, Node, prep
 
 _PREPOSITIONS = (
     "on in at by of off near with without above over under below beneath underneath behind beside inside"
     " within to from across along through into onto down during past around out for against between among"
-    " amongst alongside before outside atop upon"
+    " amongst alongside before outside atop upon about as"
 )
 PREPOSITIONS = frozenset(_PREPOSITIONS.split())
-DETERMINERS = frozenset({"a", "an", "the", "some", "its", "their", "another", "every", "all", "no", "many"})
+DETERMINERS = frozenset({"a", "an", "the", "some", "another", "every", "all", "no"})
+PRONOUNS = frozenset({"itself", "themselves", "nobody", "somebody", "something", "nothing"})
+_NOUN_MODIFIERS = (
+    "city night mountain kitchen forest winter bedroom hotel summer ocean country home office tile street carrot jet"
+    " stick twig pebble coal tail side front cotton air minute sand snow sea canvas silk metal paper eye passenger"
+    " toy pet family rubber brick stone playground garden coffee party safety valentine desert star storage water"
+)
+NOUN_MODIFIERS = frozenset(_NOUN_MODIFIERS.split())  # nouns among the adjectives of the tables
 NUMERALS = frozenset({"two", "three", "four", "five", "six", "eight"})
 PARTICLES = frozenset({"up", "down", "off", "over"})  # parts of a verb; words such as "along" are adverbs
 SPACE_ADVERBS = frozenset({"next", "close", "adjacent", "ahead", "left", "far"})  # before a preposition
-ADVERBS = frozenset({"around", "out", "ahead", "somewhere", "upward", "late", "by", "tall"})
-COMPLEMENTS = frozenset({"fun", "healthy", "empty", "cozy", "haunted", "content"})
+ADVERBS = frozenset({"around", "out", "ahead", "somewhere", "upward", "late"})
+COMPLEMENTS = frozenset({"fun", "healthy", "empty", "cozy", "haunted", "content", "ready", "tall"})
+INTENSIFIERS = frozenset({"very", "quite", "brand"})
+PHRASAL = frozenset({"picking", "soaking"})  # with an object after the particle
 INFINITIVES = frozenset({"play", "hide", "go", "be"})
 
 
@@ -48,24 +57,42 @@ def read_noun_phrase(words: list[str]) -> Node:
     for number in range(1, len(words)):
         if words[number] in PREPOSITIONS:
             node = read_noun_phrase(words[:number])
-            node.add("prep", read_prepositional_phrase(words[number:]))
+            phrase = read_prepositional_phrase(words[number:])
+            node.add(phrase.label, phrase)
             return node
     *lead, last = words
     *compounds, head = last.split("~")
-    node = Node(head, speech="NOUN")
+    node = Node(head, speech="PRON" if head in PRONOUNS else "NOUN")
     for word in lead:
-        label = "det" if word in DETERMINERS else "nummod" if word in NUMERALS else "amod"
-        node.lead(label, Node(word))
+        node.lead(modifier(word), Node(word))
     for word in compounds:
         node.lead("compound", Node(word, speech="NOUN"))
     return node
 
 
+def modifier(word: str) -> str:
+    """Return the label of a word before a noun."""
+    if word in POSSESSIVES:
+        return "poss"
+    if word in NOUN_MODIFIERS:
+        return "compound"
+    return "det" if word in DETERMINERS else "nummod" if word in NUMERALS else "amod"
+
+
 def read_prepositional_phrase(words: list[str]) -> Node:
-    """Return the tree of words such as "in a light wind"; a single adverb, such as "outside", is one too."""
-    if len(words) == 1:
-        return Node(words[0], "advmod")
-    return prep(words[0], read_noun_phrase(words[1:]))
+    """Return the tree of words such as "in a light wind", "out of the sky", "late at night" or "outside"."""
+    first, *rest = words
+    if not rest:
+        return Node(first, "advmod")
+    if first not in PREPOSITIONS or (len(rest) == 1 and rest[0] in PREPOSITIONS):
+        inner = read_prepositional_phrase(rest)
+        inner.before.insert(0, Node(first, "advmod"))
+        return inner
+    if rest[0] in PREPOSITIONS:
+        node = Node(first, "prep")
+        node.add("prep", read_prepositional_phrase(rest))
+        return node
+    return prep(first, read_noun_phrase(rest))
 
 
 def relative_position(words: str, phrase: Node) -> Node:
@@ -77,7 +104,7 @@ def relative_position(words: str, phrase: Node) -> Node:
         node = Node(rest[0], "advmod", before=[Node("not", "neg")])
         node.add("prep", prep(rest[1], phrase))
         return node
-    if first in SPACE_ADVERBS:
+    if first in SPACE_ADVERBS or words == "right_of":
         node = Node(first, "advmod")
         node.add("prep", prep(rest[0], phrase))
         return node
@@ -101,28 +128,37 @@ def read_comment(words: list[str]) -> Node:
     if first in PREPOSITIONS:
         return read_prepositional_phrase(words)
     node = Node(first, "amod" if first == "ready" else "advcl")
-    while rest:
-        word = rest[0]
-        if word == "to" and len(rest) > 1 and rest[1] in INFINITIVES:
-            node.add("xcomp", read_infinitive(rest))
-            break
-        if word in PARTICLES | {"back"} and (
-            len(rest) == 1 or rest[1] in PREPOSITIONS | {"students", "nutrients"}
-        ):
-            node.add("prt" if word in PARTICLES else "advmod", Node(rest.pop(0)))
-        elif word in ADVERBS:
-            node.add("advmod", Node(rest.pop(0)))
-        elif word in PREPOSITIONS:
-            node.add("prep", read_prepositional_phrase(rest))
-            break
-        elif word in COMPLEMENTS or (word in {"very", "quite", "brand"} and len(rest) == 2):
-            lead = [("advmod", w) for w in rest[:-1]]
-            node.add("acomp", modified(rest[-1], lead)).speech = "ADJ"
-            break
-        else:
-            node.add("dobj", read_noun_phrase(rest))
-            break
+    if len(rest) > 1 and rest[0] == "back":
+        node.add("advmod", Node(rest.pop(0)))
+    if rest and rest[0] in PARTICLES and (len(rest) == 1 or first in PHRASAL):
+        node.add("prt", Node(rest.pop(0)))
+    if rest:
+        _add_complement(node, rest)
     return node
+
+
+def _add_complement(verb: Node, words: list[str]) -> None:
+    """Add what follows a participle: an infinitive, an adverb, a prepositional phrase, an adjective or an object."""
+    first, *rest = words
+    if first == "to" and rest[0] in INFINITIVES:
+        verb.add("xcomp", read_infinitive(words))
+    elif first in ADVERBS:
+        verb.add("advmod", Node(first))
+        if rest:
+            verb.add("prep", read_prepositional_phrase(rest))
+    elif first in PREPOSITIONS:
+        phrase = read_prepositional_phrase(words)
+        is_agent = first == "by" and verb.word.endswith(("ed", "n", "made", "left", "built"))
+        verb.add("agent" if is_agent else phrase.label, phrase).speech = "ADP"
+    elif verb.word in {"looking", "growing", "getting"} and first in INTENSIFIERS | COMPLEMENTS:
+        number = 1 if first in INTENSIFIERS else 0
+        adjective = verb.add(
+            "acomp", Node(words[number], before=[Node(word, "advmod") for word in words[:number]])
+        )
+        if words[number + 1 :]:
+            adjective.add("prep", read_prepositional_phrase(words[number + 1 :]))
+    else:
+        verb.add("npadvmod" if first == "every" else "dobj", read_noun_phrase(words))
 
 
 def read_infinitive(words: list[str]) -> Node:

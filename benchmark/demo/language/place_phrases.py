@@ -7,6 +7,7 @@ import numpy as np
 from benchmark.demo.language import visible_places
 from benchmark.demo.language.phrase_reader import (
     modified,
+    modifier,
     read_noun_phrase,
     read_prepositional_phrase,
     relative_position,
@@ -20,10 +21,8 @@ _MASS_NOUNS = (
     " pavement wilderness carpeting seawater"
 )
 MASS_NOUNS = frozenset(_MASS_NOUNS.split())
-MOTION = frozenset(
-    {"along", "down", "through", "across", "into", "over"}
-)  # prepositions for actions that lead from place to place
-# Actions that lead from place to place.
+# Actions that lead from place to place, and the prepositions that go with them alone.
+MOTION = frozenset({"along", "down", "through", "across", "into", "over"})
 MOVING = frozenset({"rolling", "running", "jumping", "driving", "sailing", "flying", "swimming", "crawling"})
 
 
@@ -67,7 +66,7 @@ def ground_noun(ground: Ground, rng: np.random.Generator, *, adjective: float, b
         word = ground.adjectives(rng)
         if word[:4] != head[:4]:
             *compounds, last = word.split("~")
-            lead = [("amod", w) for w in (*compounds, last)]
+            lead = [(modifier(w), w) for w in (*compounds, last)]
     *compounds, head = head.split("~")
     lead += [("compound", word) for word in compounds]
     if determiner == "a" and (head in MASS_NOUNS or (head.endswith("s") and not head.endswith("ss"))):

@@ -9,8 +9,8 @@ Nouns of different kinds differ, and no word of an out-of-domain kind or pattern
 NOUNS: dict[str, str] = {
     "ball": "orb globe beachball marble football basketball softball handball volleyball pellet baseball bauble",
     "dog": "pup terrier beagle doggy mutt retriever collie poodle labrador dachshund spaniel pooch bulldog"
-    " dalmatian corgi husky boxer greyhound mongrel setter whippet mastiff rottweiler chihuahua pug canine shepherd"
-    " basset bloodhound schnauzer pointer foxhound sheepdog malamute airedale weimaraner vizsla samoyed",
+    " dalmatian corgi husky boxer greyhound mongrel setter whippet mastiff rottweiler chihuahua pug canine"
+    " shepherd basset bloodhound schnauzer pointer foxhound sheepdog malamute airedale weimaraner vizsla samoyed",
     "car": "vehicle sedan hatchback coupe auto taxi convertible roadster cab minicar buggy limousine racer wagon"
     " saloon motorcar jalopy runabout hotrod speedster cabriolet cruiser dragster",
     "tree": "oak maple elm birch:birches sapling treetop beech:beeches linden poplar ash:ashes alder chestnut"
@@ -21,9 +21,10 @@ NOUNS: dict[str, str] = {
     " mansion manor outbuilding barn summerhouse playhouse guesthouse shanty",
     "boat": "ship yacht vessel dinghy schooner sloop skiff catamaran rowboat galleon barge ketch:ketches ferry"
     " cutter trawler clipper lugger tugboat frigate brig windjammer raft pinnace",
-    "bird": "songbird sparrow finch:finches robin bluebird canary warbler parakeet starling thrush:thrushes swallow"
-    " wren chickadee blackbird crow pigeon dove budgie birdie nuthatch:nuthatches jay goldfinch:goldfinches raven"
-    " titmouse:titmice oriole tanager bunting lark martin kingfisher cardinal flycatcher magpie linnet grackle",
+    "bird": "songbird sparrow finch:finches robin bluebird canary warbler parakeet starling thrush:thrushes"
+    " swallow wren chickadee blackbird crow pigeon dove budgie birdie nuthatch:nuthatches jay"
+    " goldfinch:goldfinches raven titmouse:titmice oriole tanager bunting lark martin kingfisher cardinal"
+    " flycatcher magpie linnet grackle",
     "flower": "bloom daisy poppy petunia rose tulip geranium anemone zinnia dahlia wildflower marigold carnation"
     " peony begonia primrose floret hibiscus aster chrysanthemum cosmos:cosmos gerbera pansy posy camellia"
     " hollyhock cornflower buttercup hellebore",
@@ -46,8 +47,8 @@ NOUNS: dict[str, str] = {
     " monoplane airbus:airbuses propjet freighter warplane jumbo floatplane",
     "table": "workbench:workbenches tabletop dining~table coffee~table countertop side~table bureau trestle"
     " sideboard worktop card~table lectern",
-    "hat": "top~hat topper bowler headgear:headgear fedora derby stovepipe~hat trilby bonnet headdress:headdresses"
-    " homburg opera~hat",
+    "hat": "top~hat topper bowler headgear:headgear fedora derby stovepipe~hat trilby bonnet"
+    " headdress:headdresses homburg opera~hat",
     "butterfly": "monarch moth swallowtail flutterer lepidopteran admiral~butterfly fritillary hairstreak skipper"
     " brimstone~butterfly skimmer",
     "snowman": "snow~figure snowperson:snowpeople snow~sculpture snow~statue snowbody:snowbodies snow~buddy",
@@ -58,8 +59,8 @@ NOUNS: dict[str, str] = {
     "bicycle": "cycle road~bike mountain~bike two-wheeler pushbike velocipede tandem ten-speed roadbike fixie",
     "clock": "wall~clock timepiece alarm~clock dial chronometer horologe",
     "basket": "hamper wicker~basket picnic~basket bread~basket pannier creel trug bushel~basket punnet corf",
-    "duck": "duckling mallard waterfowl:waterfowl drake pintail waterbird merganser teal~duck eider quacker wigeon"
-    " gadwall",
+    "duck": "duckling mallard waterfowl:waterfowl drake pintail waterbird merganser teal~duck eider quacker"
+    " wigeon gadwall",
     "rocket": "spaceship spacecraft:spacecraft missile space~rocket booster shuttlecraft:shuttlecraft starship"
     " moon~rocket projectile",
     "cone": "traffic~cone pylon safety~cone road~cone marker traffic~marker warning~cone",
@@ -105,10 +106,10 @@ ADJECTIVES: dict[str, str] = {
     " streamlined model miniature abandoned basic charming handsome futuristic dated quaint dependable empty full"
     " weathered battered cheerful bulky lightweight neat spotless historic swift unmarked generic",
     "plant": "pretty tall lush beautiful leafy fresh healthy wild young lovely bright delicate colorful"
-    " green-stemmed tropical nice thick round blooming tender mature exotic elegant vibrant native sturdy slim"
+    " tropical nice thick round blooming tender mature exotic elegant vibrant native sturdy slim"
     " flourishing short bushy vivid thriving potted ornamental graceful dense cheerful sweet stunning budding"
-    " sprouting spindly hardy slender gorgeous picturesque natural woodland sunlit bare majestic perennial fragrant"
-    " shapely plump stately gnarled verdant",
+    " sprouting spindly hardy slender gorgeous picturesque natural woodland sunlit bare majestic perennial"
+    " fragrant shapely plump stately gnarled verdant",
     "building": "nice old quaint pretty simple cozy suburban country traditional rustic empty abandoned stone"
     " lovely charming modest family humble rural neat historic remote modern picturesque weathered boxy sturdy"
     " well-kept peaceful two-story quiet stately colonial narrow ordinary secluded symmetrical deserted painted"
@@ -117,12 +118,12 @@ ADJECTIVES: dict[str, str] = {
     " decorative cartoon inflated smooth fun lovely perfect geometric funny neat cute fancy basic bold brilliant"
     " clean paper crisp delicate dazzling lightweight playful sharp sturdy whimsical beautiful handmade classic"
     " novelty ornamental jolly souvenir childish rigid quirky shapely elegant modest graphic floppy tidy plump",
-    "object": "nice old simple empty antique new modern vintage pretty ceramic plastic metal fancy open decorative"
-    " clean ornate elegant painted sturdy bright old-fashioned unusual stylish lovely neat charming fresh"
-    " traditional colorful delicate smooth worn retro everyday basic ordinary handmade rustic tidy curvy thin thick"
-    " slender household quaint tilted cheap expensive fine clear heavy lightweight practical tasteful dusty"
-    " familiar humble graceful modest unbranded well-made cute quirky classic solid squat dainty beautiful artistic"
-    " oversized battered crooked",
+    "object": "nice old simple empty antique new modern vintage pretty ceramic plastic metal fancy open"
+    " decorative clean ornate elegant painted sturdy bright old-fashioned unusual stylish lovely neat charming"
+    " fresh traditional colorful delicate smooth worn retro everyday basic ordinary handmade rustic tidy curvy"
+    " thin thick slender household quaint tilted cheap expensive fine clear heavy lightweight practical tasteful"
+    " dusty familiar humble graceful modest unbranded well-made cute quirky classic solid squat dainty beautiful"
+    " artistic oversized battered crooked",
 }  # fmt: skip
 # Looks of a kind's drawing, and what can be seen of it after "with": noun phrases, a plural without "a".
 LOOKS: dict[str, str] = {
@@ -189,8 +190,8 @@ DETAILS: dict[str, str] = {
     " leaves|short trunk",
     "cat": "pointed ears|long tail|whiskers|curled tail|upright tail|pointy ears|big eye|soft paws|long"
     " whiskers|thin legs|little mouth",
-    "house": "chimney|front door|two windows|pointed roof|steep roof|tiled roof|closed door|square windows|slanted"
-    " roof|gable|doorstep",
+    "house": "chimney|front door|two windows|pointed roof|steep roof|tiled roof|closed door|square"
+    " windows|slanted roof|gable|doorstep",
     "boat": "tall mast|two sails|raised sails|wide hull|triangular sails|large sail|full sails|mainsail|jib|broad"
     " deck|canvas sails",
     "bird": "short beak|big wings|open beak|long tail|pointed beak|feathers|thin legs|bright eye|tail"
@@ -211,8 +212,8 @@ DETAILS: dict[str, str] = {
     "bus": "many windows|big wheels|side doors|row of windows|long roof|large windshield|thick tires|passenger"
     " windows|bumpers",
     "apple": "leaf|short stem|leaf|smooth skin|stalk|clean skin",
-    "plane": "long wings|two wings|pointed nose|tail fin|round windows|swept wings|row of windows|jet engines|long"
-    " fuselage",
+    "plane": "long wings|two wings|pointed nose|tail fin|round windows|swept wings|row of windows|jet"
+    " engines|long fuselage",
     "table": "four legs|flat top|short legs|long legs|bare top|straight legs|thick top|square corners",
     "hat": "wide brim|flat top|ribbon|band|curved brim|narrow ribbon|rounded brim|silk band",
     "butterfly": "open wings|spread wings|long antennae|rounded wings|spots on its wings|wide wings|thin"
@@ -222,14 +223,17 @@ DETAILS: dict[str, str] = {
     "rabbit": "long ears|cotton tail|fluffy tail|upright ears|big ears|whiskers|short tail|twitching nose|strong"
     " legs",
     "bicycle": "two wheels|thin tires|handlebars|pedals|spoked wheels|thick tires|metal frame|saddle|chain",
-    "clock": "two hands|thin hands|round face|plain dial|tick marks|blank face|pointed hands|minute hand|thick rim",
+    "clock": "two hands|thin hands|round face|plain dial|tick marks|blank face|pointed hands|minute hand|thick"
+    " rim",
     "basket": "tall handle|woven sides|curved handle|wide rim|carrying handle|woven bands|open top",
-    "duck": "bright bill|flat beak|long neck|curved neck|webbed feet|round body|short tail|broad bill|folded wings",
+    "duck": "bright bill|flat beak|long neck|curved neck|webbed feet|round body|short tail|broad bill|folded"
+    " wings",
     "rocket": "pointed nose|round porthole|side fins|flames|fiery tail|trail of smoke|window|sharp fins",
     "cone": "bright band|wide base|pointed tip|bright band|square base|sharp tip",
     "cactus": "two arms|sharp spines|prickly needles|thorns|raised arms|ribbed trunk|curved arms|needles",
     "bottle": "cork|long neck|narrow neck|blank label|thin neck|stopper|paper label",
-    "turtle": "hard shell|short legs|domed shell|little tail|rounded shell|stubby legs|wrinkled head|wrinkled neck",
+    "turtle": "hard shell|short legs|domed shell|little tail|rounded shell|stubby legs|wrinkled head|wrinkled"
+    " neck",
     "heart": "rounded top|pointed bottom|soft highlight|smooth curves|bright edge|even halves",
     "drum": "two sticks|drumsticks|crossed sticks|tight skin|crossed laces|stretched skin|corded sides",
     "snail": "spiral shell|long feelers|curled shell|eye stalks",
@@ -251,8 +255,8 @@ SHADES: dict[str, str] = {
     " ketchup-colored",
     "blue": "blue navy azure royal-blue sapphire bluish cobalt ultramarine deep-blue cerulean indigo deep-blue"
     " denim-blue lapis",
-    "green": "green emerald jade greenish olive grass-green mossy-green deep-green leaf-green shamrock forest-green"
-    " viridian",
+    "green": "green emerald jade greenish olive grass-green mossy-green deep-green leaf-green shamrock"
+    " forest-green viridian",
     "yellow": "yellow golden lemon mustard yellowish bright-yellow amber sunny-yellow canary-yellow butter-yellow"
     " saffron",
     "white": "white ivory snow-white whitish cream-white milky chalky off-white pearly alabaster colorless"
@@ -264,7 +268,8 @@ SHADES: dict[str, str] = {
     "pink": "pink rosy fuchsia salmon-pink pinkish hot-pink rose-colored blush bubblegum-pink flamingo-pink",
     "brown": "brown tan chestnut-brown chocolate brownish auburn coffee-colored bronze caramel hazel mahogany"
     " russet-brown sienna",
-    "grey": "gray grey silver greyish slate ash-gray smoky deep-gray light-gray stone-gray leaden steel-gray pewter",
+    "grey": "gray grey silver greyish slate ash-gray smoky deep-gray light-gray stone-gray leaden steel-gray"
+    " pewter",
 }  # fmt: skip
 PATTERNS: dict[str, str] = {
     "striped": "striped stripy banded stripey pinstriped candy-striped barred lined streaked",
@@ -276,8 +281,8 @@ PATTERNS: dict[str, str] = {
     "rainbow": "rainbow rainbow-colored rainbow-hued",
 }  # fmt: skip
 SIZES: dict[str, str] = {
-    "small": "small little tiny miniature mini petite smallish wee teeny diminutive undersized minuscule pint-sized"
-    " itty-bitty",
+    "small": "small little tiny miniature mini petite smallish wee teeny diminutive undersized minuscule"
+    " pint-sized itty-bitty",
     "medium": "medium-sized average-sized regular mid-sized normal-sized",
     "large": "large big huge giant enormous massive oversize gigantic sizable immense hefty towering jumbo-sized"
     " humongous colossal",
@@ -315,7 +320,8 @@ VERBS: dict[str, str] = {
     " scamper romp scurry hurry charge speed~off rush bound~along lope tear~along",
     "jumping": "jump leap jump~up hop/hopping spring vault pounce bound skip/skipping leap~up prance lunge",
     "sitting": "sit/sitting sit~down/sitting squat/squatting perch crouch settle~down",
-    "sleeping": "sleep nap/napping lie~down/lying doze snooze slumber nap~away/napping curl~up doze~off snore~away",
+    "sleeping": "sleep nap/napping lie~down/lying doze snooze slumber nap~away/napping curl~up doze~off"
+    " snore~away",
     "driving": "drive drive~along cruise ride~along travel~along roll~along motor speed~along zoom~along pull~off",
     "swaying": "sway wave~about swing bend~over rock~about blow~about shake flutter~about quiver wobble",
     "sailing": "sail sail~along float~along cruise~along glide~along drift navigate ply~along sail~off voyage",
@@ -356,7 +362,8 @@ MANNERS: dict[str, str] = {
     "rolling": "down a slope|across the ground|along the ground|at speed",
     "bouncing": "off the ground|into the air|in mid air",
     "falling": "through the air|to the ground|from above|from the sky|in mid air|out of the sky",
-    "running": "at full speed|across the ground|in a hurry|through the scenery|at a gallop|for fun|with great speed",
+    "running": "at full speed|across the ground|in a hurry|through the scenery|at a gallop|for fun|with great"
+    " speed",
     "jumping": "into the air|in the air|in mid air|off the ground|with joy|for joy|over the ground",
     "sitting": "on its bottom|on its haunches|on the ground|by itself|in the open",
     "sleeping": "on the ground|on its side|on its belly|by itself|in the open",
@@ -379,8 +386,8 @@ STANDING: dict[str, str] = {
     "vehicle": "stand wait idle stand~by",
     "plant": "grow stand sprout flourish thrive",
     "building": "stand tower~up loom~up stand~tall/standing",
-    "toy": "rest hang stand stay appear balance",
-    "object": "rest stand stay appear balance wait",
+    "toy": "rest stand stay balance wait",
+    "object": "rest stand stay balance wait",
 }  # fmt: skip
 PLACED: dict[str, str] = {
     "animal": "shown seen pictured photographed captured posed",
@@ -388,15 +395,16 @@ PLACED: dict[str, str] = {
     "plant": "planted seen rooted pictured shown found photographed",
     "building": "located built situated seen pictured nestled constructed shown set",
     "toy": "placed shown seen displayed positioned pictured left set drawn arranged painted",
-    "object": "placed set displayed shown left seen positioned pictured arranged kept put drawn deposited centered",
+    "object": "placed set displayed shown left seen positioned pictured arranged kept put drawn deposited"
+    " centered",
 }  # fmt: skip
 PERCHES: dict[str, str] = {
     "animal": "perched balanced standing resting posed hiding curled placed seated",
     "any": "sitting placed resting set balanced standing kept lying stored perched piled left tucked positioned",
 }  # fmt: skip
 RELATIONS: dict[str, str] = {
-    "left of": "next_to beside to_the_left_of near by on_the_left_of close_to alongside on_the_left_side_of left_of"
-    " at_the_side_of adjacent_to not_far_from",
+    "left of": "next_to beside to_the_left_of near by on_the_left_of close_to alongside on_the_left_side_of"
+    " left_of at_the_side_of adjacent_to not_far_from",
     "right of": "next_to beside to_the_right_of near by on_the_right_of close_to alongside on_the_right_side_of"
     " right_of at_the_side_of adjacent_to not_far_from",
     "above": "above over high_above up_above",
@@ -412,100 +420,101 @@ RARE_ADJECTIVES = (
     " barren buoyant bizarre bland blurred blurry boring boxed brawny brisk brittle broad burly casual centered"
     " ceremonial chic chipped chunky civilized coarse comfy comical common complete complex confident conspicuous"
     " contemporary conventional cooled costly countrified covered cracked crafted crinkled crumpled cultured"
-    " cushioned dangerous decent decorated dented detailed different dignified discreet distinct distorted dramatic"
-    " dreamy dull durable earthy easygoing eccentric edgy elaborate elderly elongated embellished enchanting"
-    " endearing engaging enlarged erect especial ethereal everlasting exceptional excellent exposed exquisite"
-    " extended extraordinary eye-catching fabulous faded faint fake famous fantastic fashionable fat favorite"
-    " fearless fetching filthy firm fitted flashy flattened flawless flexible floral folksy forgotten formidable"
-    " fragile frail framed frayed frumpy fuzzy gaudy generous gentlemanly ghostly girlish glamorous gleeful"
-    " glorious goofy grainy grandiose grimy grizzled groovy grubby gruff hairy hardened harmless hazy heavenly"
-    " hidden hollow homey homespun huddled hulking iconic identical idle illuminated imposing impressive"
-    " inexpensive innocuous intact interesting intricate inviting iridescent irregular isolated jagged jaunty jaded"
-    " joyful joyous kempt keen kindly kitschy knobby lanky laughable lavish layered lengthy likeable limp littered"
-    " lopsided loud lumpy luminous luscious luxurious magical magnificent malformed manicured marvelous massy"
-    " matching matte meager mean mellow memorable metallic mild minimal misplaced misshapen moist moody muddy"
-    " muscular musty muted mysterious narrow neglected nifty noble nondescript nostalgic noteworthy noticeable odd"
-    " oblong okay opaque opulent orderly organic original ornery outlandish outstanding oval overgrown overturned"
-    " partial patient peculiar perfect petrified photogenic placid pleasant pleasing plush pointy poised popular"
-    " posh primitive prim princely pristine prominent proper protective pure puny puffy puzzled quizzical rad"
-    " radiant ragged random rare raw realistic refined refreshing relaxing reliable remarkable resplendent restful"
-    " rickety ridged rigid robust romantic rough rounded rowdy ruffled rumpled sad saggy sassy saturated savvy"
-    " scary scenic scratched seasoned secure sensible serious severe shadowy shaggy shaded shapeless sharp"
-    " sheltered showy sideways silent silky singular slanted slick slim sloppy slow smart smug smudged snappy"
-    " snazzy snug soaked sober soggy solemn somber sought special spectacular spiffy splendid spindly spruce spry"
-    " squarish squashed squeaky stable stained stark startled static steady steep stiff stinky stout straight"
-    " strange striking strong stubby studious stumpy stunning sturdy subdued subtle sullen sunlit superb supple"
-    " surprising surreal sweaty swanky swell symbolic tanned tarnished tasty tattered tacky tempting tepid terrific"
-    " textured theatrical thin tidy timeless tired tough toned trendy tropical trusty twisted typical ugly"
-    " unassuming uncommon uneven unimpressive untouched upbeat upright usual vacant valuable varnished vast velvety"
-    " vibrant vigilant virtual vivid wacky waiting wary warm washed watery waxy weary weird weighty well-lit wet"
-    " wholesome wicked wide wilted windswept wise wispy witty wonderful wonky worthy woolly wrinkly yummy zany"
-    " abstract angular artificial baggy bald bony boyish breezy bristly bubbly calming candid careful cartoonish"
-    " chilly clumsy cloudy cluttered collectible concealed crisp cuddly curious curved cylindrical damp dapper dim"
-    " dirty drab droll dry elastic fierce flimsy fluttery foamy foreign freaky frilly glassy gloomy grumpy hefty"
-    " iffy jumpy kooky leathery lovable lucky mighty misty nerdy obese ordinary pasty perplexed plucky pompous"
-    " quick rubbery rusted scrappy shallow sheepish shimmery silvered sinister skimpy sleepy smelly smooth snoozy"
-    " sparse springy squishy starry-eyed stylized sunny swift tangled tangy tender tense toasty translucent"
-    " transparent trim vertical whimsical wiry worried worn-out youthful zesty"
+    " cushioned dangerous decent decorated dented detailed different dignified discreet distinct distorted"
+    " dramatic dreamy dull durable earthy easygoing eccentric edgy elaborate elderly elongated embellished"
+    " enchanting endearing engaging enlarged erect especial ethereal everlasting exceptional excellent exposed"
+    " exquisite extended extraordinary eye-catching fabulous faded faint fake famous fantastic fashionable fat"
+    " favorite fearless fetching filthy firm fitted flashy flattened flawless flexible floral folksy forgotten"
+    " formidable fragile frail framed frayed frumpy fuzzy gaudy generous gentlemanly ghostly girlish glamorous"
+    " gleeful glorious goofy grainy grandiose grimy grizzled groovy grubby gruff hairy hardened harmless hazy"
+    " heavenly hidden hollow homey homespun huddled hulking iconic identical illuminated imposing impressive"
+    " inexpensive innocuous intact interesting intricate inviting iridescent irregular isolated jagged jaunty"
+    " jaded joyful joyous kempt keen kindly kitschy knobby lanky laughable lavish layered lengthy likeable limp"
+    " littered lopsided loud lumpy luminous luscious luxurious magical magnificent malformed manicured marvelous"
+    " massy matching matte meager mean mellow memorable metallic mild minimal misplaced misshapen moist moody"
+    " muddy muscular musty muted mysterious narrow neglected nifty noble nondescript nostalgic noteworthy"
+    " noticeable odd oblong okay opaque opulent orderly organic original ornery outlandish outstanding oval"
+    " overgrown overturned partial patient peculiar perfect petrified photogenic placid pleasant pleasing plush"
+    " pointy poised popular posh primitive prim princely pristine prominent proper protective pure puny puffy"
+    " puzzled quizzical rad radiant ragged random rare raw realistic refined refreshing relaxing reliable"
+    " remarkable resplendent restful rickety ridged rigid robust romantic rough rounded rowdy ruffled rumpled sad"
+    " saggy sassy saturated savvy scary scenic scratched seasoned secure sensible serious severe shadowy shaggy"
+    " shaded shapeless sharp sheltered showy sideways silent silky singular slanted slick slim sloppy slow smart"
+    " smug smudged snappy snazzy snug soaked sober soggy solemn somber sought special spectacular spiffy splendid"
+    " spindly spruce spry squarish squashed squeaky stable stained stark startled steady steep stiff"
+    " stinky stout straight strange striking strong stubby studious stumpy stunning sturdy subdued subtle sullen"
+    " sunlit superb supple surprising surreal sweaty swanky swell symbolic tanned tarnished tasty tattered tacky"
+    " tempting tepid terrific textured theatrical thin tidy timeless tired tough toned trendy tropical trusty"
+    " twisted typical ugly unassuming uncommon uneven unimpressive untouched upbeat upright usual vacant valuable"
+    " varnished vast velvety vibrant vigilant virtual vivid wacky wary warm washed watery waxy weary"
+    " weird weighty well-lit wet wholesome wicked wide wilted windswept wise wispy witty wonderful wonky worthy"
+    " woolly wrinkly yummy zany abstract angular artificial baggy bald bony boyish breezy bristly bubbly calming"
+    " candid careful cartoonish chilly clumsy cloudy cluttered collectible concealed crisp cuddly curious curved"
+    " cylindrical damp dapper dim dirty drab droll dry elastic fierce flimsy fluttery foamy foreign freaky frilly"
+    " glassy gloomy grumpy hefty iffy jumpy kooky leathery lovable lucky mighty misty nerdy obese ordinary pasty"
+    " perplexed plucky pompous quick rubbery rusted scrappy shallow sheepish shimmery silvered sinister skimpy"
+    " sleepy smelly smooth snoozy sparse springy squishy starry-eyed stylized sunny swift tangled tangy tender"
+    " tense toasty translucent transparent trim vertical whimsical wiry worried worn-out youthful zesty"
 )
 # What an annotator believes that a thing is doing or is for: verbs with what follows, as a participle.
 COMMENTS: dict[str, str] = {
     "animal": "looking for food|enjoying the weather|waiting for its owner|looking at the camera|ready to"
-    " play|having fun|minding its own business|looking around|searching for something|looking for a snack|enjoying"
-    " the view|wanting attention|going about its day|exploring the area|guarding its territory|watching"
-    " something|getting some exercise|resting its legs|waiting for a treat|looking very content|chasing its"
-    " shadow|following a scent|hunting for insects|looking for a mate|taking a break|enjoying its freedom|escaping"
-    " from danger|performing a trick|passing the time|posing for a picture|looking for shelter|hoping for"
-    " dinner|staring into space|keeping watch|ignoring the photographer|listening for sounds|sniffing the"
-    " air|stretching its muscles|showing its profile|facing the viewer|trying to hide|looking for company|admiring"
-    " the scenery|wandering without purpose|begging for crumbs|heading back to its nest|showing some"
-    " curiosity|getting ready for bed|practicing its moves|wagging with excitement|making a mess|thinking about"
-    " lunch|expecting visitors|looking for trouble|entertaining an audience|playing a game|avoiding"
-    " strangers|learning a skill|checking its surroundings|dreaming of adventures|celebrating its birthday|visiting"
-    " relatives|defending its home",
-    "vehicle": "going somewhere|waiting for passengers|heading for home|carrying people|looking brand new|ready to"
-    " go|making a trip|leaving for a journey|carrying tourists|arriving at its destination|making a stop|going on"
-    " vacation|delivering packages|looking for parking|taking commuters to work|needing a wash|showing its"
-    " age|passing by|making good time|wasting fuel|transporting cargo|picking up students|leaving a trail|following"
-    " its route|belonging to a museum|attracting attention|facing to the right|missing its driver|getting"
-    " ahead|starting its engine|changing course|gaining altitude|rounding the corner|exceeding the limit|departing"
-    " on schedule|avoiding traffic|serving the public|winning a competition|waiting for repairs|leaving the"
-    " station|carrying equipment",
-    "plant": "reaching for the light|needing some water|giving some shade|looking healthy|in full splendor|growing"
-    " tall|attracting insects|catching the light|standing out|in need of pruning|opening up|getting plenty of"
-    " sunshine|adding some color|showing new growth|bearing nothing|spreading its seeds|surviving the drought|ready"
-    " for picking|facing upward|shedding pollen|taking root|waiting for rain|entering its season|perfuming the"
-    " air|releasing spores|looking quite edible|marking the border|welcoming bees|soaking up nutrients|decorating"
-    " the landscape",
-    "building": "looking empty|waiting for a buyer|facing the front|needing fresh paint|with nobody around|looking"
-    " cozy|for sale|showing its age|providing shelter|owned by a farmer|welcoming guests|needing repairs|with no"
-    " neighbors|awaiting renovation|built by hand|hosting a party|serving as a landmark|housing a family|missing"
-    " its fence|facing the sunset|belonging to a widow|offering accommodation|looking haunted|with the heating"
-    " on|under new ownership",
+    " play|having fun|minding its own business|looking around|searching for something|looking for a"
+    " snack|enjoying the view|wanting attention|going about its day|exploring the area|guarding its"
+    " territory|watching something|getting some exercise|resting its legs|waiting for a treat|looking very"
+    " content|chasing its shadow|following a scent|hunting for insects|looking for a mate|taking a break|enjoying"
+    " its freedom|escaping from danger|performing a trick|passing the time|posing for a picture|looking for"
+    " shelter|hoping for dinner|staring into space|keeping watch|ignoring the photographer|listening for"
+    " sounds|sniffing the air|stretching its muscles|showing its profile|facing the viewer|trying to hide|looking"
+    " for company|admiring the scenery|wandering without purpose|begging for crumbs|heading back to its"
+    " nest|showing some curiosity|getting ready for bed|practicing its moves|wagging with excitement|making a"
+    " mess|thinking about lunch|expecting visitors|looking for trouble|entertaining an audience|playing a"
+    " game|avoiding strangers|learning a skill|checking its surroundings|dreaming of adventures|celebrating its"
+    " birthday|visiting relatives|defending its home",
+    "vehicle": "going somewhere|waiting for passengers|heading for home|carrying people|looking brand new|ready"
+    " to go|making a trip|leaving for a journey|carrying tourists|arriving at its destination|making a stop|going"
+    " on vacation|delivering packages|looking for parking|taking commuters to work|needing a wash|showing its"
+    " age|passing by|making good time|wasting fuel|transporting cargo|picking up students|leaving a"
+    " trail|following its route|belonging to a museum|attracting attention|facing to the right|missing its"
+    " driver|getting ahead|starting its engine|changing course|gaining altitude|rounding the corner|exceeding the"
+    " limit|departing on schedule|avoiding traffic|serving the public|winning a competition|waiting for"
+    " repairs|leaving the station|carrying equipment",
+    "plant": "reaching for the light|needing some water|giving some shade|looking healthy|in full"
+    " splendor|growing tall|attracting insects|catching the light|standing out|in need of pruning|opening"
+    " up|getting plenty of sunshine|adding some color|showing new growth|bearing nothing|spreading its"
+    " seeds|surviving the drought|ready for picking|facing upward|shedding pollen|taking root|waiting for"
+    " rain|entering its season|perfuming the air|releasing spores|looking quite edible|marking the"
+    " border|welcoming bees|soaking up nutrients|decorating the landscape",
+    "building": "looking empty|waiting for a buyer|facing the front|needing fresh paint|with nobody"
+    " around|looking cozy|for sale|showing its age|providing shelter|owned by a farmer|welcoming guests|needing"
+    " repairs|with no neighbors|awaiting renovation|built by hand|hosting a party|serving as a landmark|housing a"
+    " family|missing its fence|facing the sunset|belonging to a widow|offering accommodation|looking haunted|with"
+    " the heating on|under new ownership",
     "toy": "looking fun|ready to play|left by a child|made of plastic|standing out|used for games|for a birthday"
     " party|looking brand new|made for children|waiting for somebody|catching the light|used in class|as a"
-    " decoration|looking very festive|made by hand|bought as a gift|for some celebration|meant as a joke|thrown by"
-    " somebody|escaping from its owner|missing its partner|given as a prize|made of cardboard|used for"
+    " decoration|looking very festive|made by hand|bought as a gift|for some celebration|meant as a joke|thrown"
+    " by somebody|escaping from its owner|missing its partner|given as a prize|made of cardboard|used for"
     " practice|belonging to a toddler|marking the spot|symbolizing friendship|entertaining kids|lost by"
-    " accident|used as a prop|designed by an artist|left after a parade|used for juggling|teaching geometry|costing"
-    " a few dollars|decorating a nursery|for the carnival",
+    " accident|used as a prop|designed by an artist|left after a parade|used for juggling|teaching"
+    " geometry|costing a few dollars|decorating a nursery|for the carnival",
     "object": "ready for use|waiting to be used|left by somebody|looking brand new|made by hand|for sale|catching"
     " the light|in good condition|with nobody around|used every day|made of plastic|on display|for"
     " decoration|belonging to grandma|needing a good wash|in need of repair|bought at a market|left by its"
-    " owner|used as a prop|found at a flea market|casting no shadow|ready for breakfast|given as a gift|left from a"
-    " picnic|meant for guests|lost by a tourist|gathering dust|from another century|waiting for customers|ready for"
-    " delivery|made in a workshop|kept as a souvenir|showing some scratches|costing a fortune|matching the"
-    " decor|saved from the trash|ready for a banquet|sold at auction|passed down through generations|borrowed from"
-    " a friend|donated to charity|packed for a trip|selected by experts",
+    " owner|used as a prop|found at a flea market|casting no shadow|ready for breakfast|given as a gift|left from"
+    " a picnic|meant for guests|lost by a tourist|gathering dust|from another century|waiting for customers|ready"
+    " for delivery|made in a workshop|kept as a souvenir|showing some scratches|costing a fortune|matching the"
+    " decor|saved from the trash|ready for a banquet|sold at auction|passed down through generations|borrowed"
+    " from a friend|donated to charity|packed for a trip|selected by experts",
 }  # fmt: skip
 # Rare adverbs of actions, in no order.
 RARE_ADVERBS = (
     "aimlessly awkwardly beautifully boldly bravely busily carelessly casually cautiously cheerfully clumsily"
-    " comfortably confidently contentedly continuously cutely delicately dramatically easily effortlessly elegantly"
-    " endlessly excitedly feverishly frantically furiously gleefully haphazardly harmlessly hastily intently"
-    " lightly lively majestically merrily mysteriously naturally neatly nervously nicely nimbly noisily perfectly"
-    " pleasantly powerfully proudly randomly recklessly safely serenely sharply silently silently simply steadily"
-    " strangely suspiciously swiftly tightly together unsteadily vigorously visibly warily weakly wearily"
+    " comfortably confidently contentedly continuously cutely delicately dramatically easily effortlessly"
+    " elegantly endlessly excitedly feverishly frantically furiously gleefully haphazardly harmlessly hastily"
+    " intently lightly lively majestically merrily mysteriously naturally neatly nervously nicely nimbly noisily"
+    " perfectly pleasantly powerfully proudly randomly recklessly safely serenely sharply silently silently"
+    " simply steadily strangely suspiciously swiftly tightly together unsteadily vigorously visibly warily weakly"
+    " wearily"
 )
 # Words for a picture with how they go on, and adjectives for it.
 FRAMES = (
@@ -530,20 +539,20 @@ OPENERS = (
 )
 # Words for pictures, not for what they show.
 FRAME_WORDS = (
-    "photo photos picture image images view close up closeup cartoon drawing scene illustration photograph graphic"
-    " shot painting computer sketch clipart clip art snapshot portrait rendering depiction animation stock vector"
-    " royalty free zoomed cropped blurry macro length angle level detailed digital animated stylized setting"
-    " landscape photography wallpaper icon background isolated picturing showing shows shown pictured footage hd"
-    " jpg"
+    "photo photos picture image images view close up closeup cartoon drawing scene illustration photograph"
+    " graphic shot painting computer sketch clipart clip art snapshot portrait rendering depiction animation"
+    " stock vector royalty free zoomed cropped blurry macro length angle level detailed digital animated stylized"
+    " setting landscape photography wallpaper icon background isolated picturing showing shows shown pictured"
+    " footage hd jpg"
 )
 # Words above that tell an impression rather than a look: not visible.
 IMPRESSIONS = (
     "cute adorable happy playful friendly alert curious calm sweet lovely cheerful wild tame energetic gentle"
     " lively pretty funny clever peaceful contented nosy hungry timid bold silly watchful perky mischievous proud"
     " healthy inquisitive innocent charming bashful obedient nice beautiful precious sprightly attentive modern"
-    " classic fancy cool elegant commercial custom local family foreign private generic expensive cheap dependable"
-    " historic humble lush exotic stunning gorgeous picturesque natural native sturdy simple fun festive perfect"
-    " neat whimsical brilliant novelty basic modest quirky jolly traditional practical tasteful familiar everyday"
-    " ordinary unusual quaint lonely loyal pet delicious poisonous edible romantic royal regal musical crowded"
-    " public quiet loud serene merry welcoming"
+    " classic fancy cool elegant commercial custom local family foreign private generic expensive cheap"
+    " dependable historic humble lush exotic stunning gorgeous picturesque natural native sturdy simple fun"
+    " festive perfect neat whimsical brilliant novelty basic modest quirky jolly traditional practical tasteful"
+    " familiar everyday ordinary unusual quaint lonely loyal pet delicious poisonous edible romantic royal regal"
+    " musical crowded public quiet loud serene merry welcoming"
 )

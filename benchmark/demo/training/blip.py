@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from benchmark.demo.language import visible_words
+from benchmark.demo.language.vocabulary_forms import NOUNS as FORMS
 from benchmark.demo.mix import CLEAN
 from benchmark.demo.noise import Pair
 from benchmark.demo.training.autoencoder import reconstruct
@@ -17,7 +19,6 @@ from benchmark.demo.training.export import MODELS, save_transformers
 from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
 from benchmark.demo.training.masked_lm import IGNORED
 from benchmark.demo.training.tokenizers import bert_tokenizer
-from benchmark.demo.vocabulary import COLOUR_WORDS, COLOURS, KINDS
 
 FIRST = 600_000_000  # first index in the `llm` draw, whose earlier samples other models are trained on
 RECONSTRUCTED = 4  # every fourth image is an autoencoder's reconstruction, as VBA captions generated images
@@ -151,8 +152,10 @@ def mentioned(caption: str, words: Mapping[str, Sequence[str]]) -> set[str]:
 
 
 # The words that name each kind and each colour.
-NOUNS = {name: [noun for pair in kind.nouns for noun in pair] for name, kind in KINDS.items()}
-SHADES = {name: COLOUR_WORDS.get(name, (name,)) for name in COLOURS}
+NOUNS = {
+    kind: [form for noun in nouns for form in (noun.singular, noun.plural)] for kind, nouns in FORMS.items()
+}
+SHADES = {colour: words.split() for colour, words in visible_words.SHADES.items()}
 
 
 def load(folder: Path) -> tuple[Any, Any]:

@@ -11,7 +11,13 @@ from benchmark.demo.draws import generator
 from benchmark.demo.language import visible_places, visible_words
 from benchmark.demo.language.alt_texts import alt_text
 from benchmark.demo.language.descriptions import describe, distinct_descriptions
-from benchmark.demo.language.phrase_reader import plural, read_comment, read_noun_phrase, relative_position
+from benchmark.demo.language.phrase_reader import (
+    PREPOSITIONS,
+    plural,
+    read_comment,
+    read_noun_phrase,
+    relative_position,
+)
 from benchmark.demo.language.trees import SPEECH, Node, text_of, to_tree
 from benchmark.demo.language.vocabulary_forms import NOUNS, VERBS
 from benchmark.demo.vocabulary import KINDS, OUT_KINDS, OUT_PATTERNS
@@ -138,11 +144,20 @@ def test_phrases_attach_as_in_spacys_trees():
         ("prep", "on"), ("det", "left"), ("pobj", "on"), ("prep", "left"), ("pobj", "of"),
     ]  # fmt: skip
     assert labels(read_comment(["waiting", "for", "its", "owner"])) == [
-        ("advcl", "waiting"), ("prep", "waiting"), ("det", "owner"), ("pobj", "for"),
+        ("advcl", "waiting"), ("prep", "waiting"), ("poss", "owner"), ("pobj", "for"),
     ]  # fmt: skip
     assert labels(read_noun_phrase(["rows", "of", "school~windows"])) == [
         ("ROOT", "rows"), ("prep", "rows"), ("compound", "windows"), ("pobj", "of"),
     ]  # fmt: skip
+
+
+def test_prepositions_of_phrases_are_read_as_such():
+    tables = (visible_words.COMMENTS, visible_words.MANNERS, visible_places.TIMES)
+    for phrase in {phrase for table in tables for text in table.values() for phrase in text.split("|")}:
+        tree = to_tree(read_comment(phrase.split()))
+        for word, label in zip(tree.words, tree.labels, strict=True):
+            if word in PREPOSITIONS:
+                assert label in {"prep", "agent", "prt", "advmod", "aux"}, phrase
 
 
 def test_plurals_are_regular():
