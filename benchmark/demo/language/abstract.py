@@ -6,16 +6,21 @@ from benchmark.demo.language.abstract_frames import ABSTRACT_FRAMES
 from benchmark.demo.language.clauses import verb
 from benchmark.demo.language.frames import build, read_kinds
 from benchmark.demo.language.sentences import Sentences
-from benchmark.demo.language.styles import finish, from_site, quoted, signed
+from benchmark.demo.language.styles import finish, from_site, quoted, signed, tagged
 from benchmark.demo.language.trees import Node
 from benchmark.demo.sampling import Weighted, pick
 from benchmark.demo.world import Scene
 
 FRAMES, _WEIGHTS = read_kinds(ABSTRACT_FRAMES)
 _KIND = Weighted(_WEIGHTS | {"quote": 12})
-_MENTION = 0.4  # probability that phrases may name the scene's first thing; in about a quarter of captions one does
-_COUNTS = "3 4 5 5 6 7 7 8 9 10 10 11 12 13 14 15 17 20 21 25 30 50 99 100 101 five seven ten".split()
-_FEW = "three four five six 3 4 5 6 7 10".split()
+_MENTION = (
+    0.4  # probability that phrases may name the scene's first thing; in about a quarter of captions one does
+)
+_COUNTS = [
+    "3", "4", "5", "5", "6", "7", "7", "8", "9", "10", "10", "11", "12", "13", "14", "15", "17", "20",
+    "21", "25", "30", "50", "99", "100", "101", "five", "seven", "ten",
+]  # fmt: skip
+_FEW = ["three", "four", "five", "six", "3", "4", "5", "6", "7", "10"]
 _TITLES = frozenset({"how_to", "list", "title"})
 _MARKS = {"thought": (".", ".", "", "..."), "quote": (".", "", "!"), "opinion": (".", ".", "", "!", "...")}
 
@@ -47,7 +52,9 @@ class AbstractWriter(Sentences):
 
     def teaching(self) -> Node:
         """Return a verb for what something did to somebody."""
-        return verb(pick(self.rng, ("teach", "tell", "show")) if self.chance(0.6) else self.common("help"), "ed")
+        return verb(
+            pick(self.rng, ("teach", "tell", "show")) if self.chance(0.6) else self.common("help"), "ed"
+        )
 
     def plain_people(self) -> Node:
         """Return people without a determiner."""
@@ -136,7 +143,9 @@ def _longer(root: Node, kind: str, writer: AbstractWriter) -> None:
         last = root.after[-1] if root.after else None
         if last is None or last.label != "punct":
             root.add("punct", Node(pick(writer.rng, (".", ".", ".", "!", " -", "...", ":")).strip()))
-        root.add("dep", _opening("thought" if kind in ("quote", "opinion") else pick(writer.rng, _MORE), writer))
+        root.add(
+            "dep", _opening("thought" if kind in ("quote", "opinion") else pick(writer.rng, _MORE), writer)
+        )
 
 
 _MORE = ("thought", "thought", "question", "opinion", "how_to", "claim")
@@ -154,6 +163,9 @@ def abstract_caption(scene: Scene, rng: np.random.Generator) -> Node:
         quoted(root)
         if writer.chance(0.6):
             signed(root, writer)
-    if writer.chance(0.1):
+    value = rng.random()
+    if value < 0.1:
         from_site(root, writer)
+    elif value < 0.16:
+        tagged(root, writer)
     return root

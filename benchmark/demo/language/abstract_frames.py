@@ -4,7 +4,8 @@ ABSTRACT_FRAMES = """
 = how_to 24
 (ROOT advmod:how/SCONJ aux:to/PART {base})
 (ROOT advmod:how/SCONJ aux:to/PART {base} (prep without (pcomp {ing})))
-(ROOT advmod:how/SCONJ aux:to/PART {base} (prep in (pobj nummod:{few} amod:simple|easy|quick|small steps/NOUN)))
+(ROOT advmod:how/SCONJ aux:to/PART {base} (prep in (pobj nummod:{few} amod:simple|easy|quick|small
+ steps/NOUN)))
 (ROOT advmod:how/SCONJ aux:to/PART {base} (advcl advmod:when/SCONJ {statement}))
 (ROOT advmod:how/SCONJ aux:to/PART {base} (advcl mark:if|unless|before {statement}))
 (ROOT advmod:how/SCONJ neg:not aux:to/PART {base})
@@ -23,18 +24,21 @@ ABSTRACT_FRAMES = """
 (ROOT advmod:when/SCONJ aux:to/PART {base} punct:, cc:and (conj advmod:when/SCONJ aux:to/PART {base}))
 (ROOT dobj:what/PRON aux:to/PART {transitive} (advcl mark:before|after|if|while {statement}))
 = opinion 20
-(ROOT neg:not det:the kind|sort|type/NOUN (prep of (pobj {topic_noun})) (relcl nsubj:I|we aux:would aux:have {done})
- punct:, cc:but (conj {statement}))
-(ROOT nsubj:I advmod:honestly|really|still|just|always think|believe|suspect|wish|hope/VERB (ccomp {statement}))
+(ROOT neg:not det:the kind|sort|type/NOUN (prep of (pobj {topic_noun})) (relcl nsubj:I|we aux:would aux:have
+ {done}) punct:, cc:but (conj {statement}))
+(ROOT nsubj:I advmod:honestly|really|still|just|always think|believe|suspect|wish|hope/VERB (ccomp
+ {statement}))
 (ROOT nsubj:I aux:do neg:+n't care|know|understand/VERB (ccomp advmod:why|how/SCONJ {statement}))
 (ROOT (prep in (pobj poss:my amod:humble|honest|personal opinion|view|experience)) punct:, {statement})
-(ROOT nsubj:I used/VERB (xcomp aux:to/PART think|believe (ccomp ?mark:that {statement})) punct:, (cc but) (conj {statement}))
+(ROOT nsubj:I used/VERB (xcomp aux:to/PART think|believe (ccomp ?mark:that {statement})) punct:, (cc but)
+ (conj {statement}))
 (ROOT nsubj:nothing/PRON is/AUX (acomp advmod:more {rating} (prep than (pobj {thing_node}))))
 (ROOT advmod:why/SCONJ nsubj:I {base})
 (ROOT nsubj:I aux:would advmod:rather {base} (prep than (pcomp {base})))
 (ROOT nsubj:{thing_node} is/AUX acomp:{degree_rating} punct:, (cc and) (conj {statement}))
 (ROOT nsubj:this|that/PRON is/AUX (advcl advmod:why|how/SCONJ {statement}))
-(ROOT nsubj:this|that/PRON is/AUX (ccomp dobj:what/PRON nsubj:you get/VERB (advcl advmod:when/SCONJ {statement})))
+(ROOT nsubj:this|that/PRON is/AUX (ccomp dobj:what/PRON nsubj:you get/VERB (advcl advmod:when/SCONJ
+ {statement})))
 (ROOT det:the amod:{best} thing|part|mistake|lesson/NOUN (prep about (pobj {thing_node})) )
 (ROOT det:what/DET det:a amod:{adjective} way/NOUN (acl {infinitive}))
 (ROOT (nsubj det:some|most {plain_people}) {base} punct:, (cc and|but) (conj nsubj:others {base}))
@@ -53,11 +57,11 @@ ABSTRACT_FRAMES = """
 (ROOT (csubj {ing}) is/AUX neg:not (attr {idea_node}) punct:, (cc but) (conj {idea_node}))
 (ROOT det:the amod:{adjective} art|joy|secret|power|science|price|meaning/NOUN (prep of (pcomp {ing})))
 (ROOT (nsubj det:the amod:{best} {topic_noun}) is/AUX (attr det:the one/NOUN (relcl nsubj:you {base})))
-(ROOT expl:there is/AUX (attr det:no {idea_word} (prep in|without|behind (pobj {thing_node}))))
+(ROOT expl:there is/VERB (attr det:no {idea_word} (prep in|without|behind (pobj {thing_node}))))
 (ROOT {thing_node} punct:, (conj {thing_node}) cc:and (conj {mass_node}))
 (ROOT (nsubj those/PRON (relcl nsubj:who/PRON {base})) {base})
-(ROOT nsubj:life|love|success|happiness|time|wisdom/NOUN begins|ends|happens|waits/VERB
- (advcl advmod:where|when/SCONJ {statement}))
+(ROOT nsubj:life|love|success|happiness|time|wisdom/NOUN begins|ends|happens|waits/VERB (advcl
+ advmod:where|when/SCONJ {statement}))
 (ROOT (prep between (pobj {mass_node} cc:and (conj {mass_node}))) punct:, nsubj:{person_node} aux:must {base})
 = question 14
 (ROOT advmod:why|how|when aux:do nsubj:{plain_people} {base} punct:?)
@@ -67,18 +71,20 @@ ABSTRACT_FRAMES = """
 (ROOT aux:should|can|could|would|must nsubj:you|we|I|they {base} punct:?)
 (ROOT aux:do|did nsubj:you|we|they ?advmod:ever|really|still {base} punct:?)
 (ROOT attr:what/PRON is/AUX (nsubj det:the amod:{best} way/NOUN (acl {infinitive})) punct:?)
-(ROOT dobj:what/PRON aux:can|will|would|should nsubj:{person_node} {transitive} (prep from|about|with|without (pobj {thing_node})) punct:?)
+(ROOT dobj:what/PRON aux:can|will|would|should nsubj:{person_node} {transitive} (prep from|about|with|without
+ (pobj {thing_node})) punct:?)
 (ROOT nsubj:who|what/PRON {vp_third} punct:?)
 (ROOT what/PRON (advcl mark:if {statement}) punct:?)
 (ROOT neg:not sure/ADJ (xcomp advmod:how/SCONJ aux:to/PART {base}) punct:?)
 (ROOT are/AUX nsubj:you (acomp ready|afraid|able|willing|eager (xcomp {infinitive})) punct:?)
-(ROOT (dobj det:which {topic_noun}) aux:should|will|can nsubj:you {transitive} (advmod first|next|today|now) punct:?)
+(ROOT (dobj det:which {topic_noun}) aux:should|will|can nsubj:you {transitive} (advmod first|next|today|now)
+ punct:?)
 = list 12
-(ROOT nummod:{count} ?amod:{adjective} reasons|signs|ways|facts/NOUN (relcl advmod:why/SCONJ {statement}))
+(ROOT nummod:{count} ?amod:{adjective} reasons/NOUN (relcl advmod:why/SCONJ {statement}))
 (ROOT nummod:{count} ?amod:{adjective} ways|tips|tricks|reasons|ideas|steps|habits/NOUN (acl {infinitive}))
 (ROOT nummod:{count} {topic_plural} (relcl nsubj:that/PRON {shaping}))
-(ROOT nummod:{count} ?amod:{adjective} things|lessons|mistakes|secrets|questions|myths/NOUN (relcl nsubj:{plain_people} {transitive}
- (prep about (pobj {thing_node}))))
+(ROOT nummod:{count} ?amod:{adjective} things|lessons|mistakes|secrets|questions|myths/NOUN (relcl
+ nsubj:{plain_people} {transitive} (prep about (pobj {thing_node}))))
 (ROOT nummod:{count} signs|clues|proofs/NOUN (acl mark:that {statement}))
 (ROOT nummod:{count} {topic_plural} (prep for (pobj {plain_people} (relcl nsubj:who/PRON {base}))))
 (ROOT det:the nummod:{count} amod:{best} {topic_plural} (prep of (pobj {year})))
@@ -92,7 +98,7 @@ ABSTRACT_FRAMES = """
 (ROOT det:the {topic_noun} (relcl nsubj:you {transitive}) punct:, (prep without (pobj det:the {topic_noun})))
 (ROOT nsubj:it/PRON is/AUX advmod:finally|now|still (attr time/NOUN (acl {infinitive})) punct:!|.)
 (ROOT amod:{adjective} {topic_noun} punct:, (conj amod:{adjective} {topic_noun}))
-(ROOT (nsubj poss:your {topic_noun}) deserves/VERB (dobj ?amod:{adjective} {topic_single}))
+(ROOT (nsubj poss:your {topic_noun}) deserves/VERB dobj:{topic_single})
 (ROOT join|meet|discover|imagine/VERB (dobj {topic_plural} (relcl nsubj:that|which/PRON {shaping})) punct:!|.)
 (ROOT {base} punct:. (dep {base}) punct:. (dep {base}) punct:.)
 (ROOT det:no amod:more {topic_plural} punct:, advmod:just (appos {mass_node}))
@@ -100,10 +106,12 @@ ABSTRACT_FRAMES = """
 (ROOT det:the {topic_noun} (prep of (pobj {thing_node})) punct:: (dep {thing_node}))
 (ROOT {mass_node} cc:and (conj {mass_node}) punct:: (dep advmod:how/SCONJ {statement}))
 (ROOT {thing_node} punct:: (dep {ing}))
-(ROOT {topic_plural} (prep in|after|without|before|beyond|for|against (pobj {thing_node})) punct:: (dep det:a {idea_word} (prep of (pobj {mass_node}))))
+(ROOT {topic_plural} (prep in|after|without|before|beyond|for|against (pobj {thing_node})) punct:: (dep det:a
+ {idea_word} (prep of (pobj {mass_node}))))
 (ROOT det:the {idea_word} (prep of (pobj {person_node})) cc:and (conj {thing_node}))
 (ROOT {name_node} (prep on (pobj {thing_node} cc:and (conj {mass_node}))))
-(ROOT poss:my {idea_word} (prep with|of|in|against|without (pobj {thing_node})) punct:: (dep dobj:what/PRON nsubj:I|we {past_transitive}))
+(ROOT poss:my {idea_word} (prep with|of|in|against|without (pobj {thing_node})) punct:: (dep dobj:what/PRON
+ nsubj:I|we {past_transitive}))
 (ROOT advmod:why/SCONJ {statement})
 (ROOT advmod:how/SCONJ {past_clause})
 (ROOT dobj:what/PRON {teaching} (dobj us|me|you/PRON) (prep about (pobj {thing_node})))

@@ -16,27 +16,50 @@ from benchmark.demo.world import Scene
 
 FRAMES, _WEIGHTS = read_kinds(NEWS_FRAMES)
 _KIND = Weighted(_WEIGHTS)
-_MENTION = 0.55  # probability that phrases may name the scene's first thing; in about a third of captions one does
-_MONTHS = "January February March April May June July August September October November December".split()
-_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_EARLIER = "last|week last|month last|year last|night last|summer this|week this|year this|morning last|weekend".split()
-_PLURAL = "- - - - - - - - - the the the their its these many most several some more other two three four"
-_LINKS = Weighted({"as": 5, "after": 5, "while": 4, "because": 3, "before": 2, "although": 2, "when": 3, "until": 1})
+_MENTION = (
+    0.55  # probability that phrases may name the scene's first thing; in about a third of captions one does
+)
+_MONTHS = [
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+    "November", "December",
+]  # fmt: skip
+_DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+_EARLIER = [
+    "last|week", "last|month", "last|year", "last|night", "last|summer", "this|week", "this|year",
+    "this|morning", "last|weekend",
+]  # fmt: skip
+_SOME_OF_MANY = {
+    "these": 1.0,
+    "many": 1,
+    "most": 1,
+    "several": 1,
+    "some": 1,
+    "more": 1,
+    "other": 1,
+    "two": 1,
+    "three": 1,
+}
+_PLURAL = Weighted({"": 9.0, "the": 3, "their": 1, "its": 1} | _SOME_OF_MANY)
+_LINKS = Weighted(
+    {"as": 5, "after": 5, "while": 4, "because": 3, "before": 2, "although": 2, "when": 3, "until": 1}
+)
 
 
 class NewsWriter(AbstractWriter):
     """Fills the slots of the news frames: each method returns a phrase."""
 
-    determiners: ClassVar[dict[str, list[str]]] = {
-        "s": "a a a a a a the the the the the this another its their one every his her".split(),
-        "m": "- - - - - - - - - the the more their its some less".split(),
-        "p": _PLURAL.split(),
-        "plural": _PLURAL.split(),
+    determiners: ClassVar[dict[str, Weighted]] = {
+        "s": Weighted(
+            {"a": 6, "the": 5, "this": 1, "another": 1, "its": 1, "their": 1, "one": 1, "his": 1, "her": 1}
+        ),
+        "m": Weighted({"": 9.0, "the": 2, "more": 1, "their": 1, "its": 1, "some": 1, "less": 1}),
+        "p": _PLURAL,
+        "plural": _PLURAL,
     }
-    pronouns = Weighted({"they": 5, "he": 4, "she": 4, "everyone": 1, "nobody": 1})
+    pronouns = Weighted({"they": 5, "he": 4, "she": 4, "everyone": 1, "somebody": 1})
     pronoun_share = 0.25
-    objects: ClassVar[list[str]] = "it it them them everything something".split()
-    addressed: ClassVar[list[str]] = "them them him her".split()
+    objects: ClassVar[list[str]] = ["it", "it", "them", "them", "everything", "something"]
+    addressed: ClassVar[list[str]] = ["them", "them", "him", "her"]
 
     def did(self) -> Node:
         """Return a verb phrase in the past."""
@@ -105,7 +128,10 @@ class NewsWriter(AbstractWriter):
         """Return an office, for example "the head of the Wildlife Trust"."""
         node = Node(self.word("people", "chiefs", 0.3), speech="NOUN")
         if self.chance(0.5):
-            node.lead("amod", Node(pick(self.rng, ("former", "deputy", "new", "senior", "acting", "local", "retired"))))
+            node.lead(
+                "amod",
+                Node(pick(self.rng, ("former", "deputy", "new", "senior", "acting", "local", "retired"))),
+            )
         add_determiner(node, "the" if self.chance(0.6) else "a")
         if self.chance(0.7):
             node.add("prep", prep(pick(self.rng, ("of", "of", "at", "for")), self.organ()))
@@ -115,7 +141,9 @@ class NewsWriter(AbstractWriter):
         """Return a person with an office."""
         value = self.random()
         if value < 0.3:
-            return self.headed(self.word("people", "chiefs"), "s", "person", 1, "the" if value < 0.15 else "a").node
+            return self.headed(
+                self.word("people", "chiefs"), "s", "person", 1, "the" if value < 0.15 else "a"
+            ).node
         person = self.name("person")
         if value < 0.6:
             title = self.common("chiefs")
@@ -146,7 +174,10 @@ class NewsWriter(AbstractWriter):
             node = noun(organ, compounds=[self.common("areas")], proper=True)
         else:
             node = noun(organ, proper=True)
-            node.add("prep", prep("of", self.place() if value < 0.88 else Node(self.common("areas"), speech="PROPN")))
+            node.add(
+                "prep",
+                prep("of", self.place() if value < 0.88 else Node(self.common("areas"), speech="PROPN")),
+            )
         add_determiner(node, "the")
         return node
 
@@ -166,7 +197,9 @@ class NewsWriter(AbstractWriter):
             crowd.add("prep", prep("of", node))
             return crowd
         elif value < 0.9:
-            node.lead("amod", Node(pick(self.rng, ("local", "several", "many", "angry", "young", "former", "more"))))
+            node.lead(
+                "amod", Node(pick(self.rng, ("local", "several", "many", "angry", "young", "former", "more")))
+            )
         return node
 
     def event(self) -> Node:
@@ -193,7 +226,9 @@ class NewsWriter(AbstractWriter):
         value = self.random()
         if value < 0.3:
             return self.name("person")
-        word = Node(self.topic["bodies"](self.rng) if value < 0.5 else self.word("people", "chiefs"), speech="NOUN")
+        word = Node(
+            self.topic["bodies"](self.rng) if value < 0.5 else self.word("people", "chiefs"), speech="NOUN"
+        )
         if self.chance(0.6):
             word.before += name_parts(self.place())
         return word
