@@ -72,6 +72,10 @@ class AbstractWriter(Sentences):
         """Return a phrase about a thing."""
         return self.thing().node
 
+    def mass_or_one(self) -> Node:
+        """Return a phrase that takes a verb in the singular."""
+        return self.mass_node() if self.chance(0.5) else self.topic_single()
+
     def mass_node(self) -> Node:
         """Return a phrase with a noun that cannot be counted."""
         return self.mass(1).node
@@ -161,7 +165,7 @@ def abstract_caption(scene: Scene, rng: np.random.Generator) -> Node:
     finish(root, writer, _MARKS.get(kind, ("", "", ".")), title=kind in _TITLES)
     if kind == "quote":
         quoted(root)
-        if writer.chance(0.6):
+        if writer.chance(0.75):
             signed(root, writer)
     value = rng.random()
     if value < 0.1:

@@ -35,7 +35,7 @@ ABSTRACT_FRAMES = """
 (ROOT nsubj:nothing/PRON is/AUX (acomp advmod:more {rating} (prep than (pobj {thing_node}))))
 (ROOT advmod:why/SCONJ nsubj:I {base})
 (ROOT nsubj:I aux:would advmod:rather {base} (prep than (pcomp {base})))
-(ROOT nsubj:{thing_node} is/AUX acomp:{degree_rating} punct:, (cc and) (conj {statement}))
+(ROOT nsubj:{mass_or_one} is/AUX acomp:{degree_rating} punct:, (cc and) (conj {statement}))
 (ROOT nsubj:this|that/PRON is/AUX (advcl advmod:why|how/SCONJ {statement}))
 (ROOT nsubj:this|that/PRON is/AUX (ccomp dobj:what/PRON nsubj:you get/VERB (advcl advmod:when/SCONJ
  {statement})))
@@ -56,7 +56,7 @@ ABSTRACT_FRAMES = """
 (ROOT (csubj {ing}) is/AUX (attr {idea_node}))
 (ROOT (csubj {ing}) is/AUX neg:not (attr {idea_node}) punct:, (cc but) (conj {idea_node}))
 (ROOT det:the amod:{adjective} art|joy|secret|power|science|price|meaning/NOUN (prep of (pcomp {ing})))
-(ROOT (nsubj det:the amod:{best} {topic_noun}) is/AUX (attr det:the one/NOUN (relcl nsubj:you {base})))
+(ROOT (nsubj det:the amod:{best} {topic_noun}) is/AUX (attr det:the one/NOUN (relcl nsubj:you {transitive})))
 (ROOT expl:there is/VERB (attr det:no {idea_word} (prep in|without|behind (pobj {thing_node}))))
 (ROOT {thing_node} punct:, (conj {thing_node}) cc:and (conj {mass_node}))
 (ROOT (nsubj those/PRON (relcl nsubj:who/PRON {base})) {base})
@@ -91,7 +91,7 @@ ABSTRACT_FRAMES = """
 (ROOT amod:top|best nummod:{count} {topic_plural} (prep for (pobj {plain_people})))
 = claim 10
 (ROOT {base} (prep with (pobj {mass_node})) punct:.|!)
-(ROOT advmod:where|when/SCONJ (nsubj {thing_node}) meets|becomes|inspires/VERB (dobj {mass_node}))
+(ROOT advmod:where|when/SCONJ nsubj:{mass_or_one} meets|becomes|inspires/VERB (dobj {mass_node}))
 (ROOT {mass_node} punct:. (dep {mass_node}) punct:. (dep {mass_node}) punct:.)
 (ROOT nsubj:we {base} punct:, advmod:so (conj nsubj:you aux:can {base}))
 (ROOT mark:because {statement} ?punct:.)

@@ -183,7 +183,7 @@ class Clauses(NounPhrases):
         head.add("advmod", Node(self.common("manner")))
 
     def _by_place(self, head: Node, depth: int) -> None:
-        if self.random() < 0.35:
+        if self.random() < 0.5:
             head.add("prep", prep(pick(self.rng, ("in", "in", "near", "at", "from")), self.name("place")))
             return
         place = Node(self.topic["where"](self.rng), speech="NOUN")

@@ -175,12 +175,13 @@ class NounPhrases:
         add_determiner(node, determiner)
         if self.more(0.33 if depth < 1 else 0.22 if depth < 3 else 0.03):
             self.after_noun(node, number[0].replace("m", "s"), kind, depth + 1)
-        return Phrase(node, number[0].replace("m", "s"))
+        joined = bool(node.after) and node.after[-1].label == "conj"
+        return Phrase(node, "p" if joined or number[0] == "p" else "s")
 
     def thing(self, depth: int = 0) -> Phrase:
         """Return a noun phrase about a thing or an idea."""
         value = self.random()
-        if self.mention and value < 0.6:
+        if self.mention and value < 0.9:
             single, many = pick(self.rng, self.mention)
             self.mention = ()
             if self.chance(0.4):

@@ -152,7 +152,7 @@ like: political national federal democratic public liberal conservative radical 
 where: parliament capital rally summit
 = travel
 things: trip journey flight hotel ticket passport tour visa guide map vacation destination adventure airport
- luggage suitcase island beach cruise road border hostel resort itinerary landmark souvenir village delay
+ suitcase island beach cruise road border hostel resort itinerary landmark souvenir village delay
  backpack city coast detour booking voyage layover sunset expedition monument reservation train postcard
  stopover
 stuff: travel tourism luggage jetlag sightseeing hospitality hitchhiking scenery wanderlust culture
@@ -434,7 +434,7 @@ like: existential moral ethical rational metaphysical absolute paradoxical relat
 where: mind cave academy
 = language
 things: word accent dialect sentence verb phrase idiom alphabet dictionary noun vowel proverb translation
- syllable meaning conversation adjective pun pronoun joke clause letter mistake slang insult compliment
+ syllable meaning conversation adjective pun pronoun joke clause letter mistake insult compliment
  tongue-twister nickname synonym preposition consonant prefix acronym speech
 stuff: language grammar pronunciation slang vocabulary fluency spelling jargon syntax etymology small-talk
  punctuation eloquence rhetoric bilingualism
