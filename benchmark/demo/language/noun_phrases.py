@@ -15,8 +15,8 @@ from benchmark.demo.world import Scene
 _AMOUNTS_WORDS = "many few more other enough most several such less own same fewer countless"
 AMOUNTS = frozenset(_AMOUNTS_WORDS.split())
 NUMERALS = frozenset(["one", "two", "three", "four", "five", "ten"])
-_SOME_OF_MANY = {"these": 1.0, "many": 1, "most": 1, "some": 1, "more": 1, "other": 1, "two": 1, "three": 1}
-_PLURAL = Weighted({"": 12.0, "the": 3, "your": 2, "our": 1, "my": 1, "their": 1} | _SOME_OF_MANY)
+_SOME_OF_MANY = ("these", "many", "most", "some", "more", "other", "two", "three", "our", "my", "their")
+_PLURAL = Weighted({"": 12.0, "the": 3, "your": 2} | dict.fromkeys(_SOME_OF_MANY, 1))
 _DETERMINERS = {
     "s": Weighted(
         {"a": 9, "the": 5, "your": 3, "my": 2, "every": 1, "this": 1, "another": 1, "our": 1, "one": 1}

@@ -92,7 +92,7 @@ def tagged(root: Node, writer: NounPhrases) -> None:
                 pick(writer.rng, ("Part", "Episode", "Week", "Day", "Chapter", "Vol.", "Step")), speech="NOUN"
             ),
         )
-        part.add("nummod", Node(str(1 + int(40 * writer.random() ** 3)))).glued = False
+        part.add("nummod", Node(str(1 + int(40 * writer.random() ** 3))))
     else:
         part = root.add(
             "dep",
