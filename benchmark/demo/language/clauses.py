@@ -1,20 +1,42 @@
 """Clauses of the grade-0 captions: verb phrases with their complements, subjects, auxiliaries and adverbials."""
 
+from collections.abc import Callable
+
 from benchmark.demo.language.morphology import gerund, participle, past, third_person
 from benchmark.demo.language.noun_phrases import NounPhrases, add_determiner, coordinate
 from benchmark.demo.language.trees import Node, prep
 from benchmark.demo.sampling import Weighted, pick
 
 # Forms of a verb: base, "s" (third person), "ed" (past), "ing", "en" (past participle).
-_FORMS = {"base": str, "s": third_person, "ed": past, "ing": gerund, "en": participle}
+_FORMS: dict[str, Callable[[str], str]] = {
+    "base": str,
+    "s": third_person,
+    "ed": past,
+    "ing": gerund,
+    "en": participle,
+}
 _COMPLEMENT = Weighted(
-    {"do": 36, "common_do": 22, "help": 9, "act": 9, "think": 7, "want": 8, "go_on": 5, "urge": 6, "make": 4, "have": 3}
+    {
+        "do": 36,
+        "common_do": 22,
+        "help": 9,
+        "act": 9,
+        "think": 7,
+        "want": 8,
+        "go_on": 5,
+        "urge": 6,
+        "make": 4,
+        "have": 3,
+    }
 )
 _SIMPLE = Weighted({"do": 50, "common_do": 30, "help": 10, "act": 10})
-_ADVERBIAL = Weighted({"manner": 16, "place": 12, "time": 15, "means": 16, "purpose": 15, "clause": 20, "topic": 12})
-_SUBORDINATORS = frozenset("because if although unless until while since before after once as though whether".split())
-_PURPOSES = "time money energy courage patience strength right chance".split()
-_EVERY = "every every this last next that".split()
+_ADVERBIAL = Weighted(
+    {"manner": 16, "place": 12, "time": 15, "means": 16, "purpose": 15, "clause": 20, "topic": 12}
+)
+_SUBORDINATORS_WORDS = "because if although unless until while since before after once as though whether"
+_SUBORDINATORS = frozenset(_SUBORDINATORS_WORDS.split())
+_PURPOSES = ["time", "money", "energy", "courage", "patience", "strength", "right", "chance"]
+_EVERY = ["every", "every", "this", "last", "next", "that"]
 
 
 def to_infinitive(verb: Node) -> Node:
@@ -39,7 +61,9 @@ class Clauses(NounPhrases):
 
     def vp(self, form: str = "base", depth: int = 0) -> Node:
         """Return a verb phrase with its complements, for a subject that acts."""
-        head = getattr(self, "_vp_" + (_COMPLEMENT(self.rng) if depth < 2 else _SIMPLE(self.rng)))(form, depth + 1)
+        head = getattr(self, "_vp_" + (_COMPLEMENT(self.rng) if depth < 2 else _SIMPLE(self.rng)))(
+            form, depth + 1
+        )
         return self.adverbials(head, depth + 1, 0.3 if depth else 0.55)
 
     def base(self) -> Node:
@@ -86,7 +110,9 @@ class Clauses(NounPhrases):
         if self.random() < 0.4:
             head.add("advmod", Node(self.common("manner")))
         elif self.random() < 0.5:
-            head.add("prep", prep(pick(self.rng, ("for", "with", "about", "without")), self.thing(depth).node))
+            head.add(
+                "prep", prep(pick(self.rng, ("for", "with", "about", "without")), self.thing(depth).node)
+            )
         return head
 
     def _vp_think(self, form: str, depth: int) -> Node:
@@ -94,7 +120,9 @@ class Clauses(NounPhrases):
         if self.random() < 0.4:
             asked = to_infinitive(self.vp("base", depth))
             asked.before.insert(0, Node(pick(self.rng, ("how", "when", "where")), "advmod", "SCONJ"))
-            head.word = _FORMS[form](pick(self.rng, ("know", "learn", "discover", "forget", "understand", "explain")))
+            head.word = _FORMS[form](
+                pick(self.rng, ("know", "learn", "discover", "forget", "understand", "explain"))
+            )
             head.add("xcomp", asked)
             return head
         inner = self.clause(depth=depth)
@@ -129,7 +157,9 @@ class Clauses(NounPhrases):
         return head
 
     def _vp_have(self, form: str, depth: int) -> Node:
-        head = Node({"base": "have", "s": "has", "ed": "had", "ing": "having", "en": "had"}[form], speech="VERB")
+        head = Node(
+            {"base": "have", "s": "has", "ed": "had", "ing": "having", "en": "had"}[form], speech="VERB"
+        )
         noun = Node(pick(self.rng, _PURPOSES), speech="NOUN")
         noun.lead("det", Node(pick(self.rng, ("the", "no", "the"))))
         noun.add("acl", to_infinitive(self.vp("base", depth)))
@@ -143,7 +173,7 @@ class Clauses(NounPhrases):
         used = ""
         while self.more(probability):
             kind = _ADVERBIAL(self.rng)
-            if kind == used or kind in "means purpose clause".split() and depth > 2:
+            if kind == used or (kind in ("means", "purpose", "clause") and depth > 2):
                 break
             getattr(self, "_by_" + kind)(head, depth + 1)
             used, probability = kind, probability * 0.7
@@ -153,7 +183,7 @@ class Clauses(NounPhrases):
         head.add("advmod", Node(self.common("manner")))
 
     def _by_place(self, head: Node, depth: int) -> None:
-        if self.random() < 0.35:
+        if self.random() < 0.5:
             head.add("prep", prep(pick(self.rng, ("in", "in", "near", "at", "from")), self.name("place")))
             return
         place = Node(self.topic["where"](self.rng), speech="NOUN")
@@ -165,7 +195,7 @@ class Clauses(NounPhrases):
         if value < 0.3:
             head.add("advmod", Node(self.common("when")))
             return
-        node = Node(self.common("times"), speech="NOUN")
+        node = Node(self.common("spans" if value < 0.65 else "times"), speech="NOUN")
         if value < 0.65:
             add_determiner(node, pick(self.rng, _EVERY))
             head.add("npadvmod", node)
@@ -174,7 +204,9 @@ class Clauses(NounPhrases):
             head.add("prep", prep(pick(self.rng, ("in", "for", "after", "before", "during")), node))
 
     def _by_means(self, head: Node, depth: int) -> None:
-        link = Node(pick(self.rng, ("without", "without", "by", "by", "while", "after", "before", "instead of")))
+        link = Node(
+            pick(self.rng, ("without", "without", "by", "by", "while", "after", "before", "instead of"))
+        )
         if link.word == "instead of":
             link = Node("instead", "prep", "ADV")
             inner = link.add("prep", Node("of"))

@@ -9,9 +9,10 @@ from benchmark.demo.sampling import Weighted, pick, zipf
 from benchmark.demo.world import Scene
 
 _PATTERNS = (
-    "bare link bare", "bare where", "bare bare when", "about bare", "about bare where", "about bare link bare",
-    "how noun doing", "how noun doing where", "how noun doing when where", "noun link noun", "noun where when",
-    "name where", "name link bare", "bare name", "bare link bare where", "how noun doing link doing", "noun link noun where",
+    "bare link bare", "bare where", "bare bare when", "about bare", "about bare where",
+    "about bare link bare", "how noun doing", "how noun doing where", "how noun doing when where",
+    "noun link noun", "noun where when", "name where", "name link bare", "bare name",
+    "bare link bare where", "how noun doing link doing", "noun link noun where",
 )  # fmt: skip
 
 
@@ -22,7 +23,9 @@ def _read_languages(text: str) -> dict[str, tuple[dict[str, Weighted], bool]]:
         title, _, body = part.partition("\n")
         name, _, order = title.partition(" ")
         rows = (row.partition(": ") for row in body.replace("\n ", " ").splitlines())
-        classes = {key: Weighted(zipf([phrase.strip() for phrase in phrases.split(",")])) for key, _, phrases in rows}
+        classes = {
+            key: Weighted(zipf([phrase.strip() for phrase in phrases.split(",")])) for key, _, phrases in rows
+        }
         languages[name] = (classes, order == "verb-last")
     return languages
 
@@ -40,7 +43,9 @@ def foreign_caption(scene: Scene, rng: np.random.Generator) -> Node:
     classes, verb_last = LANGUAGES[_LANGUAGE(rng)]
     pattern = pick(rng, _PATTERNS)
     if not verb_last:
-        pattern = pattern.replace("noun doing link doing", "doing link doing noun").replace("noun doing", "doing noun")
+        pattern = pattern.replace("noun doing link doing", "doing link doing noun").replace(
+            "noun doing", "doing noun"
+        )
     words: list[str] = []
     for part in pattern.split():
         words += sample_name("person", rng).words if part == "name" else classes[part](rng).split()

@@ -83,6 +83,8 @@ def _leaf(label: str, word: str) -> Frame:
     if word.startswith("{"):
         return Frame(label, slot=word.strip("{}"))
     word, _, speech = word.partition("/")
+    if label == "ROOT" and not speech:  # named, since the label of a second sentence is not "ROOT"
+        speech = "VERB"
     return Frame(label, tuple(word.split("|")), speech=speech)
 
 

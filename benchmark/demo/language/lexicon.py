@@ -27,7 +27,7 @@ def read_topics(text: str) -> dict[str, dict[str, list[str]]]:
 
 
 def _zipf(words: Iterable[str]) -> Weighted:
-    """Return the words with weights by rank; shifted by 20 ranks, since no word of a text's topic is that frequent."""
+    """Return the words with weights by rank, shifted by 20: no word of a class is as frequent as a function word."""
     return Weighted({word: 1 / (rank + 20) for rank, word in enumerate(words)})
 
 

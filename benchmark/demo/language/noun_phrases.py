@@ -12,13 +12,29 @@ from benchmark.demo.sampling import Weighted, pick
 from benchmark.demo.vocabulary import KINDS
 from benchmark.demo.world import Scene
 
-AMOUNTS = frozenset("many few more other enough most several such less own same fewer countless".split())
-NUMERALS = frozenset("one two three four five ten".split())
-_SINGULAR = "a a a a a a a a a the the the the the your your your my my every this another our one".split()
-_MASS = "- - - - - - - - - - - - - the the your more our my some less".split()
-_PLURAL = "- - - - - - - - - - - - the the the your your our my their these many most some more other two three".split()
-_DETERMINERS = {"s": _SINGULAR, "m": _MASS, "p": _PLURAL, "plural": _PLURAL}
-PRONOUNS = {"you": "p", "we": "p", "I": "i", "they": "p", "she": "s", "he": "s", "everyone": "s", "nobody": "s"}
+_AMOUNTS_WORDS = "many few more other enough most several such less own same fewer countless"
+AMOUNTS = frozenset(_AMOUNTS_WORDS.split())
+NUMERALS = frozenset(["one", "two", "three", "four", "five", "ten"])
+_SOME_OF_MANY = ("these", "many", "most", "some", "more", "other", "two", "three", "our", "my", "their")
+_PLURAL = Weighted({"": 12.0, "the": 3, "your": 2} | dict.fromkeys(_SOME_OF_MANY, 1))
+_DETERMINERS = {
+    "s": Weighted(
+        {"a": 9, "the": 5, "your": 3, "my": 2, "every": 1, "this": 1, "another": 1, "our": 1, "one": 1}
+    ),
+    "m": Weighted({"": 13, "the": 2, "your": 1, "more": 1, "our": 1, "my": 1, "some": 1, "less": 1}),
+    "p": _PLURAL,
+    "plural": _PLURAL,
+}
+PRONOUNS = {
+    "you": "p",
+    "we": "p",
+    "I": "i",
+    "they": "p",
+    "she": "s",
+    "he": "s",
+    "everyone": "s",
+    "somebody": "s",
+}
 
 
 class Phrase(NamedTuple):
@@ -37,16 +53,14 @@ def first_word(node: Node) -> Node:
 
 def add_determiner(node: Node, word: str) -> None:
     """Put a determiner before a noun phrase; "a" becomes "an" where the next word needs it."""
-    if word in ("-", ""):
+    if not word:
         return
     label = "det"
     if word in POSSESSIVES:
         label = "poss"
     elif word in NUMERALS:
         label = "nummod"
-    elif word in AMOUNTS:
-        label = "amod"
-    elif word in ("last", "next"):
+    elif word in AMOUNTS or word in ("last", "next"):
         label = "amod"
     word = article(first_word(node).word) if word == "a" else word
     node.before.insert(0, Node(word, label))
@@ -74,11 +88,15 @@ class NounPhrases:
         mention: probability that the caption may name the first thing of the scene.
     """
 
-    determiners: ClassVar[dict[str, list[str]]] = _DETERMINERS
-    pronouns = Weighted({"you": 6, "we": 5, "I": 6, "they": 3, "she": 2, "he": 2, "everyone": 1, "nobody": 1})
+    determiners: ClassVar[dict[str, Weighted]] = _DETERMINERS
+    pronouns = Weighted(
+        {"you": 6, "we": 5, "I": 6, "they": 3, "she": 2, "he": 2, "everyone": 1, "somebody": 1}
+    )
     pronoun_share = 0.5  # of subjects that act
-    objects: ClassVar[list[str]] = "it it it you me us them everything something anything".split()
-    addressed: ClassVar[list[str]] = "you us me them him her".split()
+    objects: ClassVar[list[str]] = [
+        "it", "it", "it", "you", "me", "us", "them", "everything", "something", "anything",
+    ]  # fmt: skip
+    addressed: ClassVar[list[str]] = ["you", "us", "me", "them", "him", "her"]
 
     def __init__(self, scene: Scene, rng: np.random.Generator, room: int, mention: float) -> None:
         self.rng, self.random = rng, rng.random
@@ -135,7 +153,7 @@ class NounPhrases:
     def headed(self, word: str, number: str, kind: str, depth: int, determiner: str | None = None) -> Phrase:
         """Return a noun phrase around a noun of number "s", "p" or "m" (mass), or "plural" if it is one already."""
         node = Node(plural(word) if number == "p" else word, "dobj", "NOUN")
-        if kind == "thing" and self.more(0.05):
+        if kind == "thing" and self.more(0.08):
             node.before = name_parts(self.name("brand" if self.chance(0.7) else "place"))
         elif kind == "thing" and self.more(0.13):
             other = self.topic["things" if self.random() < 0.6 else "stuff"](self.rng)
@@ -144,32 +162,33 @@ class NounPhrases:
         if self.more(0.3 if depth < 2 else 0.18):
             own, common = ("like", "moody") if kind == "person" else ("like", "rating")
             node.before.insert(0, self.adjective(own, common))
-        if determiner is None and self.more(0.05):
+        if determiner is None and self.more(0.07):
             owner = self.name("person" if self.chance(0.6) else "brand")
             owner.label = "poss"
             owner.add("case", Node("'s", glued=True))
             node.before.insert(0, owner)
             determiner = ""
         if determiner is None:
-            determiner = pick(self.rng, self.determiners[number])
+            determiner = self.determiners[number](self.rng)
             if number == "s" and determiner == "the" and self.more(0.2):
                 node.before.insert(0, self.best())
         add_determiner(node, determiner)
         if self.more(0.33 if depth < 1 else 0.22 if depth < 3 else 0.03):
             self.after_noun(node, number[0].replace("m", "s"), kind, depth + 1)
-        return Phrase(node, number[0].replace("m", "s"))
+        joined = bool(node.after) and node.after[-1].label == "conj"
+        return Phrase(node, "p" if joined or number[0] == "p" else "s")
 
     def thing(self, depth: int = 0) -> Phrase:
         """Return a noun phrase about a thing or an idea."""
         value = self.random()
-        if self.mention and value < 0.6:
+        if self.mention and value < 0.9:
             single, many = pick(self.rng, self.mention)
             self.mention = ()
             if self.chance(0.4):
                 return self.headed(single, "s", "named", depth)
             return self.headed(many, "plural", "named", depth)
-        if value < 0.05:
-            return Phrase(self.name("brand" if value < 0.02 else "place" if value < 0.04 else "event"), "s")
+        if value < 0.09:
+            return Phrase(self.name("brand" if value < 0.04 else "place" if value < 0.07 else "event"), "s")
         if value < 0.3:
             return self.mass(depth)
         return self.headed(self.word("things", "ideas"), "s" if value < 0.7 else "p", "thing", depth)
@@ -185,10 +204,10 @@ class NounPhrases:
     def person(self, depth: int = 0) -> Phrase:
         """Return a noun phrase about a person, people or an institution."""
         value = self.random()
-        if value < 0.12:
+        if value < 0.17:
             return Phrase(self.name("person"), "s")
-        if value < 0.3:
-            return self.headed(self.topic["bodies"](self.rng), "s" if value < 0.25 else "p", "body", depth)
+        if value < 0.32:
+            return self.headed(self.topic["bodies"](self.rng), "s" if value < 0.28 else "p", "body", depth)
         number = "s" if value < 0.6 else "p"
         return self.headed(self.word("people", "people"), number, "person", depth)
 
@@ -215,4 +234,3 @@ class NounPhrases:
         if self.random() < 0.35:
             return Node(pick(self.rng, self.addressed), speech="PRON")
         return self.person(depth).node
-

@@ -8,8 +8,13 @@ from benchmark.demo.sampling import Weighted, pick
 
 _BE = {"present": {"s": "is", "p": "are", "i": "am"}, "past": {"s": "was", "p": "were", "i": "was"}}
 _AUXILIARY = Weighted({"": 56, "modal": 20, "not": 9, "have": 8, "never": 7})
-_MODALS = "can can can will will will should should must may might could would".split()
-_STATEMENT = Weighted({"act": 44, "theme": 20, "quality": 17, "identity": 9, "passive": 6, "exists": 4, "ease": 5})
+_MODALS = [
+    "can", "can", "can", "will", "will", "will", "should", "should", "must", "may", "might", "could",
+    "would",
+]  # fmt: skip
+_STATEMENT = Weighted(
+    {"act": 44, "theme": 20, "quality": 17, "identity": 9, "passive": 6, "exists": 4, "ease": 5}
+)
 _AFTER = Weighted({"of": 34, "pp": 22, "relative": 19, "infinitive": 9, "gerund": 8, "and": 10})
 _AFTER_PERSON = Weighted({"relative": 60, "and": 20, "pp": 20})
 
@@ -19,7 +24,8 @@ class Sentences(Clauses):
 
     def clause(self, tense: str = "present", depth: int = 0) -> Node:
         """Return a clause with a subject and a finite verb."""
-        return getattr(self, "_say_" + _STATEMENT(self.rng))(tense, depth)
+        sentence: Node = getattr(self, "_say_" + _STATEMENT(self.rng))(tense, depth)
+        return sentence
 
     def past_clause(self) -> Node:
         """Return a clause in the past tense."""
@@ -171,7 +177,9 @@ class Sentences(Clauses):
         elif follows == "gerund":
             node.add("prep", Node("of")).add("pcomp", self.vp("ing", depth))
         elif follows == "and":
-            coordinate(node, self.person(depth).node if kind in ("person", "body") else self.thing(depth).node)
+            coordinate(
+                node, self.person(depth).node if kind in ("person", "body") else self.thing(depth).node
+            )
         else:
             word = "of" if follows == "of" else self.common("links")
             inner = self.thing(depth).node

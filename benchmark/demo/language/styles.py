@@ -6,10 +6,11 @@ from benchmark.demo.language.noun_phrases import NounPhrases, first_word
 from benchmark.demo.language.trees import Node, in_order, noun
 from benchmark.demo.sampling import Weighted, pick
 
-_SMALL = frozenset(
-    "a an the and but or nor for of in on at to by from with without as if is are it its your my our than that n't"
-    " not vs".split()
+_SMALL_WORDS = (
+    "a an the and but or nor for of in on at to by from with without as if is are it its your my our than "
+    "that n't not vs"
 )
+_SMALL = frozenset(_SMALL_WORDS.split())
 _CASE = Weighted({"sentence": 54, "title": 28, "lower": 15, "upper": 3})
 _WORD = re.compile(r"[^\W_]")
 
@@ -71,8 +72,41 @@ def from_site(root: Node, writer: NounPhrases) -> None:
     root.add("dep", site)
 
 
+def tagged(root: Node, writer: NounPhrases) -> None:
+    """Add hashtags, or what blogs and series add to a title, for example "(Part 2)"."""
+    value = writer.random()
+    if value < 0.5:
+        for _ in range(1 + int(3.5 * writer.random() ** 2)):
+            own = ["things", "stuff", "like", "doing", "people"]
+            root.add(
+                "dep",
+                Node("#" + writer.topic[pick(writer.rng, own)](writer.rng).replace("-", ""), speech="PROPN"),
+            )
+        return
+    opening, closing = pick(writer.rng, (("(", ")"), ("[", "]"), ("(", ")")))
+    root.add("punct", Node(opening))
+    if value < 0.8:
+        part = root.add(
+            "dep",
+            Node(
+                pick(writer.rng, ("Part", "Episode", "Week", "Day", "Chapter", "Vol.", "Step")), speech="NOUN"
+            ),
+        )
+        part.add("nummod", Node(str(1 + int(40 * writer.random() ** 3))))
+    else:
+        part = root.add(
+            "dep",
+            Node(
+                pick(writer.rng, ("Infographic", "Video", "Update", "Interview", "Review", "Podcast")),
+                speech="NOUN",
+            ),
+        )
+    first_word(part).glued = True
+    root.add("punct", Node(closing, glued=True))
+
+
 def finish(root: Node, writer: NounPhrases, marks: tuple[str, ...], title: bool = False) -> Node:
-    """Write a caption in a random style and end it with one of `marks`; one in ten names its site."""
+    """Write a caption in a random style and end it with one of `marks`."""
     style = "title" if title and writer.chance(0.6) else _CASE(writer.rng)
     end(root, "" if style == "title" and writer.chance(0.8) else pick(writer.rng, marks))
     spell(root, style)
