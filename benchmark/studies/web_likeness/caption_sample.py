@@ -35,6 +35,8 @@ def sample_captions(pool: Pool, count: int, seed: int) -> list[str]:
             advance(1, "")
     if not captions:
         reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(unusable.items())) or "empty"
-        raise UserError(f"pool.url={pool.url} has no usable caption ({reasons}); give a pool with captions")
+        raise UserError(
+            f"pool.url={pool.url} has no usable caption ({reasons}); name their column with pool.columns.text"
+        )
     rows = rng.choice(len(captions), min(count, len(captions)), replace=False)
     return [captions[row] for row in rows]
