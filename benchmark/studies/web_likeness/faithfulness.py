@@ -21,7 +21,7 @@ from benchmark.studies.web_likeness.statistics import (
 from benchmark.studies.web_likeness.tables import Format, count, one_decimal, percent, two_decimals
 from benchmark.studies.web_likeness.written_text import WrittenText
 
-DESCRIBES = 3  # the grade of captions that describe what is seen
+MAX_GRADE = 3  # of captions that describe what is seen
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,14 @@ class GradedCaptions:
         captions: of the pool's mix.
         grades: from 0, abstract, to 3, describes what is seen; shape (n,).
         concreteness: a finer measure, which the correlations are with; shape (n,).
+        describing: share of the pool's pairs whose caption describes what is seen.
         cc3m_like: captions of a CC3M-like mix, the neighbours of the first untrained SBA.
     """
 
     captions: Sequence[str]
     grades: Sequence[int]
     concreteness: Sequence[float]
+    describing: float
     cc3m_like: Sequence[str]
 
 
@@ -114,8 +116,11 @@ ROWS = {
 OF_IMAGES = ("images_with_text", "exact_cotr", "cotr_above_zero")
 
 
-def measure_captions(world: GradedCaptions, rated: frozenset[str]) -> dict[str, float]:
-    """Return the statistics of `ROWS` that captions and grades give; `rated` are words with a concreteness rating."""
+def measure_captions(world: GradedCaptions, rated: frozenset[str] | None) -> dict[str, float]:
+    """Return the statistics of `ROWS` that need no images.
+
+    `rated` are the words with a concreteness rating; without them the share of other words is left out.
+    """
     likeness = measure_likeness(world.captions, rated)
     names = (
         "word_types", "heaps_exponent", "bits_per_caption", "exact_repeats", "near_copies", "digit_words",
@@ -124,10 +129,10 @@ def measure_captions(world: GradedCaptions, rated: frozenset[str]) -> dict[str, 
     grades = np.array(world.grades, np.float64)
     lengths = mean_by_grade(np.array([len(text.split()) for text in world.captions], np.float64), grades)
     return {
-        **{name: float(getattr(likeness, name)) for name in names},
+        **{name: float(getattr(likeness, name)) for name in names if getattr(likeness, name) is not None},
         **_measure_grades(world),
-        "words_ratio": lengths[0] / lengths[DESCRIBES],
-        "describes": float((grades == DESCRIBES).mean()),
+        "words_ratio": lengths[0] / lengths[MAX_GRADE],
+        "describes": world.describing,
     }
 
 
@@ -144,7 +149,7 @@ def _measure_grades(world: GradedCaptions) -> dict[str, float]:
         "sba_cc3m": sba_correlations(judged, concreteness, world.cc3m_like)[1],
         "sba_pool": sba_correlations(judged, concreteness, others)[1],
         "predictability": pearson(-bits, concreteness),
-        **{f"bits_grade_{grade}": by_grade[grade] / by_grade[DESCRIBES] for grade in range(DESCRIBES)},
+        **{f"bits_grade_{grade}": by_grade[grade] / by_grade[MAX_GRADE] for grade in range(MAX_GRADE)},
     }
 
 

@@ -56,7 +56,7 @@ class Likeness:
         bits_per_caption: mean over that fifth, under a character 7-gram model of the others.
         bits_per_character: of the same.
         exact_repeats: share of 4,000 captions that equal an earlier one.
-        near_copies: share of 4,000 captions of which another has 60% of the words in the same order.
+        near_copies: share of 4,000 captions whose words are more than 60% similar to another's, by edit distance.
         words_per_caption: mean number of words between white space.
         digit_words: share of the sample's words that contain a digit.
         rated_words: share of words with a concreteness rating; None without the ratings.

@@ -13,7 +13,7 @@ NO_RATINGS = (
 _EXPLANATION = (
     f"Rows up to bits per character, and the kinds of words, are of {WORDS:,} words in random order, as they"
     " depend on the number. Perplexity, unseen words and bits: of a fifth of the captions under models of the rest."
-    " A near copy shares 60% of its words, in order, with another of 4,000 captions. Other words are mostly names."
+    " A near copy's words are more than 60% similar (edit distance) to another's. Other words are mostly names."
 )
 
 
