@@ -11,8 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz.distance import Levenshtein
 
-from benchmark.core.extras import require
-
 Floats = npt.NDArray[np.float64]
 NEIGHBOURS = 15_000  # other captions at most
 DIMENSIONS, NEAREST = 128, 5
@@ -42,7 +40,6 @@ def untrained_sba(captions: Sequence[str], others: Sequence[str]) -> Floats:
 
 def _embed(known: Sequence[str], captions: Sequence[str]) -> tuple[Floats, Floats]:
     """Return unit vectors of both lists, by a latent semantic analysis of the first."""
-    require("studies")
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
