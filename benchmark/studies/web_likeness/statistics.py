@@ -115,8 +115,6 @@ def measure_likeness(captions: Sequence[str], rated: frozenset[str] | None) -> L
         )
     split = int(len(sample) * TRAINING_SHARE)
     train, test = sample[:split], sample[split:]
-    seen = {word for words in train for word in words}
-    tested = [word for words in test for word in words]
     model = CharacterModel(texts[:split])
     held_out = texts[split : len(sample)]
     bits = sum(map(model.bits, held_out))
@@ -130,7 +128,7 @@ def measure_likeness(captions: Sequence[str], rated: frozenset[str] | None) -> L
         distinct_bigrams=distinct_share(sample, 2),
         distinct_trigrams=distinct_share(sample, 3),
         trigram_perplexity=trigram_perplexity(train, test),
-        unseen_words=sum(word not in seen for word in tested) / max(1, len(tested)),
+        unseen_words=unseen_share(train, test),
         bits_per_caption=bits / len(held_out),
         bits_per_character=bits / sum(len(text) + 1 for text in held_out),
         exact_repeats=1 - len(set(early)) / len(early),
@@ -190,6 +188,13 @@ def distinct_share(token_lists: Sequence[Sequence[str]], length: int) -> float:
     """Return the share of distinct ones among the n-grams of `length` words within captions."""
     grams = [tuple(t[i : i + length]) for t in token_lists for i in range(len(t) - length + 1)]
     return len(set(grams)) / max(1, len(grams))
+
+
+def unseen_share(train: Sequence[Sequence[str]], test: Sequence[Sequence[str]]) -> float:
+    """Return the share of the words of the captions `test` that the captions `train` lack."""
+    seen = {word for words in train for word in words}
+    unseen = [word not in seen for words in test for word in words]
+    return sum(unseen) / max(1, len(unseen))
 
 
 def random_order(count: int) -> list[int]:
