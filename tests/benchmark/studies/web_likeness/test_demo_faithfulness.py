@@ -14,6 +14,7 @@ from benchmark.studies.web_likeness.faithfulness import (
     ROWS,
     GradedCaptions,
     measure_captions,
+    misses,
     written_text_values,
 )
 from benchmark.studies.web_likeness.tokens import read_rated_words
@@ -75,3 +76,9 @@ def test_every_row_of_text_is_measured(monkeypatch: pytest.MonkeyPatch, rated: f
     assert all(value == value for value in measured.values())  # none is NaN
     assert 0 < measured["images_with_text"] < 1
     assert set(OF_IMAGES) <= set(measured)
+
+
+@pytest.mark.slow
+def test_every_row_is_in_its_accepted_range(rated: frozenset[str] | None) -> None:
+    measured = measure_captions(pool_captions(), rated) | written_text()
+    assert misses(measured) == []
