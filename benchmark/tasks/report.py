@@ -24,6 +24,8 @@ from benchmark.studies.profile.profiling import Profile
 from benchmark.studies.profile.tables import overall_tables
 from benchmark.studies.text_spotting.evaluation import TextSpottingEvaluation
 from benchmark.studies.text_spotting.tables import text_spotting_tables
+from benchmark.studies.web_likeness.caption_profile import CaptionProfile
+from benchmark.studies.web_likeness.tables import likeness_table
 from benchmark.tasks.output import print_result
 
 
@@ -34,6 +36,7 @@ def report(cfg: DictConfig) -> None:
     tables = leaderboard(results) + evaluation_tables(read_records(folder, Evaluation))
     tables += concreteness_tables(read_records(folder, ConcretenessEvaluation))
     tables += text_spotting_tables(read_records(folder, TextSpottingEvaluation))
+    tables += [likeness_table(found.pool, found.likeness) for found in read_records(folder, CaptionProfile)]
     tables += [overall_tables(profile)[0] for profile in read_records(folder, Profile)]
     explanations = read_records(folder, Explanation)
     if not tables and not explanations:

@@ -7,6 +7,7 @@ from benchmark.report.bar_charts import stacked_columns
 from benchmark.report.html_page import page, rows_html, table_html
 from benchmark.report.line_charts import histograms, lines
 from benchmark.report.svg import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Series
+from benchmark.report.table import Table
 from benchmark.studies.profile.profiling import Cluster, Profile
 from benchmark.studies.profile.statistics import parrot_shares
 from benchmark.studies.profile.tables import clusters_table, overall_tables
@@ -30,8 +31,8 @@ DIFFERENCES: dict[str, Series] = {
 _STYLE = "td.words b{color:#d55e00}"  # words that the image repeats
 
 
-def profile_page(profile: Profile) -> str:
-    """Return a whole page; captions and words are escaped."""
+def profile_page(profile: Profile, captions: Sequence[Table] = ()) -> str:
+    """Return a whole page, which begins with the tables of `captions`; all text is escaped."""
     groups = [cluster.group for cluster in profile.clusters]
     titles = [f"cluster {cluster.number}, {cluster.group.images:,} images" for cluster in profile.clusters]
     means = [[group.means[name].value for group in groups] for name in REMOVALS]
@@ -39,6 +40,7 @@ def profile_page(profile: Profile) -> str:
     counts = [profile.histograms[name].counts for name in DIFFERENCES]
     ordered = "clusters of images, by their share of images with text"
     body = [
+        *map(table_html, captions),
         "<h2>Text in images</h2>",
         stacked_columns(parrot_shares(groups), KINDS, titles, ordered),
         "<h2>Mean CLIP score before and after text is removed</h2>",

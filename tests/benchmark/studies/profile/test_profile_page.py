@@ -6,6 +6,8 @@ from benchmark.studies.profile.page import profile_page
 from benchmark.studies.profile.profiling import Cluster, Profile
 from benchmark.studies.profile.statistics import MEANS, RELATIVE, Group, Histogram
 from benchmark.studies.profile.tables import SHOWN, profile_tables
+from benchmark.studies.web_likeness.references import LAION
+from benchmark.studies.web_likeness.tables import likeness_table
 from tests.benchmark.report.charts_read import charts_in_order, written
 from tests.benchmark.report.made_results import texts
 
@@ -36,6 +38,12 @@ def test_captions_are_escaped_and_repeated_words_marked() -> None:
     page = profile_page(profile(caption='see <script>alert("1")</script> & "so"'))
     assert "<script" not in page
     assert "see <b>&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;</b> <b>&amp;</b>" in page
+
+
+def test_the_page_begins_with_the_captions_tables() -> None:
+    page = profile_page(profile(), [likeness_table("<p>", LAION)])
+    assert page.index("How web-like") < page.index("Text in images")
+    assert "<th>&lt;p&gt;</th><th>LAION</th>" in page
 
 
 def test_the_page_is_complete_and_loads_nothing() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmark.core.records import read_records
 from benchmark.demo.build import build_pool
 from benchmark.demo.draws import sample_draft
 from benchmark.demo.settings import DemoConfig
@@ -18,6 +19,7 @@ from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.studies.profile.pool_sample import PoolSample
 from benchmark.studies.profile.profiling import Tools, profile_pool
+from benchmark.studies.web_likeness.caption_profile import CaptionProfile
 from tests.command_line import Run, assert_one_line
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.ocr.spotters import PlantedText
@@ -52,7 +54,9 @@ def written(words: list[str], caption: str, number: int) -> Row:
 
 
 @pytest.mark.slow
-def test_repeated_text_is_counted_by_the_task(run: Run, tmp_path: Path) -> None:
+def test_repeated_text_is_counted_by_the_task(
+    run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     plain = rows(7, start=10)  # coarse noise
     samples = [written(["KEEP", "CALM"], "KEEP CALM & <b>carry on</b>", 0), written(["SALE"], "two dogs", 1)]
     pool = write_pool(tmp_path / "pool", [[*samples, *plain]])
@@ -69,6 +73,8 @@ def test_repeated_text_is_counted_by_the_task(run: Run, tmp_path: Path) -> None:
     assert "rapid" in found["ocr"]["_target_"]
     assert "Share of images with text" in done.stdout
     assert "has only 9 usable samples" in done.stdout
+    assert "How web-like" not in done.stdout
+    assert "their statistics need 1,000, so they are left out" in caplog.text
     assert page == path.with_suffix(".html")
     assert "<b>carry" not in page.read_text()
 
@@ -78,8 +84,13 @@ def test_the_demo_is_profiled_by_the_task(run: Run, small_demo: list[str], tmp_p
     sizes = ["engine.workers=1", "profile.samples=400", "profile.clusters=8"]
     done = run("task=profile", *small_demo, *sizes, f"results_dir={tmp_path}")
     assert done.returncode == 0, done.stderr
-    found = json.loads(Path(done.stdout.splitlines()[-1]).read_text())
+    page, path = (Path(line) for line in done.stdout.splitlines()[-2:])
+    found = json.loads(path.read_text())
     assert (found["sample"], found["drawn_from"], found["shards"]) == (400, 2000, 4)
+    assert done.stdout.index("How web-like are these captions") < done.stdout.index("Text in images")
+    assert "How web-like are these captions" in page.read_text()
+    (captions,) = read_records(tmp_path, CaptionProfile)
+    assert captions.likeness.captions == 2000
     assert [found["overall"]["images"], len(found["clusters"])] == [400, 8]
     assert sum(cluster["group"]["images"] for cluster in found["clusters"]) == 400
     # 54.6% of its images hold text by design; what the engine misses and imagines is in the share, too.

@@ -1,0 +1,213 @@
+"""Statistics of a list of captions: those that need captions alone, and those that need grades of concreteness."""
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmark.core.errors import UserError
+from benchmark.studies.web_likeness.near_copies import near_copies
+from benchmark.studies.web_likeness.ngram_model import CharacterModel, trigram_perplexity
+from benchmark.studies.web_likeness.tokens import (
+    DIGITS,
+    OTHER,
+    RATED,
+    count_kinds,
+    has_web_string,
+    split_words,
+)
+from benchmark.studies.web_likeness.untrained_sba import standardised_by_length, untrained_sba
+
+Floats = npt.NDArray[np.float64]
+WORDS = 35_000  # that most statistics are computed on, as they depend on the number
+MIN_WORDS = 1_000  # with fewer the statistics say nothing
+TRAINING_SHARE = 0.8  # of the captions; the models are tested on the others
+COPIES, LENGTHS = (
+    4_000,
+    10_000,
+)  # captions that repeats and copies, and lengths and web strings, are counted on
+GRADED, GRADED_TRAINING = (
+    3_000,
+    6_000,
+)  # captions whose statistics need grades, and those the model learns from
+LOWEST, HIGHEST = 0.25, 0.9  # quantiles of the grades
+
+
+class TooFewWordsError(UserError):
+    """There are too few words for statistics."""
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """Statistics of captions in random order; shares are from 0 to 1.
+
+    Args:
+        captions: number of captions.
+        words: number of words of the sample: the first captions that have 35,000 together, or all.
+        word_types: distinct words in the sample.
+        heaps_exponent: growth of the distinct words from a tenth of the sample to all of it, as an exponent.
+        distinct_bigrams: share of distinct ones among the sample's pairs of words.
+        distinct_trigrams: the same of three words.
+        trigram_perplexity: of a fifth of the sample's captions, under a word model of the others.
+        unseen_words: share of the words of that fifth that the others lack.
+        bits_per_caption: mean over that fifth, under a character 7-gram model of the others.
+        bits_per_character: of the same.
+        exact_repeats: share of 4,000 captions that equal an earlier one.
+        near_copies: share of 4,000 captions whose words are more than 60% similar to another's, by edit distance.
+        words_per_caption: mean number of words between white space.
+        digit_words: share of the sample's words that contain a digit.
+        rated_words: share of words with a concreteness rating; None without the ratings.
+        other_words: share of the other words, most of them names; None without the ratings.
+        web_strings: share of captions with a URL or the name of a picture file.
+    """
+
+    captions: int
+    words: int
+    word_types: int
+    heaps_exponent: float
+    distinct_bigrams: float
+    distinct_trigrams: float
+    trigram_perplexity: float
+    unseen_words: float
+    bits_per_caption: float
+    bits_per_character: float
+    exact_repeats: float
+    near_copies: float
+    words_per_caption: float
+    digit_words: float
+    rated_words: float | None
+    other_words: float | None
+    web_strings: float
+
+
+@dataclass(frozen=True)
+class GradedLikeness:
+    """Statistics of captions with grades, higher for more concrete ones.
+
+    Args:
+        sba: Pearson's correlation of the untrained SBA with the grades.
+        sba_standardised: the same, standardised among captions of the same number of words.
+        predictability: Pearson's correlation of minus the bits per character with the grades.
+        bits_ratio: mean bits per character of the quarter with the lowest grades over that of the highest tenth.
+    """
+
+    sba: float
+    sba_standardised: float
+    predictability: float
+    bits_ratio: float
+
+
+def measure_likeness(captions: Sequence[str], rated: frozenset[str] | None) -> Likeness:
+    """Return the statistics of captions in any order; `rated` are the words with a concreteness rating.
+
+    Raises:
+        TooFewWordsError: when the captions have fewer than 1,000 words.
+    """
+    texts = [captions[row] for row in random_order(len(captions))]
+    sample = _first_words(texts)
+    tokens = [word for words in sample for word in words]
+    if len(tokens) < MIN_WORDS:
+        raise TooFewWordsError(
+            f"the captions have {len(tokens):,} words; their statistics need {MIN_WORDS:,}"
+        )
+    split = int(len(sample) * TRAINING_SHARE)
+    train, test = sample[:split], sample[split:]
+    model = CharacterModel(texts[:split])
+    held_out = texts[split : len(sample)]
+    bits = sum(map(model.bits, held_out))
+    kinds = count_kinds(tokens, rated or frozenset())
+    early, long = texts[:COPIES], texts[:LENGTHS]
+    return Likeness(
+        captions=len(texts),
+        words=len(tokens),
+        word_types=len(set(tokens)),
+        heaps_exponent=math.log10(len(set(tokens)) / len(set(tokens[: len(tokens) // 10]))),
+        distinct_bigrams=distinct_share(sample, 2),
+        distinct_trigrams=distinct_share(sample, 3),
+        trigram_perplexity=trigram_perplexity(train, test),
+        unseen_words=unseen_share(train, test),
+        bits_per_caption=bits / len(held_out),
+        bits_per_character=bits / sum(len(text) + 1 for text in held_out),
+        exact_repeats=1 - len(set(early)) / len(early),
+        near_copies=near_copies([split_words(text) for text in early]),
+        words_per_caption=sum(len(text.split()) for text in long) / len(long),
+        digit_words=kinds[DIGITS] / len(tokens),
+        rated_words=None if rated is None else kinds[RATED] / len(tokens),
+        other_words=None if rated is None else kinds[OTHER] / len(tokens),
+        web_strings=sum(map(has_web_string, long)) / len(long),
+    )
+
+
+def measure_graded(captions: Sequence[str], grades: Sequence[float]) -> GradedLikeness:
+    """Return the statistics of captions in any order with their grades, one each.
+
+    3,000 captions are judged; the untrained SBA searches neighbours among all others, and the character model learns
+    from 6,000 of those.
+    """
+    order = random_order(len(captions))
+    texts, values = [captions[row] for row in order], np.array([float(grades[row]) for row in order])
+    judged, judged_grades, others = texts[:GRADED], values[:GRADED], texts[GRADED:]
+    sba, standardised = sba_correlations(judged, judged_grades, others)
+    bits = bits_per_character(judged, others[:GRADED_TRAINING])
+    low, high = np.quantile(values, [LOWEST, HIGHEST])
+    return GradedLikeness(
+        sba=sba,
+        sba_standardised=standardised,
+        predictability=pearson(-bits, judged_grades),
+        bits_ratio=float(bits[judged_grades <= low].mean() / bits[judged_grades >= high].mean()),
+    )
+
+
+def sba_correlations(captions: Sequence[str], grades: Floats, others: Sequence[str]) -> tuple[float, float]:
+    """Return the correlations with n grades of the untrained SBA, as it is and standardised by length."""
+    scores = untrained_sba(captions, others)
+    standardised = standardised_by_length(scores, [len(split_words(text)) for text in captions])
+    return pearson(scores, grades), pearson(standardised, grades)
+
+
+def bits_per_character(captions: Sequence[str], others: Sequence[str]) -> Floats:
+    """Return the bits per character of n captions under a model of other captions, shape (n,)."""
+    model = CharacterModel(others)
+    return np.array([model.bits_per_character(text) for text in captions])
+
+
+def mean_by_grade(values: Floats, grades: Floats) -> dict[int, float]:
+    """Return the mean of n values per grade, in the order of the grades."""
+    return {int(grade): float(values[grades == grade].mean()) for grade in np.unique(grades)}
+
+
+def pearson(first: Floats, second: Floats) -> float:
+    """Return Pearson's correlation."""
+    return float(np.corrcoef(first, second)[0, 1])
+
+
+def distinct_share(token_lists: Sequence[Sequence[str]], length: int) -> float:
+    """Return the share of distinct ones among the n-grams of `length` words within captions."""
+    grams = [tuple(t[i : i + length]) for t in token_lists for i in range(len(t) - length + 1)]
+    return len(set(grams)) / max(1, len(grams))
+
+
+def unseen_share(train: Sequence[Sequence[str]], test: Sequence[Sequence[str]]) -> float:
+    """Return the share of the words of the captions `test` that the captions `train` lack."""
+    seen = {word for words in train for word in words}
+    unseen = [word not in seen for words in test for word in words]
+    return sum(unseen) / max(1, len(unseen))
+
+
+def random_order(count: int) -> list[int]:
+    """Return the numbers below `count` in an order that is always the same; every list is sampled by it."""
+    return random.Random(0).sample(range(count), count)  # noqa: S311
+
+
+def _first_words(texts: Sequence[str]) -> list[list[str]]:
+    """Return the words of the first texts that have 35,000 words together."""
+    sample, count = [], 0
+    for text in texts:
+        if count >= WORDS:
+            break
+        sample.append(split_words(text))
+        count += len(sample[-1])
+    return sample

@@ -1,0 +1,76 @@
+"""The table "how web-like are these captions", of a list of captions beside real ones."""
+
+from collections.abc import Callable
+
+from benchmark.report.table import Table, plain
+from benchmark.studies.web_likeness.references import REFERENCES
+from benchmark.studies.web_likeness.statistics import WORDS, Likeness
+
+NO_RATINGS = (
+    "For the rows of rated and other words add profile.ratings=FILE, the word ratings of Brysbaert et al. 2014 (the"
+    " supplement of the paper, Concreteness_ratings_Brysbaert_et_al_BRM.txt)."
+)
+_EXPLANATION = (
+    f"Rows up to bits per character, and the kinds of words, are of {WORDS:,} words in random order, as they"
+    " depend on the number. Perplexity, unseen words and bits: of a fifth of the captions under models of the rest."
+    " A near copy's words are more than 60% similar (edit distance) to another's. Other words are mostly names."
+)
+
+
+def count(value: float) -> str:
+    """Return a whole number with thousands separated."""
+    return f"{value:,.0f}"
+
+
+def one_decimal(value: float) -> str:
+    """Return a number with one decimal."""
+    return f"{value:.1f}"
+
+
+def two_decimals(value: float) -> str:
+    """Return a number with two decimals."""
+    return f"{value:.2f}"
+
+
+def percent(value: float) -> str:
+    """Return a share as a percentage with one decimal."""
+    return f"{100 * value:.1f}%"
+
+
+Format = Callable[[float], str]
+ROWS: dict[str, tuple[str, Format]] = {
+    "captions": ("Captions", count),
+    "word_types": ("Distinct words", count),
+    "heaps_exponent": ("Heaps exponent", two_decimals),
+    "distinct_bigrams": ("Distinct 2-grams", percent),
+    "distinct_trigrams": ("Distinct 3-grams", percent),
+    "trigram_perplexity": ("Perplexity of words, trigram model", count),
+    "unseen_words": ("Unseen words", percent),
+    "bits_per_caption": ("Bits per caption, character 7-gram model", count),
+    "bits_per_character": ("Bits per character", two_decimals),
+    "exact_repeats": ("Exact repeats in 4,000 captions", percent),
+    "near_copies": ("Near copies in 4,000 captions", percent),
+    "words_per_caption": ("Words per caption", one_decimal),
+    "digit_words": ("Words with digits", percent),
+    "rated_words": ("Words with a concreteness rating", percent),
+    "other_words": ("Other words", percent),
+    "web_strings": ("Captions with a URL or file name", percent),
+}
+
+
+def likeness_table(pool: str, likeness: Likeness) -> Table:
+    """Return the statistics of a pool beside those of LAION, CC3M and COCO."""
+    columns = {pool: likeness, **REFERENCES}
+    rows = []
+    for name, (label, form) in ROWS.items():
+        if getattr(likeness, name) is None:
+            continue
+        rows.append(plain(label, *(form(getattr(column, name)) for column in columns.values())))
+    notes = [_EXPLANATION]
+    if likeness.words < WORDS:
+        notes.append(
+            f"{pool} has {likeness.words:,} words only: its first rows do not compare with the others."
+        )
+    if likeness.rated_words is None:
+        notes.append(NO_RATINGS)
+    return Table("How web-like are these captions", ["", *columns], rows, notes)

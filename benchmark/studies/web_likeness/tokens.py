@@ -1,0 +1,65 @@
+"""Words of captions, and what kinds of words they are."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmark.core.errors import UserError
+
+DIGITS, RATED, OTHER = "digits", "rated", "other"
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_WEB_STRING = re.compile(r"https?:|www\.|\.(?:com|net|org|jpe?g|png|gif)\b", re.IGNORECASE)
+# Regular endings and what stands in their place in the word itself.
+_ENDINGS = (
+    ("'s", ""), ("ies", "y"), ("es", ""), ("s", ""), ("ed", ""), ("ed", "e"), ("ing", ""), ("ing", "e"),
+)  # fmt: skip
+
+
+def split_words(text: str) -> list[str]:
+    """Return the lower-cased words of a text: letters and digits, with apostrophes only between them."""
+    return _WORD.findall(text.lower())
+
+
+def has_web_string(text: str) -> bool:
+    """Return whether a text contains a URL or the name of a picture file."""
+    return _WEB_STRING.search(text) is not None
+
+
+def read_rated_words(path: Path) -> frozenset[str]:
+    """Return the lower-cased words of the ratings of Brysbaert et al. 2014, a tab-separated file.
+
+    Raises:
+        UserError: when the file cannot be read, or its first column is not ``Word``.
+    """
+    try:
+        lines = path.expanduser().read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        raise UserError(
+            f"profile.ratings={path} cannot be read; give the word ratings of Brysbaert et al. 2014"
+        ) from None
+    if not lines or lines[0].split("\t")[0] != "Word":
+        raise UserError(
+            f"profile.ratings={path} must be tab separated, with a header whose first column is 'Word'"
+        )
+    return frozenset(line.split("\t")[0].lower() for line in lines[1:])
+
+
+def is_rated(word: str, rated: frozenset[str]) -> bool:
+    """Return whether the word, or the word without a regular ending, is among the rated ones."""
+    if word in rated:
+        return True
+    return any(
+        word.endswith(ending) and word[: -len(ending)] + instead in rated for ending, instead in _ENDINGS
+    )
+
+
+def count_kinds(tokens: Iterable[str], rated: frozenset[str]) -> Counter[str]:
+    """Count words with digits, rated words and other words; the distinct words are looked up once each."""
+    kinds: Counter[str] = Counter()
+    for word, count in Counter(tokens).items():
+        if any(character.isdigit() for character in word):
+            kinds[DIGITS] += count
+        else:
+            kinds[RATED if is_rated(word, rated) else OTHER] += count
+    return kinds

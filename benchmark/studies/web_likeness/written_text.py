@@ -1,0 +1,38 @@
+"""How much of the captions is written in their images, where that text is known."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from filters.cotr import co_embedded_rate, fuzzy_rate
+
+
+@dataclass(frozen=True)
+class WrittenText:
+    """Rates over images whose text is known.
+
+    Args:
+        images_with_text: share of the images with text.
+        exact: mean co-embedded text rate (CoTR) over the images with text.
+        fuzzy: the same with fuzzy matching.
+        above_zero: share of the images with text whose CoTR is above 0.
+    """
+
+    images_with_text: float
+    exact: float
+    fuzzy: float
+    above_zero: float
+
+
+def measure_written_text(pairs: Iterable[tuple[str, Sequence[str]]]) -> WrittenText:
+    """Return the rates over pairs of a caption, which must have words, and the lines written in its image."""
+    pairs = [(caption, lines) for caption, lines in pairs]
+    with_text = [(caption, lines) for caption, lines in pairs if any(line.strip() for line in lines)]
+    if not with_text:
+        return WrittenText(0.0, 0.0, 0.0, 0.0)
+    exact = np.array([co_embedded_rate(caption, lines) for caption, lines in with_text])
+    fuzzy = np.array([fuzzy_rate(caption, lines) for caption, lines in with_text])
+    return WrittenText(
+        len(with_text) / len(pairs), float(exact.mean()), float(fuzzy.mean()), float((exact > 0).mean())
+    )

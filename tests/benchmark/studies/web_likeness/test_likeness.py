@@ -1,0 +1,76 @@
+"""Statistics of made captions, worked out by hand."""
+
+from math import log10
+
+import numpy as np
+import pytest
+
+from benchmark.studies.web_likeness import statistics
+from benchmark.studies.web_likeness.statistics import (
+    TooFewWordsError,
+    distinct_share,
+    mean_by_grade,
+    measure_graded,
+    measure_likeness,
+)
+
+FILES = [f"a photo x{n}.jpg" for n in range(500)]  # three of four words are those of all others
+
+
+def test_statistics_equal_those_by_hand() -> None:
+    found = measure_likeness(FILES, frozenset({"a", "photo"}))
+    assert (found.captions, found.words, found.word_types) == (500, 2000, 503)
+    assert found.heaps_exponent == pytest.approx(log10(503 / 53))  # a tenth are 50 captions
+    assert found.distinct_bigrams == pytest.approx(1001 / 1500)
+    assert found.distinct_trigrams == 1.0
+    assert found.unseen_words == pytest.approx(0.25)
+    assert (found.exact_repeats, found.near_copies) == (0.0, 1.0)
+    assert found.words_per_caption == 3.0
+    assert (found.digit_words, found.rated_words, found.other_words) == (0.25, 0.5, 0.25)
+    assert found.web_strings == 1.0
+    lengths = found.bits_per_caption / found.bits_per_character
+    assert lengths == pytest.approx(np.mean([len(text) + 1 for text in FILES]), abs=0.5)
+
+
+def test_only_35000_words_are_used() -> None:
+    found = measure_likeness([f"a b c d e f {n}" for n in range(6_000)], None)
+    assert found.words == 35_000
+    assert (found.rated_words, found.other_words) == (None, None)
+
+
+def test_exact_repeats_count_all_but_the_first() -> None:
+    texts = [*(f"a dog called {n}" for n in range(300)), *(["one two three four"] * 100)]
+    assert measure_likeness(texts, None).exact_repeats == pytest.approx(99 / 400)
+
+
+def test_too_few_words_are_refused() -> None:
+    with pytest.raises(TooFewWordsError, match="have 12 words; their statistics need 1,000"):
+        measure_likeness(FILES[:3], None)
+
+
+def test_ngrams_do_not_cross_captions() -> None:
+    assert distinct_share([["a", "b"], ["a", "b"], ["c"]], 2) == 0.5
+    assert distinct_share([["a"]], 2) == 0.0
+
+
+def test_means_are_those_of_each_grade() -> None:
+    found = mean_by_grade(np.array([1.0, 2.0, 4.0]), np.array([3.0, 0.0, 3.0]))
+    assert found == {0: 2.0, 3: 2.5}
+
+
+def test_predictable_captions_with_high_grades_correlate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Concrete captions share their words here, abstract ones are random letters."""
+    monkeypatch.setattr(statistics, "GRADED", 120)
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abcdefghijkl"), 5)) for _ in range(1_000)]
+    known = words[:30]
+    captions, grades = [], []
+    for number in range(500):
+        concrete = number % 2
+        captions.append(" ".join(rng.choice(known if concrete else words, 6)))
+        grades.append(3.0 * concrete)
+    found = measure_graded(captions, grades)
+    assert found.sba > 0.3
+    assert found.sba_standardised == pytest.approx(found.sba, abs=1e-6)  # all have six words
+    assert found.predictability > 0.8
+    assert found.bits_ratio > 1.3
