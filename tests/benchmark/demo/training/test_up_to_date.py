@@ -46,7 +46,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[s
         assert config.first.parent == tmp_path
         (folder / "weights").write_text((config.first / "weights").read_text() + "b")
 
-    def run(config: Any = First(), until: str = "vit") -> list[str]:  # noqa: B008  frozen
+    def run(config: Any = First(), until: str = "vit") -> list[str]:
         trained.clear()
         scripts = {
             "swin": Script("", "", config, train_first, lambda *_: {}),
