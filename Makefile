@@ -44,7 +44,7 @@ leaderboard: setup ## README's table and picture: the ICC paper's eight filters 
 	$(PYTHON) -m benchmark filter=random,clip,complexity_action,pacscore,tmars,sba,vba,icc,oracle size=200k results_dir=results/leaderboard
 	$(PYTHON) -m benchmark task=report results_dir=results/leaderboard task.publish=[README.md,results/LEADERBOARD.md] task.picture=docs/leaderboard.svg
 
-models: setup ## Train the demo's scale models again, and build its ICC from them (about two hours on two cores)
+models: setup ## Train the demo's scale models whose inputs changed, and build its ICC from them (all: about two hours on two cores)
 	$(PYTHON) -m benchmark.demo.training all
 	$(PYTHON) -m benchmark experiment=icc_demo
 	$(PYTHON) -m benchmark.demo.training.ship_icc

@@ -2,26 +2,30 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from benchmark.demo.training.data import HELD_OUT
-from benchmark.demo.training.documents import documents
+from benchmark.demo.training.data import HELD_OUT, captions
+from benchmark.demo.training.documents import END, documents
 from benchmark.demo.training.export import save_transformers
-from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
+from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded
 from benchmark.demo.training.masked_lm import IGNORED
+from benchmark.demo.training.summaries import Summarizer, by_length, summary_batches, summary_loss
 from benchmark.demo.training.tokenizers import llama_tokenizer
+
+DOCUMENTS_WEIGHT = 0.25  # of the documents' loss beside that of the captions written from their summaries
 
 
 @dataclass(frozen=True)
 class LlamaTraining:
-    """Shape and recipe of the small Llama, and the number of training documents.
+    """Shape and recipe of the small Llama, and the number of training captions.
 
-    It is wide for its depth, because one soft token has to carry the content of a whole caption.
+    It is wide for its depth, because one soft token has to carry the content of a whole caption. A step has
+    `recipe.batch` captions that are written from their summaries, and `documents` documents.
     """
 
     width: int = 160
@@ -30,19 +34,31 @@ class LlamaTraining:
     heads: int = 5
     positions: int = 128
     vocabulary: int = 2048
-    documents: int = 60_000
-    recipe: Recipe = field(default_factory=lambda: Recipe(steps=3000, batch=32, lr=3e-3))
+    captions: int = 80_000
+    documents: int = 8
+    recipe: Recipe = field(default_factory=lambda: Recipe(steps=5000, batch=64, lr=3e-3))
 
 
 def train(out: Path, config: LlamaTraining, device: torch.device) -> None:
-    """Train tokenizer and language model on documents about captions of all kinds and write them to `out`."""
-    from transformers import LlamaConfig, LlamaForCausalLM
+    """Train tokenizer and language model on captions of all kinds and write them to `out`."""
+    from transformers import LlamaForCausalLM
 
     recipe = config.recipe
-    texts = documents("llm", config.documents, recipe.seed, workers=recipe.workers)
-    lines = [line for text in texts for line in text.split("\n")]
-    tokenizer = llama_tokenizer(lines, config.vocabulary, config.positions)
-    shape = LlamaConfig(
+    texts = captions("llm", config.captions, recipe.seed, workers=recipe.workers)
+    tokenizer = llama_tokenizer(texts, config.vocabulary, config.positions)
+    with seeded(recipe.seed):
+        model: Any = LlamaForCausalLM(_shape(config, tokenizer))
+        trained = nn.ModuleList([model, Summarizer(config.width)])
+        batches = _batches(tokenizer, texts, config)
+        fit(trained, batches, lambda batch: _loss(model, trained[1], batch), recipe, device)
+    save_transformers(model, out)
+    tokenizer.save_pretrained(out)
+
+
+def _shape(config: LlamaTraining, tokenizer: Any) -> Any:
+    from transformers import LlamaConfig
+
+    return LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=config.width,
         intermediate_size=config.inner,
@@ -55,29 +71,30 @@ def train(out: Path, config: LlamaTraining, device: torch.device) -> None:
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
     )
-    rows = _rows(tokenizer, texts)
-    with seeded(recipe.seed):
-        model = LlamaForCausalLM(shape)
-        fit(model, _batches(rows, recipe), lambda batch: model(**batch).loss, recipe, device)
-    save_transformers(model, out)
-    tokenizer.save_pretrained(out)
+
+
+def _batches(tokenizer: Any, texts: Sequence[str], config: LlamaTraining) -> Iterator[Tensors]:
+    """Yield batches of captions with their summaries, and of documents."""
+    end = len(tokenizer(END, add_special_tokens=False).input_ids)
+    lines = [f"{text}{END}" for text in texts]
+    limit = config.positions - 2  # BOS and the summary stand before a caption
+    rows = [torch.tensor(ids[:limit]) for ids in tokenizer(lines, add_special_tokens=False).input_ids]
+    pages = _rows(tokenizer, documents(texts, config.recipe.seed))
+    summaries = summary_batches(rows, end, config.recipe)
+    of_documents = by_length(pages, replace(config.recipe, batch=config.documents))
+    for summary, chosen in zip(summaries, of_documents, strict=True):
+        yield {**summary, **_padded([pages[row] for row in chosen])}
+
+
+def _loss(model: Any, summarizer: Any, batch: Tensors) -> Tensor:
+    documents_loss = model(input_ids=batch["input_ids"], labels=batch["labels"]).loss
+    return summary_loss(model, summarizer, batch) + DOCUMENTS_WEIGHT * documents_loss
 
 
 def _rows(tokenizer: Any, texts: Sequence[str]) -> list[Tensor]:
     """Return the tokens of each document from <s> to </s>, truncated to the tokenizer's maximum length."""
     length = tokenizer.model_max_length
     return [torch.tensor([*ids, tokenizer.eos_token_id][:length]) for ids in tokenizer(list(texts)).input_ids]
-
-
-def _batches(rows: Sequence[Tensor], recipe: Recipe) -> Iterator[Tensors]:
-    """Yield batches of documents with similar lengths; in random batches more than half would be padding."""
-    lengths = torch.tensor([len(row) for row in rows])
-    generator = torch.Generator().manual_seed(recipe.seed)
-    for window in torch.stack(list(shuffled(len(rows), recipe))).split(16):
-        chosen = window.flatten()
-        chosen = chosen[lengths[chosen].argsort(stable=True)].view(-1, recipe.batch)
-        for i in torch.randperm(len(chosen), generator=generator):
-            yield _padded([rows[row] for row in chosen[i]])
 
 
 def _padded(rows: Sequence[Tensor]) -> Tensors:
@@ -99,7 +116,7 @@ def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
 
     model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    rows = _rows(tokenizer, documents("llm", samples, seed, HELD_OUT))
+    rows = _rows(tokenizer, documents(captions("llm", samples, seed, HELD_OUT), seed))
     total = tokens = 0.0
     for start in range(0, len(rows), 32):
         batch = _padded(rows[start : start + 32])

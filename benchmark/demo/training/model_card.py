@@ -17,9 +17,10 @@ Small stand-ins for the papers' checkpoints, trained from scratch on samples of 
 nor the evaluation sets contain: `models`, `llm`, `clip` and `pacscore` are disjoint random draws of it. They load
 through the same classes as the real checkpoints and are of no use outside the demo. Weights are stored in half
 precision and loaded in single precision; spaCy stores the parser's in single precision. `cards.json` holds the
-figures below, and the command in each row trains that model again. `icc/` holds the files that the filters `sba`,
-`vba` and `icc` need from the build of `python -m benchmark experiment=icc_demo`, copied by
-`python -m benchmark.demo.training.ship_icc`.
+figures below, and the command in each row trains that model again; `python -m benchmark.demo.training all` trains
+only those that are missing or whose inputs changed, so repeating it after an interruption resumes. `icc/` holds the
+files that the filters `sba`, `vba` and `icc` need from the build of `python -m benchmark experiment=icc_demo`, copied
+by `python -m benchmark.demo.training.ship_icc`.
 """
 
 
@@ -35,17 +36,29 @@ speech, the right head, and the right head and label. Training times were measur
 on two cores), with one thread each."""
 
 
-def update_card(models: Path, name: str, seconds: float, figures: dict[str, float]) -> None:
-    """Write the figures of the model in `models`/`name` to `cards.json`, and generate the README again."""
+def read_cards(models: Path) -> dict[str, Any]:
+    """Return the card of each model that is described in `models`/`cards.json`."""
     path = models / "cards.json"
-    cards = json.loads(path.read_text()) if path.exists() else {}
+    cards: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return cards
+
+
+def update_card(
+    models: Path, name: str, seconds: float, figures: dict[str, float], hashes: dict[str, str]
+) -> None:
+    """Write the figures of the model in `models`/`name` to `cards.json`, and generate the README again.
+
+    `hashes` are kept beside the figures: those that show whether the model is up to date.
+    """
+    cards = read_cards(models)
     cards[name] = {
         "parameters": count_parameters(models / name),
         "bytes": sum(file.stat().st_size for file in (models / name).rglob("*") if file.is_file()),
         "training_seconds": round(seconds),
         "held_out": {figure: round(value, 4) for figure, value in figures.items()},
+        **hashes,
     }
-    write_text(path, json.dumps(cards, indent=2, sort_keys=True) + "\n")
+    write_text(models / "cards.json", json.dumps(cards, indent=2, sort_keys=True) + "\n")
     write_text(models / "README.md", render(cards))
 
 
