@@ -33,7 +33,7 @@ def alt_text(scene: Scene, rng: np.random.Generator) -> Node:
     if chance < 0.16:
         root.add("punct", Node(","))
         root.add("dep", _compound(ASIDES(rng)))
-    if rng.random() < 0.16:
+    if rng.random() < 0.45:
         mark = pick(rng, ("-", "|", ",", "-", "\u2014", ""))
         if mark:
             root.add("punct", Node(mark))

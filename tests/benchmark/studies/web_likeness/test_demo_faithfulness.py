@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.demo.draws import sample_pair
-from benchmark.demo.noise import Pair
-from benchmark.demo.training.data import pool_shares
+from benchmark.demo.draws import sample_draft
+from benchmark.demo.mix import CONCRETE
+from benchmark.demo.noise import GRADES, Draft
+from benchmark.demo.training.data import conceptual_captions, pool_mix
 from benchmark.studies.web_likeness import faithfulness
 from benchmark.studies.web_likeness.faithfulness import (
     OF_IMAGES,
@@ -20,35 +21,23 @@ from benchmark.studies.web_likeness.faithfulness import (
 from benchmark.studies.web_likeness.tokens import read_rated_words
 from benchmark.studies.web_likeness.written_text import measure_written_text
 
-# Near-duplicates repeat captions of all kinds; as a whole they are neither concrete nor abstract.
-GRADES = {
-    "concrete": 3,
-    "mismatched": 3,
-    "parrot": 2,
-    "near_duplicate": 2,
-    "product": 1,
-    "news": 0,
-    "abstract": 0,
-}
-DESCRIBING = "concrete"
-# Not in captions made from CC3M's recipe: only what describes an image or names what is seen.
-NOT_CC3M_LIKE = ("near_duplicate", "parrot", "product", "mismatched")
+TEXT_GRADES = GRADES | {"mismatched": 3}  # of the captions alone: what a mismatched one describes is not in its image
 
 
 @cache
-def pool_pairs(count: int) -> list[Pair]:
-    return [sample_pair("pool", index, 0, pool_shares(), size=16) for index in range(count)]
+def pool_drafts(count: int) -> list[Draft]:
+    mix = pool_mix()
+    return [sample_draft("pool", index, 0, mix) for index in range(count)]
 
 
 def pool_captions(count: int = 16_000) -> GradedCaptions:
-    pairs = pool_pairs(count)
-    like_cc3m = {kind: share for kind, share in pool_shares().items() if kind not in NOT_CC3M_LIKE}
+    drafts = pool_drafts(count)
     return GradedCaptions(
-        captions=[pair.caption for pair in pairs],
-        grades=[GRADES[pair.kind] for pair in pairs],
-        concreteness=[pair.concreteness for pair in pairs],
-        describing=sum(pair.kind == DESCRIBING for pair in pairs) / count,
-        cc3m_like=[sample_pair("scorer", index, 0, like_cc3m, size=16).caption for index in range(count)],
+        captions=[draft.caption for draft in drafts],
+        grades=[TEXT_GRADES.get(draft.kind, draft.grade) for draft in drafts],
+        concreteness=[draft.concreteness for draft in drafts],
+        describing=sum(draft.kind == CONCRETE for draft in drafts) / count,
+        cc3m_like=conceptual_captions("scorer", count, 0),
     )
 
 
@@ -65,7 +54,7 @@ def rated(request: pytest.FixtureRequest) -> frozenset[str] | None:
 
 
 def written_text(count: int = 16_000) -> dict[str, float]:
-    pairs = [(pair.caption, [pair.text] if pair.text else []) for pair in pool_pairs(count)]
+    pairs = [(draft.caption, [draft.text] if draft.text else []) for draft in pool_drafts(count)]
     return written_text_values(measure_written_text(pairs))
 
 
