@@ -5,7 +5,7 @@ import numpy as np
 from benchmark.demo.language.abstract_frames import ABSTRACT_FRAMES
 from benchmark.demo.language.abstract_writer import AbstractWriter
 from benchmark.demo.language.frames import build, read_kinds
-from benchmark.demo.language.styles import finish, from_site, quoted, signed, tagged
+from benchmark.demo.language.styles import finish, from_site, last_word, quoted, signed, tagged
 from benchmark.demo.language.trees import Node
 from benchmark.demo.sampling import Weighted, pick
 from benchmark.demo.world import Scene
@@ -27,8 +27,7 @@ def _opening(kind: str, writer: AbstractWriter) -> Node:
 def _longer(root: Node, kind: str, writer: AbstractWriter) -> None:
     """Add sentences while room is left."""
     while writer.more(0.6):
-        last = root.after[-1] if root.after else None
-        if last is None or last.label != "punct":
+        if last_word(root).label != "punct":
             root.add("punct", Node(pick(writer.rng, (".", ".", ".", "!", "-", "...", ":"))))
         second = "thought" if kind in ("quote", "opinion") else pick(writer.rng, _MORE)
         root.add("dep", _opening(second, writer))

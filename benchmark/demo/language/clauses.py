@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from benchmark.demo.language.morphology import gerund, participle, past, third_person
+from benchmark.demo.language.morphology import adverb, gerund, participle, past, third_person
 from benchmark.demo.language.noun_phrases import NounPhrases, add_determiner, coordinate
 from benchmark.demo.language.trees import Node, prep
 from benchmark.demo.sampling import Weighted, pick
@@ -36,6 +36,7 @@ _ADVERBIAL = Weighted(
 _SUBORDINATORS_WORDS = "because if although unless until while since before after once as though whether"
 _SUBORDINATORS = frozenset(_SUBORDINATORS_WORDS.split())
 _PURPOSES = ["time", "money", "energy", "courage", "patience", "strength", "right", "chance"]
+_ADVERB_SOURCES = ("ful", "less", "ous", "ive", "al", "ent", "ant", "ible", "able", "ic")
 _EVERY = ["every", "every", "this", "last", "next", "that"]
 
 
@@ -180,7 +181,9 @@ class Clauses(NounPhrases):
         return head
 
     def _by_manner(self, head: Node, depth: int) -> None:
-        head.add("advmod", Node(self.common("manner")))
+        word = self.word("like", "rating", 0.4) if self.random() < 0.4 else ""
+        derived = adverb(word) if word.endswith(_ADVERB_SOURCES) else self.common("manner")
+        head.add("advmod", Node(derived))
 
     def _by_place(self, head: Node, depth: int) -> None:
         if self.random() < 0.5:

@@ -134,7 +134,7 @@ def adverb(adjective: str) -> str:
     if adjective.endswith("y") and len(adjective) > 3:
         return adjective[:-1] + "ily"
     if adjective.endswith("ic"):
-        return adjective + "ally"
+        return adjective + ("ly" if adjective == "public" else "ally")
     if adjective.endswith("le") and adjective[-3] not in _VOWELS:
         return adjective[:-1] + "y"
     return adjective + ("y" if adjective.endswith("ll") else "ly")

@@ -2,6 +2,7 @@
 
 import re
 
+from benchmark.demo.language.morphology import article
 from benchmark.demo.language.noun_phrases import NounPhrases, first_word
 from benchmark.demo.language.trees import Node, in_order, noun
 from benchmark.demo.sampling import Weighted, pick
@@ -23,8 +24,13 @@ def _capital(word: str) -> str:
 def spell(root: Node, style: str) -> None:
     """Write the words of a caption in a style: "sentence", "title", "lower" or "upper"; names keep their capitals."""
     starts = True
+    before = root
     for node, _ in in_order(root):
         word = node.word
+        if before.label == "det" and before.word in ("a", "A"):
+            ending = article(word)[1:]
+            before.word += ending.upper() if style == "upper" else ending
+        before = node
         if style == "upper":
             node.word = word.upper()
         elif style == "lower":
@@ -37,12 +43,16 @@ def spell(root: Node, style: str) -> None:
             starts = False
 
 
+def last_word(root: Node) -> Node:
+    """Return the rightmost node of a caption."""
+    while root.after:
+        root = root.after[-1]
+    return root
+
+
 def end(root: Node, mark: str) -> None:
     """Put a mark such as "." at the end, if it has none."""
-    last = root
-    while last.after:
-        last = last.after[-1]
-    if mark and last.label != "punct":
+    if mark and last_word(root).label != "punct":
         root.add("punct", Node(mark))
 
 

@@ -94,8 +94,8 @@ like: fast strong winning professional unbeaten fit athletic sporty rival unstop
 where: stadium pitch gym finish
 = love
 things: date relationship marriage wedding kiss partner divorce breakup heart vow promise ring affair crush
- romance anniversary engagement bride proposal secret quarrel jealousy husband wife couple hug feeling letter
- lie apology reunion soulmate honeymoon flirtation gift compliment bond
+ romance anniversary engagement bride proposal secret quarrel husband wife couple hug feeling letter lie
+ apology reunion soulmate honeymoon flirtation gift compliment bond
 stuff: love trust passion loneliness desire intimacy affection jealousy heartbreak devotion chemistry
  commitment forgiveness tenderness loyalty longing betrayal attraction infatuation romance
 people: lover husband wife girlfriend boyfriend bride groom partner widow bachelor ex friend stranger soulmate
@@ -152,9 +152,8 @@ like: political national federal democratic public liberal conservative radical 
 where: parliament capital rally summit
 = travel
 things: trip journey flight hotel ticket passport tour visa guide map vacation destination adventure airport
- suitcase island beach cruise road border hostel resort itinerary landmark souvenir village delay
- backpack city coast detour booking voyage layover sunset expedition monument reservation train postcard
- stopover
+ suitcase island beach cruise road border hostel resort itinerary landmark souvenir village delay backpack
+ city coast detour booking voyage layover sunset expedition monument reservation train postcard stopover
 stuff: travel tourism luggage jetlag sightseeing hospitality hitchhiking scenery wanderlust culture
  homesickness
 people: tourist traveler guide pilot passenger backpacker host explorer visitor local stewardess nomad
@@ -398,8 +397,8 @@ like: local homeless annual public generous grateful neighborly charitable disab
 where: town village street church
 = games
 things: game player level character puzzle card board toy quest trick dice score boss console monster strategy
- cheat castle dragon weapon chess pawn rule spell quiz hint riddle joystick maze opponent zombie wizard sword
- dungeon trophy jackpot gamble avatar
+ cheat castle dragon weapon pawn rule spell quiz hint riddle joystick maze opponent zombie wizard sword
+ dungeon trophy jackpot avatar
 stuff: luck strategy fun skill poker gambling magic chess suspense bluffing teamwork
 people: gamer player beginner champion opponent winner loser wizard villain magician gambler cheater
 bodies: studio team guild
@@ -447,8 +446,8 @@ like: fluent bilingual native foreign grammatical verbal spoken written silent p
 where: dictionary classroom embassy
 = beauty
 things: wrinkle lotion cream face mask brush shampoo lip eyebrow mirror hairstyle pore eyelash facial soap
- curl scent tan manicure salon razor comb tweezers cleanser serum blemish pimple freckle ponytail massage spa
- fragrance moisturizer
+ curl scent tan manicure salon razor comb cleanser serum blemish pimple freckle ponytail massage spa fragrance
+ moisturizer
 stuff: skincare makeup mascara hair skin lipstick acne sunscreen foundation dandruff exfoliation collagen
  blush aging dryness glow volume
 people: hairdresser barber stylist makeup-artist dermatologist client beautician
