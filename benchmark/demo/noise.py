@@ -34,7 +34,7 @@ GRADES = {
 }  # fmt: skip
 KINDS = (*GRADES, NEAR_DUPLICATE)
 NEAR_SHARE = 0.03  # share of the pool's scenes that are near-domain, which NoCaps' "near-domain" then tests
-ALT_TEXT_SHARE = 0.75  # of the captions that describe; the others are as long as an annotator's
+ALT_TEXT_SHARE = 0.85  # of the captions that describe; the others are as long as an annotator's
 FOREIGN_SHARE = 0.35  # of the web strings: other languages, as a language filter lets some through
 ON_DISPLAY_SHARE = 0.7  # of the products, shown alone on a plain background
 # Kinds whose images may show nothing but the text, and how many of those that hold most of the caption do.

@@ -35,7 +35,7 @@ def _longer(root: Node, kind: str, writer: AbstractWriter) -> None:
 
 def abstract_caption(scene: Scene, rng: np.random.Generator) -> Node:
     """Return a caption that says nothing about what is seen; a quarter names the first thing of the scene."""
-    room = int(rng.lognormal(1.75, 0.5))
+    room = int(rng.lognormal(1.55, 0.5))
     writer = AbstractWriter(scene, rng, room, _MENTION)
     kind = _KIND(rng)
     root = _opening(kind, writer)
@@ -46,8 +46,8 @@ def abstract_caption(scene: Scene, rng: np.random.Generator) -> Node:
         if writer.chance(0.75):
             signed(root, writer)
     value = rng.random()
-    if value < 0.1:
+    if value < 0.22:
         from_site(root, writer)
-    elif value < 0.16:
+    elif value < 0.3:
         tagged(root, writer)
     return root

@@ -19,6 +19,7 @@ CASE = Weighted({"sentence": 5, "lower": 3.5, "title": 3})
 SMALL_WORDS = frozenset(
     {"a", "an", "the", "of", "on", "in", "at", "by", "and", "with", "to", "over", "under", "near", "from"}
 )
+FIRST_NOUN = 0.8  # probability of a kind's commonest noun: whoever wants to be found names things plainly
 DETAIL = 0.85  # factor on the probability of adjectives
 
 
@@ -33,7 +34,7 @@ def alt_text(scene: Scene, rng: np.random.Generator) -> Node:
     if chance < 0.16:
         root.add("punct", Node(","))
         root.add("dep", _compound(ASIDES(rng)))
-    if rng.random() < 0.45:
+    if rng.random() < 0.5:
         mark = pick(rng, ("-", "|", ",", "-", "\u2014", ""))
         if mark:
             root.add("punct", Node(mark))
@@ -44,11 +45,11 @@ def alt_text(scene: Scene, rng: np.random.Generator) -> Node:
 def _things(scene: Scene, rng: np.random.Generator) -> Node:
     """Return the scene's first thing with what it does, the second thing, and the place."""
     first = scene.things[0]
-    topic = thing_phrase(first, rng, detail=DETAIL, bare=rng.random() < 0.75)
+    topic = thing_phrase(first, rng, detail=DETAIL, bare=rng.random() < 0.75, first_noun=FIRST_NOUN)
     anchor = _with_verb(topic, first, rng, on_top=scene.relation in ("on", "in"))
     if len(scene.things) > 1:
         chance = rng.random()
-        second = thing_phrase(scene.things[1], rng, detail=0.6, bare=rng.random() < 0.75)
+        second = thing_phrase(scene.things[1], rng, detail=0.6, bare=rng.random() < 0.75, first_noun=FIRST_NOUN)
         if chance < 0.4 or (chance < 0.65 and scene.relation in ("on", "in")):
             phrase = relation(scene.relation, second, rng)
             anchor.add(phrase.label, phrase)

@@ -69,7 +69,13 @@ def _look(thing: Thing, rng: np.random.Generator, detail: float) -> list[tuple[s
 
 
 def thing_phrase(
-    thing: Thing, rng: np.random.Generator, *, detail: float = 1.0, bare: bool = False, determiner: str = "a"
+    thing: Thing,
+    rng: np.random.Generator,
+    *,
+    detail: float = 1.0,
+    bare: bool = False,
+    determiner: str = "a",
+    first_noun: float = FIRST_NOUN,
 ) -> Node:
     """Return for example "two small striped red balls".
 
@@ -79,10 +85,11 @@ def thing_phrase(
         detail: factor on the probability of each adjective.
         bare: without an article.
         determiner: the article of a single thing.
+        first_noun: probability of the kind's commonest noun.
     """
     lead = _look(thing, rng, detail)
     nouns = NOUNS[thing.kind]
-    word = nouns[0] if rng.random() < FIRST_NOUN else nouns[int(_TAILS[thing.kind](rng))]
+    word = nouns[0] if rng.random() < first_noun else nouns[int(_TAILS[thing.kind](rng))]
     lead += [("compound", compound) for compound in word.compounds]
     if thing.count == 1:
         if rng.random() < 0.02:

@@ -45,7 +45,7 @@ def event_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
             (0.08, lambda: phrase(word(rng, "counted"), whole(rng, 2, 300))),
             (0.05, lambda: phrase(word(rng, "medium"))),
             (
-                0.08 * rest,
+                0.14 * rest,
                 lambda: prep_part(pick(rng, ("with", "by", "for", "feat.")), drawn_name("person", rng)),
             ),
             (0.06, lambda: phrase(noun_word(scene.things[0], rng), word(rng, "event"))),

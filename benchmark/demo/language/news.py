@@ -43,11 +43,11 @@ def _longer(root: Node, writer: NewsWriter) -> None:
 def news_caption(scene: Scene, rng: np.random.Generator) -> Node:
     """Return a caption like the sentence of a report; a third names the first thing of the scene in passing."""
     kind = _KIND(rng)
-    writer = NewsWriter(scene, rng, int(rng.lognormal(2.0, 0.45)), _MENTION)
+    writer = NewsWriter(scene, rng, int(rng.lognormal(1.8, 0.45)), _MENTION)
     root = build(pick(rng, FRAMES[kind]), writer)
     if kind != "headline":
         _longer(root, writer)
     finish(root, writer, (".", ".", ""), title=kind == "headline")
-    if writer.chance(0.08):
+    if writer.chance(0.22):
         from_site(root, writer)
     return root

@@ -187,8 +187,8 @@ class NounPhrases:
             if self.chance(0.4):
                 return self.headed(single, "s", "named", depth)
             return self.headed(many, "plural", "named", depth)
-        if value < 0.09:
-            return Phrase(self.name("brand" if value < 0.04 else "place" if value < 0.07 else "event"), "s")
+        if value < 0.14:
+            return Phrase(self.name("brand" if value < 0.06 else "place" if value < 0.1 else "event"), "s")
         if value < 0.3:
             return self.mass(depth)
         return self.headed(self.word("things", "ideas"), "s" if value < 0.7 else "p", "thing", depth)
@@ -204,10 +204,10 @@ class NounPhrases:
     def person(self, depth: int = 0) -> Phrase:
         """Return a noun phrase about a person, people or an institution."""
         value = self.random()
-        if value < 0.17:
+        if value < 0.24:
             return Phrase(self.name("person"), "s")
-        if value < 0.32:
-            return self.headed(self.topic["bodies"](self.rng), "s" if value < 0.28 else "p", "body", depth)
+        if value < 0.36:
+            return self.headed(self.topic["bodies"](self.rng), "s" if value < 0.33 else "p", "body", depth)
         number = "s" if value < 0.6 else "p"
         return self.headed(self.word("people", "people"), number, "person", depth)
 

@@ -39,16 +39,16 @@ def person_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
         rng,
         (
             (0.2 * rest, lambda: _office(rng)),
-            (0.2 * rest, lambda: drawn_name("place", rng)),
+            (0.27 * rest, lambda: drawn_name("place", rng)),
             (0.16 * (kind != "clause"), lambda: date(rng)),
             (0.1 * rest, lambda: _organisation(rng)),
-            (0.14 * rest, lambda: phrase(word(rng, "pose"), word(rng, "medium"))),
+            (0.1 * rest, lambda: phrase(word(rng, "pose"), word(rng, "medium"))),
             (0.07, lambda: phrase(word(rng, "field"), word(rng, "thing"))),
-            (0.07, lambda: prep_part("by", drawn_name("person", rng))),
+            (0.11, lambda: prep_part("by", drawn_name("person", rng))),
             (0.07 * rest, lambda: phrase(word(rng, "thing"), whole(rng, 2, 400))),
             (0.04, lambda: phrase(word(rng, "stock"))),
             (0.05 * rest, lambda: phrase(*_age(rng))),
-            (0.08 * rest, lambda: drawn_name("event", rng)),
+            (0.12 * rest, lambda: drawn_name("event", rng)),
         ),
     )
     ordered = shuffled(rng, [core, *shuffled(rng, parts)], 0.85)

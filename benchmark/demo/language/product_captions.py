@@ -59,14 +59,14 @@ def _details(rng: np.random.Generator) -> list[Node]:
     return chosen(
         rng,
         (
-            (0.42, lambda: phrase(size(rng))),
-            (0.12, lambda: phrase(size(rng))),
+            (0.34, lambda: phrase(size(rng))),
+            (0.08, lambda: phrase(size(rng))),
             (0.2, lambda: phrase(price(rng))),
-            (0.13, lambda: phrase(code(rng))),
+            (0.1, lambda: phrase(code(rng))),
             (0.12, lambda: phrase(word(rng, "material"))),
             (0.05, lambda: phrase(word(rng, "material"), adjectives=[word(rng, "feature")])),
             (0.16, lambda: prep_part("for", phrase(word(rng, "audience")))),
-            (0.16, lambda: _offer(rng)),
+            (0.26, lambda: _offer(rng)),
             (0.14, lambda: phrase(word(rng, "category"), word(rng, "item"))),
             (0.08, lambda: _compatible(rng)),
             (0.05, lambda: phrase(word(rng, "language"))),
@@ -111,7 +111,7 @@ def _offer(rng: np.random.Generator) -> Node:
 def _put_before(product: Node, name: Name, rng: np.random.Generator) -> None:
     """Put brand and perhaps model before the words of the product."""
     words = list(name.words)
-    if rng.random() < 0.55:
+    if rng.random() < 0.4:
         words += sample_name("model", rng).words
     if rng.random() < 0.06:
         words.insert(0, year(rng))

@@ -12,7 +12,7 @@ _SMALL_WORDS = (
     "that n't not vs"
 )
 _SMALL = frozenset(_SMALL_WORDS.split())
-_CASE = Weighted({"sentence": 54, "title": 28, "lower": 15, "upper": 3})
+_CASE = Weighted({"sentence": 44, "title": 34, "lower": 13, "upper": 9})
 _WORD = re.compile(r"[^\W_]")
 
 

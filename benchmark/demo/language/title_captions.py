@@ -45,9 +45,9 @@ def title_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
     parts = chosen(
         rng,
         (
-            (0.62, lambda: _credit(unused, rng) if person else _location(unused, rng)),
-            (0.14, lambda: _location(None, rng) if person else _credit(None, rng)),
-            (0.17, lambda: phrase(word(rng, "stock"))),
+            (0.42, lambda: _credit(unused, rng) if person else _location(unused, rng)),
+            (0.08, lambda: _location(None, rng) if person else _credit(None, rng)),
+            (0.38, lambda: phrase(word(rng, "stock"))),
             (0.14, lambda: _print(rng)),
             (0.07, lambda: date(rng) if rng.random() < 0.4 else phrase(year(rng))),
             (0.1, lambda: phrase(word(rng, "theme"), word(rng, "genre"))),
@@ -102,7 +102,7 @@ def _number(rng: np.random.Generator) -> Node:
     return phrase(f"#{whole(rng, 2, 9000)}" if series == "#" else f"{series} {whole(rng, 1, 60)}")
 
 
-def _thing(scene: Scene, rng: np.random.Generator, *, look: float = 0.42) -> tuple[list[str], str]:
+def _thing(scene: Scene, rng: np.random.Generator, *, look: float = 0.52) -> tuple[list[str], str]:
     """Return adjectives and a noun for the main thing; with probability `look` its colour is among the adjectives."""
     thing, adjectives = scene.things[0], []
     if rng.random() < 0.32:
