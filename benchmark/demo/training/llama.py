@@ -36,7 +36,7 @@ class LlamaTraining:
     vocabulary: int = 2048
     captions: int = 80_000
     documents: int = 8
-    recipe: Recipe = field(default_factory=lambda: Recipe(steps=5000, batch=64, lr=3e-3))
+    recipe: Recipe = field(default_factory=lambda: Recipe(steps=4500, batch=64, lr=3e-3))
 
 
 def train(out: Path, config: LlamaTraining, device: torch.device) -> None:

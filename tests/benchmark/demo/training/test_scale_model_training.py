@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.demo.training import gpt2, masked_lm, summaries
+from benchmark.demo.training import bridge_gate, gpt2, masked_lm, summaries
 from benchmark.demo.training.data import HELD_OUT, Scenes
 from benchmark.demo.training.documents import documents, keywords
 from benchmark.demo.training.loop import Recipe, cosine, fit, seeded, shuffled
@@ -179,3 +179,9 @@ def test_held_out_samples_lie_beyond_all_training_samples() -> None:
     longest = max(script.config.recipe.samples for script in SCRIPTS.values())
     assert longest < HELD_OUT
     assert Scenes(1, 0, HELD_OUT)[0][1] != Scenes(1, 0)[0][1]
+
+
+def test_the_margin_compares_own_beams_with_anothers() -> None:
+    texts = ["a red ball", "two blue dogs"]
+    assert bridge_gate.margin(texts, [["x", "a red ball"], ["two blue dogs"]]) > 0.6
+    assert bridge_gate.margin(texts, [["a cat"], ["a cat"]]) == 0.0
