@@ -87,7 +87,7 @@ def _batches(tokenizer: Any, texts: Sequence[str], config: LlamaTraining) -> Ite
 
 
 def _loss(model: Any, summarizer: Any, batch: Tensors) -> Tensor:
-    documents_loss = model(input_ids=batch["input_ids"], labels=batch["labels"]).loss
+    documents_loss: Tensor = model(input_ids=batch["input_ids"], labels=batch["labels"]).loss
     return summary_loss(model, summarizer, batch) + DOCUMENTS_WEIGHT * documents_loss
 
 

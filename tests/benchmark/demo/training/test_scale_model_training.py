@@ -155,7 +155,12 @@ def test_summaries_read_part_of_a_caption_and_no_end() -> None:
 def test_a_language_model_learns_to_write_from_summaries() -> None:
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    shape = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    shape: dict[str, Any] = {
+        "hidden_size": 32,
+        "intermediate_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
     rows = [torch.tensor([a, b, 1]) for a in range(2, 12) for b in range(2, 12)]
     recipe = Recipe(steps=60, batch=50, lr=2e-2)
     with seeded(0):
