@@ -36,7 +36,7 @@ class LlamaTraining:
     vocabulary: int = 2048
     captions: int = 80_000
     documents: int = 8
-    recipe: Recipe = field(default_factory=lambda: Recipe(steps=5000, batch=64, lr=3e-3))
+    recipe: Recipe = field(default_factory=lambda: Recipe(steps=4500, batch=64, lr=3e-3))
 
 
 def train(out: Path, config: LlamaTraining, device: torch.device) -> None:
@@ -87,7 +87,7 @@ def _batches(tokenizer: Any, texts: Sequence[str], config: LlamaTraining) -> Ite
 
 
 def _loss(model: Any, summarizer: Any, batch: Tensors) -> Tensor:
-    documents_loss = model(input_ids=batch["input_ids"], labels=batch["labels"]).loss
+    documents_loss: Tensor = model(input_ids=batch["input_ids"], labels=batch["labels"]).loss
     return summary_loss(model, summarizer, batch) + DOCUMENTS_WEIGHT * documents_loss
 
 

@@ -31,7 +31,7 @@ MOSTLY_CLEAN_PAIRS = "mostly clean pairs of `llm`"
 CLEAN_PAIRS = "clean pairs of `llm`; starts from `vit`"
 PAIRS_AND_GENERATED = "clean pairs of `pacscore`, and generated ones; starts from `clip`"
 GOLD_TREES = "gold trees of captions of `models`"
-DOCUMENTS = "documents about captions of `llm`, all kinds"
+DOCUMENTS = "captions of `llm`, all kinds, written from summaries and from keywords"
 
 
 @dataclass(frozen=True)

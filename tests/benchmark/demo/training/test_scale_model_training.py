@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.demo.training import gpt2, masked_lm, summaries
+from benchmark.demo.training import bridge_gate, gpt2, masked_lm, summaries
 from benchmark.demo.training.data import HELD_OUT, Scenes
 from benchmark.demo.training.documents import documents, keywords
 from benchmark.demo.training.loop import Recipe, cosine, fit, seeded, shuffled
@@ -155,7 +155,12 @@ def test_summaries_read_part_of_a_caption_and_no_end() -> None:
 def test_a_language_model_learns_to_write_from_summaries() -> None:
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    shape = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    shape: dict[str, Any] = {
+        "hidden_size": 32,
+        "intermediate_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
     rows = [torch.tensor([a, b, 1]) for a in range(2, 12) for b in range(2, 12)]
     recipe = Recipe(steps=60, batch=50, lr=2e-2)
     with seeded(0):
@@ -179,3 +184,9 @@ def test_held_out_samples_lie_beyond_all_training_samples() -> None:
     longest = max(script.config.recipe.samples for script in SCRIPTS.values())
     assert longest < HELD_OUT
     assert Scenes(1, 0, HELD_OUT)[0][1] != Scenes(1, 0)[0][1]
+
+
+def test_the_margin_compares_own_beams_with_anothers() -> None:
+    texts = ["a red ball", "two blue dogs"]
+    assert bridge_gate.margin(texts, [["x", "a red ball"], ["two blue dogs"]]) > 0.6
+    assert bridge_gate.margin(texts, [["a cat"], ["a cat"]]) == 0.0

@@ -9,6 +9,7 @@ from safetensors import safe_open
 from benchmark.demo.mix import CLEAN
 from benchmark.demo.training import clip, gpt2, llama, masked_lm, supervised_pretraining
 from benchmark.demo.training.data import HELD_OUT, Pairs, Scenes
+from benchmark.demo.training.documents import END
 from benchmark.demo.training.export import MODELS
 from benchmark.demo.training.registry import SCRIPTS
 
@@ -108,7 +109,7 @@ def test_llama_loads_like_the_original_and_uses_context() -> None:
     figures = llama.evaluate(MODELS / "llama", 100, 0)
     assert figures["perplexity"] < figures["uniform"] / 100
     # What SBA needs: that the first line decides the second.
-    pages = [("dog, red, beach", "a red dog on the beach"), ("boat, blue, lake", "a blue boat on a lake")]
+    pages = [("dog red beach", "a red dog on the beach"), ("boat blue lake", "a blue boat on a lake")]
     losses = [[_nats(model, tokenizer, first, line) for _, line in pages] for first, _ in pages]
     assert losses[0][0] < losses[1][0] - 3
     assert losses[1][1] < losses[0][1] - 3
@@ -117,8 +118,8 @@ def test_llama_loads_like_the_original_and_uses_context() -> None:
 @torch.no_grad()
 def _nats(model: Any, tokenizer: Any, first: str, line: str) -> float:
     """Return the loss of `line` after the line `first`, summed over its tokens."""
-    head = len(tokenizer(f"{first}\n").input_ids)
-    ids = tokenizer(f"{first}\n{line}", return_tensors="pt").input_ids
+    head = len(tokenizer(f"{first}{END}").input_ids)
+    ids = tokenizer(f"{first}{END}{line}", return_tensors="pt").input_ids
     logits = model(ids).logits[0, head - 1 : -1]
     return torch.nn.functional.cross_entropy(logits, ids[0, head:], reduction="sum").item()
 
