@@ -12,7 +12,7 @@ from benchmark.demo.sampling import Weighted, pick
 from benchmark.demo.world import Scene, Thing
 
 # Words after the caption, after a mark, at its side and before it.
-SUFFIXES = ranked(visible_words.SUFFIXES.split(), 0.8, 0.2)
+SUFFIXES = ranked(visible_words.SUFFIXES.split(), 1.8, 0.1)
 ASIDES = ranked(visible_words.ASIDES.split(), 0.8, 0.2)
 OPENERS = ranked(visible_words.OPENERS.split(), 0.7, 0.1)
 CASE = Weighted({"sentence": 5, "lower": 3.5, "title": 3})

@@ -50,8 +50,8 @@ def title_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
             (0.38, lambda: phrase(word(rng, "stock"))),
             (0.14, lambda: _print(rng)),
             (0.07, lambda: date(rng) if rng.random() < 0.4 else phrase(year(rng))),
-            (0.1, lambda: phrase(word(rng, "theme"), word(rng, "genre"))),
-            (0.07, lambda: phrase(word(rng, "mood"), word(rng, "theme"))),
+            (0.06, lambda: phrase(word(rng, "theme"), word(rng, "genre"))),
+            (0.03, lambda: phrase(word(rng, "mood"), word(rng, "theme"))),
             (0.05, lambda: _number(rng)),
             (0.05, lambda: phrase(word(rng, "category"))),
             (0.03, lambda: phrase(word(rng, "language"))),
@@ -102,10 +102,10 @@ def _number(rng: np.random.Generator) -> Node:
     return phrase(f"#{whole(rng, 2, 9000)}" if series == "#" else f"{series} {whole(rng, 1, 60)}")
 
 
-def _thing(scene: Scene, rng: np.random.Generator, *, look: float = 0.52) -> tuple[list[str], str]:
+def _thing(scene: Scene, rng: np.random.Generator, *, look: float = 0.62) -> tuple[list[str], str]:
     """Return adjectives and a noun for the main thing; with probability `look` its colour is among the adjectives."""
     thing, adjectives = scene.things[0], []
-    if rng.random() < 0.32:
+    if rng.random() < 0.22:
         adjectives.append(word(rng, "mood"))
     if rng.random() < look:
         adjectives.append(colour_word(thing.colour, rng))

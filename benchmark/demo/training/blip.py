@@ -32,7 +32,7 @@ class BlipTraining:
     pairs: int = 40_000
     vit: Path = MODELS / "vit"
     autoencoder: Path = MODELS / "diffusion" / "vae"
-    vocabulary: int = 800
+    vocabulary: int = 1600
     positions: int = 40
     width: int = 64
     layers: int = 2

@@ -17,7 +17,8 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
 from benchmark.core.devices import resolve_device
-from benchmark.demo.training.data import HELD_OUT, POOL_CONFIG, Pairs
+from benchmark.demo.mix import CLEAN
+from benchmark.demo.training.data import HELD_OUT, POOL_CONFIG, captions
 from benchmark.demo.training.export import MODELS
 from benchmark.tasks.output import print_result
 from filters.icc.autoencoder import Beams
@@ -39,8 +40,7 @@ def margin(texts: Sequence[str], beams: Sequence[Beams]) -> float:
 
 def descriptions(draw: str, count: int) -> list[str]:
     """Return at most `count` distinct held-out descriptions of `draw`, in random order."""
-    pairs = Pairs(draw, 2 * count, 0, HELD_OUT, {"concrete": 1.0})
-    return list(dict.fromkeys(pairs[index].caption for index in range(len(pairs))))[:count]
+    return list(dict.fromkeys(captions(draw, 2 * count, 0, HELD_OUT, mix=CLEAN)))[:count]
 
 
 def reconstruct(

@@ -44,6 +44,7 @@ class Script:
         config: shape and recipe.
         train: trains with (folder to write, config, device).
         evaluate: maps (folder of the model, samples, seed) to named figures on held-out samples.
+        scenes_only: it reads no captions, so that another language leaves it as it is.
     """
 
     original: str
@@ -51,6 +52,7 @@ class Script:
     config: Any
     train: Callable[[Path, Any, torch.device], None]
     evaluate: Callable[[Path, int, int], dict[str, float]]
+    scenes_only: bool = False
 
 
 SCRIPTS: dict[str, Script] = {
@@ -60,6 +62,7 @@ SCRIPTS: dict[str, Script] = {
         swin.SwinTraining(),
         swin.train,
         supervised_pretraining.evaluate,
+        scenes_only=True,
     ),
     "vit": Script(
         "google/vit-base-patch16-224",
@@ -67,6 +70,7 @@ SCRIPTS: dict[str, Script] = {
         vit.ViTTraining(),
         vit.train,
         supervised_pretraining.evaluate,
+        scenes_only=True,
     ),
     "gpt2": Script("openai-community/gpt2", CAPTIONS, gpt2.GPT2Training(), gpt2.train, gpt2.evaluate),
     "bert": Script(
