@@ -49,7 +49,7 @@ def embedded_words(caption: str, kind: str, rng: np.random.Generator) -> list[st
 
 
 def alter(word: str, rng: np.random.Generator) -> str:
-    """Return `word` as it may stand in an image where the caption has it otherwise: another case, ending or spelling."""
+    """Return `word` in another case, ending or spelling, as an image may show it beside the caption."""
     style = rng.random()
     if style < 0.6 and word[0].isalpha():
         return word[0].swapcase() + word[1:]

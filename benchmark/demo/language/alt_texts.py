@@ -49,7 +49,9 @@ def _things(scene: Scene, rng: np.random.Generator) -> Node:
     anchor = _with_verb(topic, first, rng, on_top=scene.relation in ("on", "in"))
     if len(scene.things) > 1:
         chance = rng.random()
-        second = thing_phrase(scene.things[1], rng, detail=0.6, bare=rng.random() < 0.75, first_noun=FIRST_NOUN)
+        second = thing_phrase(
+            scene.things[1], rng, detail=0.6, bare=rng.random() < 0.75, first_noun=FIRST_NOUN
+        )
         if chance < 0.4 or (chance < 0.65 and scene.relation in ("on", "in")):
             phrase = relation(scene.relation, second, rng)
             anchor.add(phrase.label, phrase)

@@ -123,7 +123,7 @@ like: smart academic lazy curious educational gifted literate difficult elementa
 where: classroom library school campus
 = software
 things: app code website computer update password file bug server user network database download feature
- browser device interface laptop phone robot screen program algorithm backup crash link account script plugin
+ browser device interface laptop phone headset screen program algorithm backup crash link account script plugin
  keyboard platform click setting glitch virus firewall framework version tutorial repository inbox dashboard
  notification pixel spreadsheet
 stuff: software data security technology traffic privacy automation internet bandwidth memory encryption spam
@@ -300,9 +300,9 @@ like: fashionable stylish elegant trendy chic casual vintage sexy outdated glamo
  flattering timeless tacky oversized
 where: boutique runway mirror mall
 = history
-things: war battle king queen empire soldier weapon castle century army revolution treaty ruin dynasty legend
+things: war battle king queen empire soldier weapon aqueduct century army revolution treaty ruin dynasty legend
  hero invasion siege kingdom knight monument tribe throne archive civilization grave artifact veteran massacre
- conquest tomb colony rebellion era campaign uniform ancestor fortress bomb myth victory
+ conquest tomb colony rebellion era campaign uniform ancestor rampart bomb myth victory
 stuff: history peace slavery glory heritage archaeology courage heroism victory tyranny honor exile conquest
 people: soldier king historian general knight emperor warrior slave peasant hero archaeologist veteran rebel
  princess prisoner pharaoh
@@ -314,8 +314,8 @@ like: ancient historic medieval royal heroic imperial military forgotten brutal 
 where: battlefield palace museum empire
 = nature
 things: river forest mountain animal bird storm ocean climate species flood lake wolf bear island volcano fire
- wave season habitat earthquake hurricane whale shark desert reef glacier park horse wilderness elephant tiger
- dam forecast swamp landslide predator nest canyon waterfall rainbow valley
+ wave season habitat earthquake hurricane walrus shark desert reef glacier park horse wilderness elephant tiger
+ dam forecast swamp landslide predator nest canyon waterfall drizzle valley
 stuff: nature pollution weather water wildlife energy drought waste snow warming recycling conservation
  plastic erosion wind wilderness extinction deforestation coal thunder
 people: ranger farmer hunter fisherman environmentalist hiker campaigner villager conservationist diver
@@ -397,7 +397,7 @@ like: local homeless annual public generous grateful neighborly charitable disab
 where: town village street church
 = games
 things: game player level character puzzle card board toy quest trick dice score boss console monster strategy
- cheat castle dragon weapon pawn rule spell quiz hint riddle joystick maze opponent zombie wizard sword
+ cheat chateau dragon weapon pawn rule spell quiz hint riddle joystick maze opponent zombie wizard sword
  dungeon trophy jackpot avatar
 stuff: luck strategy fun skill poker gambling magic chess suspense bluffing teamwork
 people: gamer player beginner champion opponent winner loser wizard villain magician gambler cheater
@@ -472,7 +472,7 @@ where: barn field pasture village
 = sea
 things: ship wave harbor sailor anchor lighthouse boat reef tide captain wreck sail shore fisherman net
  dolphin shell port deck canoe current lagoon pirate dock voyage surfboard yacht buoy oar jellyfish hull pier
- cliff lobster crew mast submarine island whale seagull
+ cliff lobster crew mast submarine island rudder seagull
 stuff: water seaweed sand salt fishing sailing surfing seasickness fog coral cargo driftwood navigation spray
  bait
 people: sailor captain pirate fisherman diver surfer lifeguard admiral castaway swimmer mariner
@@ -495,7 +495,7 @@ like: old elderly retired wise forgetful frail ageless youthful gray nostalgic w
  sprightly middle-aged
 where: attic porch garden hospital
 = engineering
-things: bridge machine engine tower battery motor circuit dam pump robot sensor blueprint valve prototype gear
+things: bridge machine engine tower battery motor circuit dam pump cockpit sensor blueprint valve prototype gear
  pipe crane turbine reactor wire skyscraper lever elevator rocket drill generator tunnel cable beam bolt
  switch antenna weld piston magnet lens hinge spring conveyor transistor
 stuff: engineering steel concrete electricity voltage friction automation pressure iron copper plumbing torque

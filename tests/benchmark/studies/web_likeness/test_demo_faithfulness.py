@@ -21,7 +21,9 @@ from benchmark.studies.web_likeness.faithfulness import (
 from benchmark.studies.web_likeness.tokens import read_rated_words
 from benchmark.studies.web_likeness.written_text import measure_written_text
 
-TEXT_GRADES = GRADES | {"mismatched": 3}  # of the captions alone: what a mismatched one describes is not in its image
+TEXT_GRADES = GRADES | {
+    "mismatched": 3
+}  # of the captions alone: what a mismatched one describes is not in its image
 
 
 @cache
