@@ -14,7 +14,7 @@ SPEECH = {
     "conj": "NOUN", "appos": "NOUN", "compound": "NOUN", "npadvmod": "NOUN", "dep": "NOUN", "amod": "ADJ",
     "acomp": "ADJ", "det": "DET", "poss": "PRON", "nummod": "NUM", "aux": "AUX", "auxpass": "AUX", "prep": "ADP",
     "advmod": "ADV", "prt": "ADP", "cc": "CCONJ", "mark": "SCONJ", "neg": "PART", "punct": "PUNCT", "expl": "PRON",
-    "case": "PART",
+    "case": "PART", "agent": "ADP",
 }  # fmt: skip
 GLUED = frozenset({",", ".", ";", ":", "!", "?", ")", "...", "'s"})  # never have a space before them
 
