@@ -3,8 +3,8 @@
 import re
 from functools import lru_cache
 
-from benchmark.demo.language import visible_places, visible_words
-from benchmark.demo.language.vocabulary_forms import NOUNS, VERBS
+from benchmark.demo.language.descriptions import visible_places, visible_words
+from benchmark.demo.language.descriptions.vocabulary_forms import NOUNS, VERBS
 from benchmark.demo.vocabulary import COLOURS, PATTERN_WORDS
 
 # Words that count neither as visible nor as hidden content.

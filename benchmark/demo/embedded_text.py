@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmark.demo.language.names import sample_name
+from benchmark.demo.language.titles.names import sample_name
 from benchmark.demo.sampling import pick
 
 # No text; text that the caption does not repeat; a word or two of the caption; most of the caption.

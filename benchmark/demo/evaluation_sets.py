@@ -10,8 +10,8 @@ from typing import Any, get_args
 import cv2
 import numpy as np
 
-from benchmark.demo.language.descriptions import distinct_descriptions
 from benchmark.demo.draws import generator
+from benchmark.demo.language.descriptions.descriptions import distinct_descriptions
 from benchmark.demo.render import render
 from benchmark.demo.settings import DemoConfig
 from benchmark.demo.shards import encode_jpeg

@@ -7,18 +7,18 @@ import numpy as np
 
 from benchmark.demo.concreteness import concreteness
 from benchmark.demo.embedded_text import embedded_words
-from benchmark.demo.language.abstract import abstract_caption
-from benchmark.demo.language.alt_texts import alt_text
-from benchmark.demo.language.descriptions import describe
-from benchmark.demo.language.event_captions import event_caption
+from benchmark.demo.language.descriptions.alt_texts import alt_text
+from benchmark.demo.language.descriptions.descriptions import describe
 from benchmark.demo.language.foreign import foreign_caption
-from benchmark.demo.language.names import NAME_CATEGORIES, Name, sample_name
-from benchmark.demo.language.news import news_caption
-from benchmark.demo.language.person_captions import person_caption
-from benchmark.demo.language.product_captions import product_caption
-from benchmark.demo.language.title_captions import title_caption
+from benchmark.demo.language.sentences.abstract import abstract_caption
+from benchmark.demo.language.sentences.news import news_caption
+from benchmark.demo.language.titles.event_captions import event_caption
+from benchmark.demo.language.titles.names import NAME_CATEGORIES, Name, sample_name
+from benchmark.demo.language.titles.person_captions import person_caption
+from benchmark.demo.language.titles.product_captions import product_caption
+from benchmark.demo.language.titles.title_captions import title_caption
+from benchmark.demo.language.titles.web_string_captions import web_string_caption
 from benchmark.demo.language.trees import Node, text_of
-from benchmark.demo.language.web_string_captions import web_string_caption
 from benchmark.demo.mix import NEAR_DUPLICATE, NO_TEXT, Mix
 from benchmark.demo.near_duplicates import Image, draw_group, vary_caption, vary_image
 from benchmark.demo.render import render

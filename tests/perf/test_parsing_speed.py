@@ -12,7 +12,7 @@ import torch
 from benchmark.config import demo_model
 from benchmark.core.batch import Batch
 from benchmark.demo.draws import generator
-from benchmark.demo.language.descriptions import describe
+from benchmark.demo.language.descriptions.descriptions import describe
 from benchmark.demo.language.trees import text_of
 from benchmark.demo.noise import pool_scene
 from filters.complexity_action import ComplexityAction, rank

@@ -3,7 +3,7 @@
 import numpy as np
 
 from benchmark.demo.language.foreign_words import FOREIGN_WORDS
-from benchmark.demo.language.names import sample_name
+from benchmark.demo.language.titles.names import sample_name
 from benchmark.demo.language.trees import Node, noun
 from benchmark.demo.sampling import Weighted, pick, zipf
 from benchmark.demo.world import Scene

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from benchmark.demo.language import visible_words
-from benchmark.demo.language.vocabulary_forms import NOUNS as FORMS
+from benchmark.demo.language.descriptions import visible_words
+from benchmark.demo.language.descriptions.vocabulary_forms import NOUNS as FORMS
 from benchmark.demo.mix import CLEAN
 from benchmark.demo.noise import Pair
 from benchmark.demo.training.autoencoder import reconstruct

@@ -13,9 +13,9 @@ from omegaconf import OmegaConf
 from benchmark.demo import embedded_text
 from benchmark.demo.concreteness import concreteness
 from benchmark.demo.draws import generator, sample_draft, sample_pair
-from benchmark.demo.language import visible_words
-from benchmark.demo.language.names import NAME_CATEGORIES
-from benchmark.demo.language.vocabulary_forms import NOUNS
+from benchmark.demo.language.descriptions import visible_words
+from benchmark.demo.language.descriptions.vocabulary_forms import NOUNS
+from benchmark.demo.language.titles.names import NAME_CATEGORIES
 from benchmark.demo.mix import CLEAN, NEAR_DUPLICATE, Mix
 from benchmark.demo.noise import GRADES, KINDS, Draft, draft_pair
 from benchmark.demo.settings import GENERATOR_VERSION

@@ -9,13 +9,20 @@ from itertools import chain, pairwise
 import numpy as np
 import pytest
 
-from benchmark.demo.language.abstract import abstract_caption
-from benchmark.demo.language.common_words import COMMON_WORDS
 from benchmark.demo.language.foreign import LANGUAGES, foreign_caption
-from benchmark.demo.language.lexicon import read_classes, read_topics
-from benchmark.demo.language.morphology import article, gerund, participle, past, plural, third_person
-from benchmark.demo.language.news import news_caption
-from benchmark.demo.language.topic_words import TOPIC_WORDS
+from benchmark.demo.language.sentences.abstract import abstract_caption
+from benchmark.demo.language.sentences.common_words import COMMON_WORDS
+from benchmark.demo.language.sentences.lexicon import read_classes, read_topics
+from benchmark.demo.language.sentences.morphology import (
+    article,
+    gerund,
+    participle,
+    past,
+    plural,
+    third_person,
+)
+from benchmark.demo.language.sentences.news import news_caption
+from benchmark.demo.language.sentences.topic_words import TOPIC_WORDS
 from benchmark.demo.language.trees import SPEECH, Node, text_of, to_tree
 from benchmark.demo.vocabulary import KINDS
 from benchmark.demo.world import Scene, sample_scene

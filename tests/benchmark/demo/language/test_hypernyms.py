@@ -3,7 +3,7 @@
 import numpy as np
 
 from benchmark.demo.language.hypernyms import HYPERNYMS, conceptual_text
-from benchmark.demo.language.names import name_phrase, sample_name
+from benchmark.demo.language.titles.names import name_phrase, sample_name
 from benchmark.demo.language.trees import Node, noun, phrase_list, prep, text_of
 
 RNG = np.random.default_rng(0)

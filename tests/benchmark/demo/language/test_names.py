@@ -3,7 +3,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from benchmark.demo.language.names import CATEGORIES, NAME_CATEGORIES, Name, name_of_rank, sample_name
+from benchmark.demo.language.titles.names import CATEGORIES, NAME_CATEGORIES, Name, name_of_rank, sample_name
 from benchmark.demo.vocabulary import COLOURS, IN_KINDS, OUT_KINDS, OUT_PATTERNS, PLACES
 
 

@@ -5,14 +5,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from benchmark.demo.language.event_captions import event_caption
-from benchmark.demo.language.names import NAME_CATEGORIES, Name, sample_name
-from benchmark.demo.language.person_captions import person_caption
-from benchmark.demo.language.product_captions import product_caption
-from benchmark.demo.language.segments import LISTS
-from benchmark.demo.language.title_captions import title_caption
+from benchmark.demo.language.titles.event_captions import event_caption
+from benchmark.demo.language.titles.names import NAME_CATEGORIES, Name, sample_name
+from benchmark.demo.language.titles.person_captions import person_caption
+from benchmark.demo.language.titles.product_captions import product_caption
+from benchmark.demo.language.titles.segments import LISTS
+from benchmark.demo.language.titles.title_captions import title_caption
+from benchmark.demo.language.titles.web_string_captions import web_string_caption
 from benchmark.demo.language.trees import Node, text_of, to_tree
-from benchmark.demo.language.web_string_captions import web_string_caption
 from benchmark.demo.sampling import pick
 from benchmark.demo.vocabulary import COLOUR_WORDS, COLOURS, KINDS, OUT_KINDS, OUT_PATTERNS
 from benchmark.demo.world import Scene, sample_scene

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from benchmark.demo.language.names import Name, name_phrase, sample_name
-from benchmark.demo.language.segments import (
+from benchmark.demo.language.titles.names import Name, name_phrase, sample_name
+from benchmark.demo.language.titles.segments import (
     chosen,
     code,
     colour_word,

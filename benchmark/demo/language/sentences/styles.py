@@ -2,8 +2,8 @@
 
 import re
 
-from benchmark.demo.language.morphology import article
-from benchmark.demo.language.noun_phrases import NounPhrases, first_word
+from benchmark.demo.language.sentences.morphology import article
+from benchmark.demo.language.sentences.noun_phrases import NounPhrases, first_word
 from benchmark.demo.language.trees import Node, in_order, noun
 from benchmark.demo.sampling import Weighted, pick
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmark.demo.language.names import Name, name_phrase, sample_name
-from benchmark.demo.language.segments import (
+from benchmark.demo.language.titles.names import Name, name_phrase, sample_name
+from benchmark.demo.language.titles.segments import (
     after,
     chosen,
     colour_word,

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from benchmark.demo.language import visible_words
-from benchmark.demo.language.phrase_reader import (
+from benchmark.demo.language.descriptions import visible_words
+from benchmark.demo.language.descriptions.phrase_reader import (
     PARTICLES,
     article,
     modified,
@@ -13,8 +13,8 @@ from benchmark.demo.language.phrase_reader import (
     read_prepositional_phrase,
     relative_position,
 )
+from benchmark.demo.language.descriptions.vocabulary_forms import NOUNS, VERBS, Verb, ranked, ranked_phrases
 from benchmark.demo.language.trees import Node, prep
-from benchmark.demo.language.vocabulary_forms import NOUNS, VERBS, Verb, ranked, ranked_phrases
 from benchmark.demo.sampling import pick
 from benchmark.demo.world import Thing
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from benchmark.demo.language.names import Name, name_phrase, sample_name, zipf_index
+from benchmark.demo.language.titles.names import Name, name_phrase, sample_name, zipf_index
+from benchmark.demo.language.titles.word_lists import read_word_lists
 from benchmark.demo.language.trees import GLUED, POSSESSIVES, Node, in_order, phrase_list, prep
-from benchmark.demo.language.word_lists import read_word_lists
 from benchmark.demo.sampling import Weighted, pick
 from benchmark.demo.vocabulary import COLOUR_WORDS, KINDS, PATTERN_WORDS, PLACES
 from benchmark.demo.world import Scene, Thing

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from benchmark.demo.language.common_words import COMMON_WORDS
-from benchmark.demo.language.topic_words import TOPIC_WORDS
+from benchmark.demo.language.sentences.common_words import COMMON_WORDS
+from benchmark.demo.language.sentences.topic_words import TOPIC_WORDS
 from benchmark.demo.sampling import Weighted
 
 Classes = dict[str, Weighted]

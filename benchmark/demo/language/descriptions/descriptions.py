@@ -2,10 +2,21 @@
 
 import numpy as np
 
-from benchmark.demo.language.description_clauses import SHAPES, Clause, finite_clause, holding, progressive
-from benchmark.demo.language.description_phrases import comment, participle, relation, thing_phrase
-from benchmark.demo.language.phrase_reader import modified
-from benchmark.demo.language.place_phrases import (
+from benchmark.demo.language.descriptions.description_clauses import (
+    SHAPES,
+    Clause,
+    finite_clause,
+    holding,
+    progressive,
+)
+from benchmark.demo.language.descriptions.description_phrases import (
+    comment,
+    participle,
+    relation,
+    thing_phrase,
+)
+from benchmark.demo.language.descriptions.phrase_reader import modified
+from benchmark.demo.language.descriptions.place_phrases import (
     MOVING,
     SCENERY,
     backdrop,

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from benchmark.demo.language.abstract_frames import ABSTRACT_FRAMES
-from benchmark.demo.language.abstract_writer import AbstractWriter
-from benchmark.demo.language.frames import build, read_kinds
-from benchmark.demo.language.styles import finish, from_site, last_word, quoted, signed, tagged
+from benchmark.demo.language.sentences.abstract_frames import ABSTRACT_FRAMES
+from benchmark.demo.language.sentences.abstract_writer import AbstractWriter
+from benchmark.demo.language.sentences.frames import build, read_kinds
+from benchmark.demo.language.sentences.styles import finish, from_site, last_word, quoted, signed, tagged
 from benchmark.demo.language.trees import Node
 from benchmark.demo.sampling import Weighted, pick
 from benchmark.demo.world import Scene

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmark.demo.language.names import Name
-from benchmark.demo.language.segments import (
+from benchmark.demo.language.titles.names import Name
+from benchmark.demo.language.titles.segments import (
     colour_word,
     drawn_name,
     noun_word,

@@ -4,9 +4,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from benchmark.demo.language.abstract_writer import AbstractWriter
-from benchmark.demo.language.morphology import plural
-from benchmark.demo.language.noun_phrases import add_determiner, name_parts
+from benchmark.demo.language.sentences.abstract_writer import AbstractWriter
+from benchmark.demo.language.sentences.morphology import plural
+from benchmark.demo.language.sentences.noun_phrases import add_determiner, name_parts
 from benchmark.demo.language.trees import Node, noun, prep
 from benchmark.demo.sampling import Weighted, pick
 

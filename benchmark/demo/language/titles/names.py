@@ -6,8 +6,8 @@ from zlib import crc32
 
 import numpy as np
 
+from benchmark.demo.language.titles.word_lists import read_word_lists
 from benchmark.demo.language.trees import Node, noun
-from benchmark.demo.language.word_lists import read_word_lists
 from benchmark.demo.sampling import Weighted, pick, zipf
 from benchmark.demo.vocabulary import COLOURS, IN_KINDS, PLACES
 from benchmark.demo.world import Look

@@ -5,11 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark.demo.language import visible_words
-from benchmark.demo.language.description_phrases import finite, participle, perched, placed, thing_phrase
-from benchmark.demo.language.phrase_reader import modified
+from benchmark.demo.language.descriptions import visible_words
+from benchmark.demo.language.descriptions.description_phrases import (
+    finite,
+    participle,
+    perched,
+    placed,
+    thing_phrase,
+)
+from benchmark.demo.language.descriptions.phrase_reader import modified
+from benchmark.demo.language.descriptions.vocabulary_forms import ranked
 from benchmark.demo.language.trees import Node, prep
-from benchmark.demo.language.vocabulary_forms import ranked
 from benchmark.demo.sampling import pick
 from benchmark.demo.world import Thing
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from benchmark.demo.language import visible_words
-from benchmark.demo.language.phrase_reader import plural
+from benchmark.demo.language.descriptions import visible_words
+from benchmark.demo.language.descriptions.phrase_reader import plural
 from benchmark.demo.sampling import Weighted
 from benchmark.demo.vocabulary import KINDS
 

@@ -8,18 +8,18 @@ import pytest
 
 from benchmark.demo.concreteness import concreteness
 from benchmark.demo.draws import generator
-from benchmark.demo.language import visible_places, visible_words
-from benchmark.demo.language.alt_texts import alt_text
-from benchmark.demo.language.descriptions import describe, distinct_descriptions
-from benchmark.demo.language.phrase_reader import (
+from benchmark.demo.language.descriptions import visible_places, visible_words
+from benchmark.demo.language.descriptions.alt_texts import alt_text
+from benchmark.demo.language.descriptions.descriptions import describe, distinct_descriptions
+from benchmark.demo.language.descriptions.phrase_reader import (
     PREPOSITIONS,
     plural,
     read_comment,
     read_noun_phrase,
     relative_position,
 )
+from benchmark.demo.language.descriptions.vocabulary_forms import NOUNS, VERBS
 from benchmark.demo.language.trees import SPEECH, Node, text_of, to_tree
-from benchmark.demo.language.vocabulary_forms import NOUNS, VERBS
 from benchmark.demo.vocabulary import KINDS, OUT_KINDS, OUT_PATTERNS
 from benchmark.demo.world import Scene, sample_scene
 

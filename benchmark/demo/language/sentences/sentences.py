@@ -1,8 +1,8 @@
 """Sentences of the grade-0 captions: statements, passives, comparisons, and the clauses that follow a noun."""
 
-from benchmark.demo.language.clauses import Clauses, to_infinitive, verb
-from benchmark.demo.language.morphology import comparative
-from benchmark.demo.language.noun_phrases import Phrase, coordinate
+from benchmark.demo.language.sentences.clauses import Clauses, to_infinitive, verb
+from benchmark.demo.language.sentences.morphology import comparative
+from benchmark.demo.language.sentences.noun_phrases import Phrase, coordinate
 from benchmark.demo.language.trees import Node, prep
 from benchmark.demo.sampling import Weighted, pick
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from benchmark.demo.language.morphology import adverb, gerund, participle, past, third_person
-from benchmark.demo.language.noun_phrases import NounPhrases, add_determiner, coordinate
+from benchmark.demo.language.sentences.morphology import adverb, gerund, participle, past, third_person
+from benchmark.demo.language.sentences.noun_phrases import NounPhrases, add_determiner, coordinate
 from benchmark.demo.language.trees import Node, prep
 from benchmark.demo.sampling import Weighted, pick
 

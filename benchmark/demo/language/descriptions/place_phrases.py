@@ -4,16 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark.demo.language import visible_places
-from benchmark.demo.language.phrase_reader import (
+from benchmark.demo.language.descriptions import visible_places
+from benchmark.demo.language.descriptions.phrase_reader import (
     modified,
     modifier,
     read_noun_phrase,
     read_prepositional_phrase,
     relative_position,
 )
+from benchmark.demo.language.descriptions.vocabulary_forms import ranked, ranked_phrases
 from benchmark.demo.language.trees import Node
-from benchmark.demo.language.vocabulary_forms import ranked, ranked_phrases
 from benchmark.demo.sampling import Weighted, pick
 
 _MASS_NOUNS = (

@@ -1,7 +1,7 @@
 """The phrases that fill the slots of the frames of abstract captions."""
 
-from benchmark.demo.language.clauses import verb
-from benchmark.demo.language.sentences import Sentences
+from benchmark.demo.language.sentences.clauses import verb
+from benchmark.demo.language.sentences.sentences import Sentences
 from benchmark.demo.language.trees import Node
 from benchmark.demo.sampling import pick
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from benchmark.demo.language.frames import build, read_kinds
-from benchmark.demo.language.news_frames import NEWS_FRAMES
-from benchmark.demo.language.news_writer import NewsWriter
-from benchmark.demo.language.noun_phrases import coordinate
-from benchmark.demo.language.styles import finish, from_site
+from benchmark.demo.language.sentences.frames import build, read_kinds
+from benchmark.demo.language.sentences.news_frames import NEWS_FRAMES
+from benchmark.demo.language.sentences.news_writer import NewsWriter
+from benchmark.demo.language.sentences.noun_phrases import coordinate
+from benchmark.demo.language.sentences.styles import finish, from_site
 from benchmark.demo.language.trees import Node
 from benchmark.demo.sampling import Weighted, pick
 from benchmark.demo.world import Scene

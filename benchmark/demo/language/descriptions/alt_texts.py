@@ -2,12 +2,18 @@
 
 import numpy as np
 
-from benchmark.demo.language import visible_words
-from benchmark.demo.language.description_phrases import participle, perched, placed, relation, thing_phrase
-from benchmark.demo.language.phrase_reader import modified
-from benchmark.demo.language.place_phrases import MOVING, place_phrase
+from benchmark.demo.language.descriptions import visible_words
+from benchmark.demo.language.descriptions.description_phrases import (
+    participle,
+    perched,
+    placed,
+    relation,
+    thing_phrase,
+)
+from benchmark.demo.language.descriptions.phrase_reader import modified
+from benchmark.demo.language.descriptions.place_phrases import MOVING, place_phrase
+from benchmark.demo.language.descriptions.vocabulary_forms import ranked
 from benchmark.demo.language.trees import Node, in_order, prep
-from benchmark.demo.language.vocabulary_forms import ranked
 from benchmark.demo.sampling import Weighted, pick
 from benchmark.demo.world import Scene, Thing
 

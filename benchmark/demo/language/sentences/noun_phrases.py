@@ -4,9 +4,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from benchmark.demo.language.lexicon import COMMON, TOPIC, TOPICS
-from benchmark.demo.language.morphology import article, comparative, plural, quality, superlative
-from benchmark.demo.language.names import name_phrase, sample_name
+from benchmark.demo.language.sentences.lexicon import COMMON, TOPIC, TOPICS
+from benchmark.demo.language.sentences.morphology import article, comparative, plural, quality, superlative
+from benchmark.demo.language.titles.names import name_phrase, sample_name
 from benchmark.demo.language.trees import POSSESSIVES, Node
 from benchmark.demo.sampling import Weighted, pick
 from benchmark.demo.vocabulary import KINDS
