@@ -32,7 +32,7 @@ MAX_SCALE = 100.0  # CLIP's upper bound of the logit scale
 class ClipTraining:
     """Shape and recipe of the small CLIP, and the number of captions that its tokenizer is trained on."""
 
-    pairs: int = 100_000
+    pairs: int = 150_000
     size: int = 64
     vision_width: int = 16
     vision_layers: tuple[int, ...] = (
@@ -47,7 +47,7 @@ class ClipTraining:
     context: int = 40
     vocabulary: int = 2560
     captions: int = 20_000
-    recipe: Recipe = field(default_factory=lambda: Recipe(steps=1600, batch=192, lr=2e-3))
+    recipe: Recipe = field(default_factory=lambda: Recipe(steps=4500, batch=192, lr=2e-3, workers=2))
 
 
 def train(out: Path, config: ClipTraining, device: torch.device) -> None:
