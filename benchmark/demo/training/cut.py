@@ -28,7 +28,7 @@ from benchmark.demo.mix import NEAR_DUPLICATE, Mix
 from benchmark.demo.noise import GRADES
 from benchmark.demo.settings import GENERATOR_VERSION
 from benchmark.demo.training.clip import embed, load
-from benchmark.demo.training.data import POOL_CONFIG, Pairs, demo_config, pool_mix
+from benchmark.demo.training.data import POOL_CONFIG, Pairs, caption_world, demo_config, pool_mix
 from benchmark.demo.training.export import MODELS
 from benchmark.demo.training.loop import Recipe
 from benchmark.models.checkpoints import revision
@@ -57,9 +57,18 @@ class Cut:
 def train(out: Path, config: Cut, device: torch.device) -> None:
     """Write the indices of the draws whose image and caption are similar enough to `out`."""
     demo = demo_config(out)
-    minimum = float(OmegaConf.load(MODELS_CONFIG).clip_minimum)
     cosines = similarities(config, demo.seed, demo.drawn, config.draws)
-    save_cut(out, cosines >= minimum, demo.draws_fingerprint)
+    save_cut(out, cosines >= _minimum(), demo.draws_fingerprint)
+
+
+def drawn_world() -> str:
+    """Return what identifies the pairs that are cut, and the similarity."""
+    drawn = demo_config(MODELS / "cut").drawn
+    return repr([caption_world(), drawn.kinds, drawn.texts, _minimum()])
+
+
+def _minimum() -> float:
+    return float(OmegaConf.load(MODELS_CONFIG).clip_minimum)
 
 
 def similarities(config: Cut, seed: int, mix: Mix, count: int) -> Floats:

@@ -16,7 +16,7 @@ from benchmark.demo.mix import Mix
 from benchmark.demo.noise import Draft, Pair, draw_caption, pool_scene
 from benchmark.demo.render import render
 from benchmark.demo.sampling import Weighted
-from benchmark.demo.settings import DemoConfig
+from benchmark.demo.settings import GENERATOR_VERSION, DemoConfig
 from benchmark.demo.world import Scene
 
 POOL_CONFIG = Path(__file__).resolve().parents[3] / "conf" / "pool" / "demo.yaml"
@@ -43,6 +43,19 @@ def demo_config(cut: Path | None) -> DemoConfig:
 def pool_mix() -> Mix:
     """Return the mix of the demo pool."""
     return demo_config(None).mix
+
+
+@cache
+def caption_world() -> str:
+    """Return what identifies the captions; some of them also show a change that left their version as it was."""
+    return repr([GENERATOR_VERSION, pool_mix().kinds, pool_mix().texts, captions("models", 500, 0)])
+
+
+@cache
+def scene_world() -> str:
+    """Return what identifies the scenes."""
+    scenes = Scenes(500, seed=0)
+    return repr([scenes.scene(index) for index in range(len(scenes))])
 
 
 class Scenes(Dataset[tuple[Image, Scene]]):

@@ -11,6 +11,7 @@ from benchmark.demo.training import (
     bert,
     blip,
     clip,
+    cut,
     diffusion,
     gpt2,
     llama,
@@ -22,6 +23,7 @@ from benchmark.demo.training import (
     swin,
     vit,
 )
+from benchmark.demo.training.data import caption_world, scene_world
 
 # Training data in the words of the model card; names in backquotes are draws, or scale models to start from.
 CLEAN_SCENES = "clean scenes of `models`"
@@ -31,6 +33,7 @@ MOSTLY_CLEAN_PAIRS = "mostly clean pairs of `llm`"
 CLEAN_PAIRS = "clean pairs of `llm`; starts from `vit`"
 PAIRS_AND_GENERATED = "clean pairs of `pacscore`, and generated ones; starts from `clip`"
 GOLD_TREES = "gold trees of captions of `models`"
+DRAWN_PAIRS = "pairs of `pool`, cut by `clip`"
 DOCUMENTS = "captions of `llm`, all kinds, written from summaries and from keywords"
 
 
@@ -44,7 +47,7 @@ class Script:
         config: shape and recipe.
         train: trains with (folder to write, config, device).
         evaluate: maps (folder of the model, samples, seed) to named figures on held-out samples.
-        scenes_only: it reads no captions, so that another language leaves it as it is.
+        world: returns what identifies the part of the demo's world that it learns from.
     """
 
     original: str
@@ -52,7 +55,7 @@ class Script:
     config: Any
     train: Callable[[Path, Any, torch.device], None]
     evaluate: Callable[[Path, int, int], dict[str, float]]
-    scenes_only: bool = False
+    world: Callable[[], str] = caption_world
 
 
 SCRIPTS: dict[str, Script] = {
@@ -62,7 +65,7 @@ SCRIPTS: dict[str, Script] = {
         swin.SwinTraining(),
         swin.train,
         supervised_pretraining.evaluate,
-        scenes_only=True,
+        world=scene_world,
     ),
     "vit": Script(
         "google/vit-base-patch16-224",
@@ -70,7 +73,7 @@ SCRIPTS: dict[str, Script] = {
         vit.ViTTraining(),
         vit.train,
         supervised_pretraining.evaluate,
-        scenes_only=True,
+        world=scene_world,
     ),
     "gpt2": Script("openai-community/gpt2", CAPTIONS, gpt2.GPT2Training(), gpt2.train, gpt2.evaluate),
     "bert": Script(
@@ -106,5 +109,8 @@ SCRIPTS: dict[str, Script] = {
         pacscore.PacTraining(),
         pacscore.train,
         pacscore.evaluate,
+    ),
+    "cut": Script(
+        "LAION-400M's cut at CLIP 0.3", DRAWN_PAIRS, cut.Cut(), cut.train, cut.evaluate, cut.drawn_world
     ),
 }

@@ -6,13 +6,10 @@ The inputs are the config, the constants of the model's module, the demo world, 
 import hashlib
 import json
 import sys
-from dataclasses import asdict, fields, replace
-from functools import cache
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from benchmark.demo.settings import GENERATOR_VERSION
-from benchmark.demo.training.data import Scenes, captions, pool_mix
 from benchmark.demo.training.export import MODELS
 from benchmark.demo.training.model_card import read_cards
 from benchmark.demo.training.registry import Script
@@ -46,7 +43,7 @@ def fingerprint(script: Script, config: Config) -> str:
     inputs = {
         "settings": repr(sorted(settings.items())),
         "constants": constants,
-        "world": _scenes() if script.scenes_only else _world(),
+        "world": script.world(),
         "starts": {name: content(folder) for name, folder in starts.items()},
     }
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
@@ -67,18 +64,6 @@ def is_up_to_date(models: Path, name: str, inputs: str) -> bool:
     card = read_cards(models).get(name, {})
     written = content(models / name)
     return bool(written) and (card.get("inputs"), card.get("content")) == (inputs, written)
-
-
-@cache
-def _world() -> list[Any]:
-    """Return what identifies the demo world; captions also show a change that left its version as it was."""
-    return [GENERATOR_VERSION, asdict(pool_mix()), captions("models", 500, 0)]
-
-
-@cache
-def _scenes() -> str:
-    scenes = Scenes(500, seed=0)
-    return repr([scenes.scene(index) for index in range(len(scenes))])
 
 
 def _is_plain(value: object) -> bool:
