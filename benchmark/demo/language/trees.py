@@ -14,7 +14,7 @@ SPEECH = {
     "conj": "NOUN", "appos": "NOUN", "compound": "NOUN", "npadvmod": "NOUN", "dep": "NOUN", "amod": "ADJ",
     "acomp": "ADJ", "det": "DET", "poss": "PRON", "nummod": "NUM", "aux": "AUX", "auxpass": "AUX", "prep": "ADP",
     "advmod": "ADV", "prt": "ADP", "cc": "CCONJ", "mark": "SCONJ", "neg": "PART", "punct": "PUNCT", "expl": "PRON",
-    "case": "PART",
+    "case": "PART", "agent": "ADP",
 }  # fmt: skip
 GLUED = frozenset({",", ".", ";", ":", "!", "?", ")", "...", "'s"})  # never have a space before them
 
@@ -30,6 +30,7 @@ class Node:
         before: dependents to its left.
         after: dependents to its right.
         glued: write no space before the word.
+        entity: category of the name that this word ends; empty for other words.
     """
 
     word: str
@@ -38,6 +39,7 @@ class Node:
     before: list["Node"] = field(default_factory=list)
     after: list["Node"] = field(default_factory=list)
     glued: bool = False
+    entity: str = ""
 
     def add(self, label: str, node: "Node") -> "Node":
         """Add `node` as the last dependent of this node, with `label`, and return `node`."""

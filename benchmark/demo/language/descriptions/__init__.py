@@ -1,0 +1,1 @@
+"""Captions that describe a scene: as annotators write them, and as alt texts."""

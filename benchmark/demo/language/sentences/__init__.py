@@ -1,0 +1,1 @@
+"""Captions that describe nothing: opinions, instructions, quotes and news, from a recursive grammar."""

@@ -1,0 +1,1 @@
+"""Captions made of phrases side by side: titles, products, events, people and web strings; and names."""
