@@ -11,6 +11,7 @@ from benchmark.core.records import read_records
 from benchmark.report.evaluation_tables import evaluation_tables
 from benchmark.report.leaderboard_page import leaderboard_page
 from benchmark.report.leaderboard_tables import LEGEND, leaderboard
+from benchmark.report.paper_findings import findings_tables
 from benchmark.report.summary import publish, summary_entries, summary_picture, summary_table
 from benchmark.report.table import to_markdown
 from benchmark.report.terminal import print_tables
@@ -33,7 +34,7 @@ def report(cfg: DictConfig) -> None:
     """Write ``report.html`` and ``.md``, and ``explained.html`` if captions were explained; print the paths."""
     folder = Path(cfg.results_dir)
     results = read_records(folder, Result)
-    tables = leaderboard(results) + evaluation_tables(read_records(folder, Evaluation))
+    tables = leaderboard(results) + findings_tables(results) + evaluation_tables(read_records(folder, Evaluation))
     tables += concreteness_tables(read_records(folder, ConcretenessEvaluation))
     tables += text_spotting_tables(read_records(folder, TextSpottingEvaluation))
     tables += [likeness_table(found.pool, found.likeness) for found in read_records(folder, CaptionProfile)]
