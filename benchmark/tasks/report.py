@@ -34,7 +34,9 @@ def report(cfg: DictConfig) -> None:
     """Write ``report.html`` and ``.md``, and ``explained.html`` if captions were explained; print the paths."""
     folder = Path(cfg.results_dir)
     results = read_records(folder, Result)
-    tables = leaderboard(results) + findings_tables(results) + evaluation_tables(read_records(folder, Evaluation))
+    tables = (
+        leaderboard(results) + findings_tables(results) + evaluation_tables(read_records(folder, Evaluation))
+    )
     tables += concreteness_tables(read_records(folder, ConcretenessEvaluation))
     tables += text_spotting_tables(read_records(folder, TextSpottingEvaluation))
     tables += [likeness_table(found.pool, found.likeness) for found in read_records(folder, CaptionProfile)]
