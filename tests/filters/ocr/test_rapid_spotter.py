@@ -21,7 +21,7 @@ from tests.extras import needs_extra
 pytestmark = needs_extra("ocr")
 
 COUNT = 160
-MIX = Mix({"concrete": 0.5, "product": 0.5}, {"none": 0.4, "stray": 0.2, "words": 0.2, "whole": 0.2}, 0.5)
+MIX = Mix({"concrete": 0.7, "product": 0.3}, {"none": 0.4, "stray": 0.2, "words": 0.2, "whole": 0.2}, 0.5)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_words_of_the_demo_are_read_exactly(demo, spotted) -> None:
     read = map(text_of, spotted[1])
     wanted = [(word, lines) for text, lines in zip(demo[1], read, strict=True) for word in text.split()]
     assert len(wanted) > 100
-    assert np.mean([word in " ".join(lines).split() for word, lines in wanted]) > 0.83
+    assert np.mean([word in " ".join(lines).split() for word, lines in wanted]) > 0.8
     assert np.mean([word in "".join(lines) for word, lines in wanted]) > 0.92  # word gaps aside
 
 
