@@ -145,9 +145,11 @@ def shares_to_draw(accepted: npt.NDArray[np.float64], target: Mix) -> tuple[Mix,
         kinds /= kinds.sum()
         texts = text_share / (kinds @ accepted)
         texts /= texts.sum()
-    mix = Mix(dict(zip(GRADES, kinds, strict=True)), dict(zip(embedded_text.KINDS, texts, strict=True)),
-              target.consistency)  # fmt: skip
-    return mix, float(kinds @ accepted @ texts)
+    names = (
+        dict(zip(GRADES, kinds.tolist(), strict=True)),
+        dict(zip(embedded_text.KINDS, texts.tolist(), strict=True)),
+    )
+    return Mix(*names, target.consistency), float(kinds @ accepted @ texts)
 
 
 def _with_near_duplicates(drawn: Mix, target: Mix) -> Mix:
