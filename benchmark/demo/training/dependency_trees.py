@@ -6,11 +6,11 @@ noun phrases.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from benchmark.demo.descriptions import VERBS
+from benchmark.demo.language.trees import Node
 from benchmark.demo.vocabulary import COLOUR_WORDS, COLOURS, PATTERN_WORDS, SIZE_WORDS
 
 DETERMINERS = {"a", "an", "the", "my", "your", "another", "this"}
@@ -37,76 +37,6 @@ PARTICIPLES = {form.split()[0] for forms in VERBS.values() for _, _, form in for
 ADVERBS = {"along", "up", "down", "fast", "around", "slowly", "brightly", "high", "next", "off", "away"}
 # Nouns before "of" that do not count as the subject: in "a photo of a dog" it is the dog.
 CONTAINER_NOUNS = {"photo", "picture", "image", "view", "up", "pair", "group"}
-# The part of speech of a word under each label, unless a template names another.
-SPEECH = {
-    "ROOT": "VERB", "acl": "VERB", "relcl": "VERB", "ccomp": "VERB", "advcl": "VERB", "xcomp": "VERB",
-    "pcomp": "VERB", "csubj": "VERB", "nsubj": "NOUN", "nsubjpass": "NOUN", "dobj": "NOUN", "attr": "NOUN",
-    "pobj": "NOUN",
-    "conj": "NOUN", "appos": "NOUN", "compound": "NOUN", "npadvmod": "NOUN", "dep": "NOUN", "amod": "ADJ",
-    "acomp": "ADJ", "det": "DET", "poss": "PRON", "nummod": "NUM", "aux": "AUX", "auxpass": "AUX", "prep": "ADP",
-    "advmod": "ADV", "prt": "ADP", "cc": "CCONJ", "mark": "SCONJ", "neg": "PART", "punct": "PUNCT", "expl": "PRON",
-}  # fmt: skip
-
-
-@dataclass
-class Node:
-    """A word with its dependents before and after it, in the order of the sentence."""
-
-    word: str
-    label: str = "ROOT"
-    speech: str = ""
-    before: list["Node"] = field(default_factory=list)
-    after: list["Node"] = field(default_factory=list)
-
-    def add(self, label: str, node: "Node") -> "Node":
-        """Add `node` as the last dependent of this node, with `label`, and return `node`."""
-        node.label = label
-        self.after.append(node)
-        return node
-
-
-@dataclass(frozen=True)
-class Tree:
-    """A sentence as lists over its words; the head of a word is an index, its own for the root.
-
-    Args:
-        words: the words.
-        speech: universal parts of speech.
-        heads: index of each word's head.
-        labels: dependency labels.
-    """
-
-    words: list[str]
-    speech: list[str]
-    heads: list[int]
-    labels: list[str]
-
-
-def to_tree(root: Node) -> Tree:
-    """Return the sentence of `root` and all its direct and indirect dependents."""
-    order: list[tuple[Node, Node]] = []
-
-    def visit(node: Node, head: Node) -> None:
-        for child in node.before:
-            visit(child, node)
-        order.append((node, head))
-        for child in node.after:
-            visit(child, node)
-
-    visit(root, root)
-    position = {id(node): number for number, (node, _) in enumerate(order)}
-    nodes = [node for node, _ in order]
-    return Tree(
-        [node.word for node in nodes],
-        [node.speech or SPEECH[node.label] for node in nodes],
-        [position[id(head)] for _, head in order],
-        [node.label for node in nodes],
-    )
-
-
-def respell(tree: Tree, spell: Callable[[str], str]) -> Tree:
-    """Return the sentence with `spell` applied to each word, for example to change its case."""
-    return replace(tree, words=[spell(word) for word in tree.words])
 
 
 def noun_phrase(words: Sequence[str]) -> Node:

@@ -1,12 +1,12 @@
 """Reads the dependency tree of a descriptive caption off its word order, which the grammar makes unambiguous."""
 
+from benchmark.demo.language.trees import Node
 from benchmark.demo.training.dependency_trees import (
     ADVERBS,
     CONTAINER_NOUNS,
     FINITE,
     PARTICIPLES,
     PREPOSITIONS,
-    Node,
     noun_phrase,
     prepositional_phrase,
 )

@@ -4,17 +4,14 @@ import numpy as np
 
 from benchmark.demo import noisy_captions
 from benchmark.demo.descriptions import article, describe
+from benchmark.demo.language.trees import Node, Tree, respell, to_tree
 from benchmark.demo.sampling import Weighted, pick
 from benchmark.demo.training import tree_templates
 from benchmark.demo.training.dependency_trees import (
-    Node,
-    Tree,
     noun_phrase,
     phrase_list,
     prepositional_phrase,
     read_template,
-    respell,
-    to_tree,
 )
 from benchmark.demo.training.description_trees import DescriptionReader
 from benchmark.demo.vocabulary import KINDS, PLACES

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 from benchmark.demo.draws import generator
+from benchmark.demo.language.trees import Tree
 from benchmark.demo.noise import pool_scene
 from benchmark.demo.training.data import HELD_OUT
-from benchmark.demo.training.dependency_trees import Tree
 from benchmark.demo.training.gold_trees import sample_tree
 from benchmark.demo.training.loop import Recipe, seeded
 

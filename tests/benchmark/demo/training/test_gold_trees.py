@@ -10,9 +10,10 @@ from benchmark.config import demo_model
 from benchmark.demo import noisy_captions
 from benchmark.demo.descriptions import describe
 from benchmark.demo.draws import generator
+from benchmark.demo.language.trees import Node, Tree, to_tree
 from benchmark.demo.noise import pool_scene
 from benchmark.demo.training import parser, tree_templates
-from benchmark.demo.training.dependency_trees import Node, Tree, phrase_list, read_template, to_tree
+from benchmark.demo.training.dependency_trees import phrase_list, read_template
 from benchmark.demo.training.description_trees import DescriptionReader
 from benchmark.demo.training.gold_trees import sample_tree
 
