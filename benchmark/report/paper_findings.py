@@ -16,7 +16,7 @@ MIDDLE = 200_000
 
 
 @dataclass(frozen=True)
-class Selection:
+class PaperFigure:
     """A filter at a size, and the paper's figure for it."""
 
     filter: str
@@ -32,33 +32,36 @@ class Finding:
         claim: the claim in words.
         source: table of the ICC paper with both figures.
         metric: the metric.
-        better: the selection with the higher figure in the paper.
+        better: the filter and size with the higher figure in the paper.
         worse: the other one.
     """
 
     claim: str
     source: str
     metric: Headline
-    better: Selection
-    worse: Selection
+    better: PaperFigure
+    worse: PaperFigure
 
 
 FINDINGS = (
-    Finding("ICC is far above random", "1", CIDER, Selection("icc", 35.5), Selection("random", 5.0)),
-    Finding("Random is above CLIP", "1", CIDER, Selection("random", 5.0), Selection("clip", 3.4)),
-    Finding("T-MARS is above random", "1", CIDER, Selection("tmars", 6.5), Selection("random", 5.0)),
-    Finding("Random is above Complexity-Action", "1", CIDER, Selection("random", 5.0),
-            Selection("complexity_action", 3.7)),
-    Finding("PACScore is above random", "1", CIDER, Selection("pacscore", 7.0), Selection("random", 5.0)),
-    Finding("ICC is above the best of the others", "1", CIDER, Selection("icc", 35.5), Selection("pacscore", 7.0)),
-    Finding("VBA is above SBA", "5", CIDER, Selection("vba", 29.8), Selection("sba", 17.8)),
-    Finding("ICC is a little above VBA", "5", CIDER, Selection("icc", 30.9), Selection("vba", 29.8)),
-    Finding("ICC's best 100k are above its best 500k", "1", CIDER, Selection("icc", 35.8, 100_000),
-            Selection("icc", 30.9, 500_000)),
-    Finding("100k random pairs are above 500k", "1", CIDER, Selection("random", 5.0, 100_000),
-            Selection("random", 4.5, 500_000)),
-    Finding("ICC retrieves better than random", "2", RECALL, Selection("icc", 15.5), Selection("random", 9.6)),
-    Finding("Random retrieves better than T-MARS", "2", RECALL, Selection("random", 9.6), Selection("tmars", 8.2)),
+    Finding("ICC is far above random", "1", CIDER, PaperFigure("icc", 35.5), PaperFigure("random", 5.0)),
+    Finding("Random is above CLIP", "1", CIDER, PaperFigure("random", 5.0), PaperFigure("clip", 3.4)),
+    Finding("T-MARS is above random", "1", CIDER, PaperFigure("tmars", 6.5), PaperFigure("random", 5.0)),
+    Finding("Random is above Complexity-Action", "1", CIDER, PaperFigure("random", 5.0),
+            PaperFigure("complexity_action", 3.7)),
+    Finding("PACScore is above random", "1", CIDER, PaperFigure("pacscore", 7.0), PaperFigure("random", 5.0)),
+    Finding("ICC is above the best of the others", "1", CIDER, PaperFigure("icc", 35.5),
+            PaperFigure("pacscore", 7.0)),
+    Finding("VBA is above SBA", "5", CIDER, PaperFigure("vba", 29.8), PaperFigure("sba", 17.8)),
+    Finding("ICC is a little above VBA", "5", CIDER, PaperFigure("icc", 30.9), PaperFigure("vba", 29.8)),
+    Finding("ICC's best 100k are above its best 500k", "1", CIDER, PaperFigure("icc", 35.8, 100_000),
+            PaperFigure("icc", 30.9, 500_000)),
+    Finding("100k random pairs are above 500k", "1", CIDER, PaperFigure("random", 5.0, 100_000),
+            PaperFigure("random", 4.5, 500_000)),
+    Finding("ICC retrieves better than random", "2", RECALL, PaperFigure("icc", 15.5),
+            PaperFigure("random", 9.6)),
+    Finding("Random retrieves better than T-MARS", "2", RECALL, PaperFigure("random", 9.6),
+            PaperFigure("tmars", 8.2)),
 )  # fmt: skip
 
 
@@ -87,11 +90,11 @@ def _rows(finding: Finding, entries: Sequence[Entry]) -> list[list[Cell]]:
     ]
 
 
-def _named(selection: Selection) -> str:
-    return selection.filter if selection.size == MIDDLE else f"{selection.filter} {thousands(selection.size)}"
+def _named(figure: PaperFigure) -> str:
+    return figure.filter if figure.size == MIDDLE else f"{figure.filter} {thousands(figure.size)}"
 
 
-def _mean(metric: Headline, selection: Selection, entries: Sequence[Entry]) -> float | None:
+def _mean(metric: Headline, figure: PaperFigure, entries: Sequence[Entry]) -> float | None:
     """Return the mean over seeds, or None where the pool has no such run, or several that differ in settings."""
-    values = [metric.values(e) for e in entries if e.label == selection.filter and e.size == selection.size]
+    values = [metric.values(e) for e in entries if e.label == figure.filter and e.size == figure.size]
     return statistics.fmean(values[0]) if len(values) == 1 and values[0] else None

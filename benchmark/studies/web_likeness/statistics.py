@@ -25,14 +25,10 @@ Floats = npt.NDArray[np.float64]
 WORDS = 35_000  # that most statistics are computed on, as they depend on the number
 MIN_WORDS = 1_000  # with fewer the statistics say nothing
 TRAINING_SHARE = 0.8  # of the captions; the models are tested on the others
-COPIES, LENGTHS = (
-    4_000,
-    10_000,
-)  # captions that repeats and copies, and lengths and web strings, are counted on
-GRADED, GRADED_TRAINING = (
-    3_000,
-    6_000,
-)  # captions whose statistics need grades, and those the model learns from
+COPIES = 4_000  # captions among which repeats and near copies are counted
+LENGTHS = 10_000  # captions whose lengths and web strings are counted
+GRADED = 3_000  # captions that are compared with their grades
+GRADED_TRAINING = 6_000  # other captions that their character model learns from
 LOWEST, HIGHEST = 0.25, 0.9  # quantiles of the grades
 
 
