@@ -9,8 +9,9 @@ import numpy.typing as npt
 from benchmark.demo.sampling import Weighted, pick
 
 Image = npt.NDArray[np.uint8]
-GROUPS = 500  # groups of near-duplicates, with Zipf-like frequencies as the web's most copied images have
-_GROUP = Weighted({str(group): 1 / (group + 20) for group in range(GROUPS)})
+# Groups of near-duplicates before the cut, with Zipf-like frequencies as the web's most copied images have.
+GROUPS = 3000
+_GROUP = Weighted({str(group): 1 / (group + 100) for group in range(GROUPS)})
 
 
 def draw_group(rng: np.random.Generator) -> int:

@@ -79,15 +79,18 @@ def pool_scene(rng: np.random.Generator, look: Look = ANY_LOOK) -> Scene:
     return sample_scene(rng, "near" if rng.random() < NEAR_SHARE else "in", look)
 
 
-def draw_caption(kind: str, rng: np.random.Generator, consistency: float) -> tuple[Scene, Node]:
-    """Return a random scene and a caption of the kind of noise `kind` for it, as a tree; no near-duplicate."""
+def draw_caption(kind: str, rng: np.random.Generator, mix: Mix) -> tuple[Scene, Node]:
+    """Return a random scene and a caption of the kind of noise `kind` for it, as a tree; no near-duplicate.
+
+    Of `mix`, only what it says about names counts.
+    """
     if kind in WRITERS:
         scene = pool_scene(rng)
         return scene, WRITERS[kind](scene, rng)
     if kind == "mismatched":
         return pool_scene(rng), _concrete(pool_scene(rng), rng)
-    name = sample_name(pick(rng, NAME_CATEGORIES[kind]), rng)
-    scene = pool_scene(rng, name.look if rng.random() < consistency else ANY_LOOK)
+    name = sample_name(pick(rng, NAME_CATEGORIES[kind]), rng, mix.name_shift)
+    scene = pool_scene(rng, name.look if rng.random() < mix.consistency else ANY_LOOK)
     if kind == "product" and rng.random() < ON_DISPLAY_SHARE:
         scene = on_display(scene)
     return scene, NAMED_WRITERS[kind](scene, name, rng)
@@ -133,7 +136,7 @@ def draft_pair(rng: np.random.Generator, mix: Mix, family: Sequence[int] = (0, 0
         original = draft_pair(np.random.default_rng(group), mix.without(NEAR_DUPLICATE))
         caption = vary_caption(original.caption, rng)
         return replace(original, caption=caption, kind=kind, concreteness=concreteness(caption), group=group)
-    scene, tree = draw_caption(kind, rng, mix.consistency)
+    scene, tree = draw_caption(kind, rng, mix)
     caption, embedded = text_of(tree), mix.draw_text(rng)
     text = " ".join(embedded_words(caption, embedded, rng))
     text_only = embedded == "whole" and kind in TEXT_ONLY and rng.random() < TEXT_ONLY_SHARE

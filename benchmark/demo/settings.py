@@ -64,7 +64,8 @@ class DemoConfig:
     def draws_fingerprint(self) -> str:
         """A hash of all settings that decide which pairs are drawn, before any cut."""
         drawn = self.drawn
-        return _fingerprint([self.seed, self.image_size, drawn.kinds, drawn.texts, drawn.consistency])
+        names = (drawn.consistency, drawn.name_shift)
+        return _fingerprint([self.seed, self.image_size, drawn.kinds, drawn.texts, names])
 
     @property
     def fingerprint(self) -> str:

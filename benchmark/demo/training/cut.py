@@ -6,7 +6,6 @@ conf/models/demo.yaml, that leave the pool's shares and the published keep rate 
 """
 
 import hashlib
-import json
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -28,7 +27,7 @@ from benchmark.demo.mix import NEAR_DUPLICATE, Mix
 from benchmark.demo.noise import GRADES
 from benchmark.demo.settings import GENERATOR_VERSION
 from benchmark.demo.training.clip import embed, load
-from benchmark.demo.training.data import POOL_CONFIG, Pairs, caption_world, demo_config, pool_mix
+from benchmark.demo.training.data import POOL_CONFIG, Pairs, demo_config, pool_mix, world_of
 from benchmark.demo.training.export import MODELS
 from benchmark.demo.training.loop import Recipe
 from benchmark.models.checkpoints import revision
@@ -64,7 +63,7 @@ def train(out: Path, config: Cut, device: torch.device) -> None:
 def drawn_world() -> str:
     """Return what identifies the pairs that are cut, and the similarity."""
     drawn = demo_config(MODELS / "cut").drawn
-    return repr([caption_world(), drawn.kinds, drawn.texts, _minimum()])
+    return repr([world_of(drawn), _minimum()])
 
 
 def _minimum() -> float:
@@ -76,8 +75,8 @@ def similarities(config: Cut, seed: int, mix: Mix, count: int) -> Floats:
 
     They are computed in chunks that are kept in the cache, so that a killed run goes on.
     """
-    inputs = [revision(config.clip), seed, mix.kinds, mix.texts, mix.consistency, GENERATOR_VERSION]
-    folder = cache_dir() / "demo" / "cuts" / hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:16]
+    inputs = repr([revision(config.clip), seed, mix, GENERATOR_VERSION])
+    folder = cache_dir() / "demo" / "cuts" / hashlib.sha256(inputs.encode()).hexdigest()[:16]
     one = partial(_chunk, folder, config.clip, seed, mix)
     starts = range(0, count, CHUNK)
     with ProcessPoolExecutor(max(1, config.recipe.workers), get_context("spawn")) as processes:

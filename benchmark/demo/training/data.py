@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from benchmark.demo.draws import generator, sample_draft, sample_pair
 from benchmark.demo.language.hypernyms import conceptual_text
-from benchmark.demo.mix import Mix
+from benchmark.demo.mix import CLEAN, Mix
 from benchmark.demo.noise import Draft, Pair, draw_caption, pool_scene
 from benchmark.demo.render import render
 from benchmark.demo.sampling import Weighted
@@ -47,8 +47,18 @@ def pool_mix() -> Mix:
 
 @cache
 def caption_world() -> str:
-    """Return what identifies the captions; some of them also show a change that left their version as it was."""
-    return repr([GENERATOR_VERSION, pool_mix().kinds, pool_mix().texts, captions("models", 500, 0)])
+    """Return what identifies the captions of the pool's mix."""
+    return world_of(pool_mix())
+
+
+def clean_world() -> str:
+    """Return what identifies clean pairs."""
+    return world_of(CLEAN)
+
+
+def world_of(mix: Mix) -> str:
+    """Return what identifies the pairs of a mix; 500 captions show a change that left their version as it was."""
+    return repr([GENERATOR_VERSION, mix, captions("models", 500, 0, mix=mix)])
 
 
 @cache
@@ -181,7 +191,7 @@ class ConceptualCaptions(Dataset[str]):
 
     def __getitem__(self, index: int) -> str:
         rng = generator(self.draw, self.start + index, self.seed)
-        return conceptual_text(draw_caption(self.draw_kind(rng), rng, pool_mix().consistency)[1], rng)
+        return conceptual_text(draw_caption(self.draw_kind(rng), rng, pool_mix())[1], rng)
 
 
 def conceptual_captions(draw: str, samples: int, seed: int, start: int = 0, workers: int = 0) -> list[str]:

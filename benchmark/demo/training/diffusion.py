@@ -17,17 +17,20 @@ from benchmark.demo.training.autoencoder import (
     reconstruct,
     train_autoencoder,
 )
-from benchmark.demo.training.data import HELD_OUT, Pairs
+from benchmark.demo.training.clip import NAME_SHIFT
+from benchmark.demo.training.data import HELD_OUT, Pairs, world_of
 from benchmark.demo.training.export import MODELS, save_half
 from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
 from benchmark.demo.training.tokenizers import clip_hub_tokenizer
 
 FIRST = 500_000_000  # first index in the `llm` draw, whose earlier samples other models are trained on
-# Stable Diffusion 2 was trained on web pairs filtered by aesthetics: most captions describe or name what is seen.
+# Stable Diffusion 2 was trained on web pairs filtered by aesthetics: most captions describe or name what is seen. Its
+# pairs were also chosen by CLIP, so their names are those that CLIP knows.
 MOSTLY_CLEAN = Mix(
     {"concrete": 0.6, "title": 0.2, "product": 0.05, "person": 0.05, "abstract": 0.05, "news": 0.05},
     {NO_TEXT: 1.0},
-    0.5,
+    consistency=0.5,
+    name_shift=NAME_SHIFT,
 )
 UNCONDITIONAL = 0.1  # share of captions replaced by "" for classifier-free guidance (Ho & Salimans 2022)
 CLIP = MODELS / "clip"  # evaluates generated images
@@ -78,6 +81,11 @@ def train(out: Path, config: DiffusionTraining, device: torch.device) -> None:
     pipeline.to("cpu").save_pretrained(out)
     for path in out.rglob("*.safetensors"):
         save_half(load_file(path), path)
+
+
+def world() -> str:
+    """Return what identifies the pairs that it is trained on."""
+    return world_of(MOSTLY_CLEAN)
 
 
 def _pairs(config: DiffusionTraining, samples: int) -> Pairs:

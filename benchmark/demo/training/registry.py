@@ -23,7 +23,7 @@ from benchmark.demo.training import (
     swin,
     vit,
 )
-from benchmark.demo.training.data import caption_world, scene_world
+from benchmark.demo.training.data import caption_world, clean_world, scene_world
 
 # Training data in the words of the model card; names in backquotes are draws, or scale models to start from.
 CLEAN_SCENES = "clean scenes of `models`"
@@ -89,16 +89,29 @@ SCRIPTS: dict[str, Script] = {
     "llama": Script(
         "meta-llama/Llama-2-7b-hf", DOCUMENTS, llama.LlamaTraining(), llama.train, llama.evaluate
     ),
-    "clip": Script("open_clip RN50 (openai)", NOISY_PAIRS, clip.ClipTraining(), clip.train, clip.evaluate),
+    "clip": Script(
+        "open_clip RN50 (openai)",
+        NOISY_PAIRS,
+        clip.ClipTraining(),
+        clip.train,
+        clip.evaluate,
+        clip.queried_world,
+    ),
     "diffusion": Script(
         "stabilityai/stable-diffusion-2",
         MOSTLY_CLEAN_PAIRS,
         diffusion.DiffusionTraining(),
         diffusion.train,
         diffusion.evaluate,
+        diffusion.world,
     ),
     "blip": Script(
-        "Salesforce/blip-image-captioning-base", CLEAN_PAIRS, blip.BlipTraining(), blip.train, blip.evaluate
+        "Salesforce/blip-image-captioning-base",
+        CLEAN_PAIRS,
+        blip.BlipTraining(),
+        blip.train,
+        blip.evaluate,
+        clean_world,
     ),
     "parser": Script(
         "en_core_web_sm (spaCy)", GOLD_TREES, parser.ParserTraining(), parser.train, parser.evaluate
@@ -109,6 +122,7 @@ SCRIPTS: dict[str, Script] = {
         pacscore.PacTraining(),
         pacscore.train,
         pacscore.evaluate,
+        clean_world,
     ),
     "cut": Script(
         "LAION-400M's cut at CLIP 0.3", DRAWN_PAIRS, cut.Cut(), cut.train, cut.evaluate, cut.drawn_world

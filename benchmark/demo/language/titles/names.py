@@ -13,8 +13,8 @@ from benchmark.demo.vocabulary import COLOURS, IN_KINDS, PLACES
 from benchmark.demo.world import Look
 
 CATEGORIES = ("person", "place", "brand", "model", "event")
-# Number of names of each category, and the shift of Zipf's law. With them, the first name is 2% of a category, and
-# about half of 1,000 drawn names (as in 35,000 words) occur only once.
+# Number of names of each category, and the shift of Zipf's law for names that are mentioned in passing: the first is
+# 2% of its category, as "New York" is among the places in LAION's captions.
 RANKS = 20_000
 SHIFT = 5
 # The categories of which a caption's name is drawn, for each kind of caption that is about a name.
@@ -80,9 +80,9 @@ def name_phrase(name: Name) -> Node:
     return node
 
 
-def sample_name(category: str, rng: np.random.Generator) -> Name:
-    """Return a name of `category`, one of `CATEGORIES`, with Zipf-like frequencies."""
-    return name_of_rank(category, zipf_index(rng, RANKS))
+def sample_name(category: str, rng: np.random.Generator, shift: int = SHIFT) -> Name:
+    """Return a name of `category`, one of `CATEGORIES`, with Zipf-like frequencies (`zipf_index`)."""
+    return name_of_rank(category, zipf_index(rng, RANKS, shift))
 
 
 def zipf_index(rng: np.random.Generator, size: int, shift: int = SHIFT) -> int:

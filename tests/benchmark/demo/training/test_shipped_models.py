@@ -14,7 +14,9 @@ from benchmark.demo.training.export import MODELS
 from benchmark.demo.training.registry import SCRIPTS
 
 
-@pytest.mark.parametrize("name", [name for name in SCRIPTS if name not in ("parser", "cut")])  # in other formats
+@pytest.mark.parametrize(
+    "name", [name for name in SCRIPTS if name not in ("parser", "cut")]
+)  # in other formats
 def test_shipped_weights_are_half_precision_safetensors(name: str) -> None:
     dtypes = set()
     for path in (MODELS / name).rglob("*.safetensors"):
