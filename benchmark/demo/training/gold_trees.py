@@ -3,6 +3,7 @@
 import numpy as np
 
 from benchmark.demo.language.trees import Tree, respell, to_tree
+from benchmark.demo.mix import CLEAN
 from benchmark.demo.noise import draw_caption
 from benchmark.demo.sampling import Weighted
 
@@ -13,6 +14,6 @@ CASE = Weighted({"unchanged": 8, "lower": 1, "title": 1})
 
 def sample_tree(rng: np.random.Generator) -> Tree:
     """Return a random caption as a tree."""
-    tree = to_tree(draw_caption(KIND(rng), rng, 0.0)[1])
+    tree = to_tree(draw_caption(KIND(rng), rng, CLEAN)[1])
     case = CASE(rng)
     return tree if case == "unchanged" else respell(tree, str.lower if case == "lower" else str.title)
