@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmark.demo.cut import pool_indices
 from benchmark.demo.draws import sample_draft
 from benchmark.demo.mix import CONCRETE
 from benchmark.demo.noise import GRADES, Draft
-from benchmark.demo.training.data import conceptual_captions, pool_mix
+from benchmark.demo.training.data import conceptual_captions, demo_config
+from benchmark.demo.training.export import MODELS
 from benchmark.studies.web_likeness import faithfulness
 from benchmark.studies.web_likeness.faithfulness import (
     OF_IMAGES,
@@ -28,8 +30,9 @@ TEXT_GRADES = GRADES | {
 
 @cache
 def pool_drafts(count: int) -> list[Draft]:
-    mix = pool_mix()
-    return [sample_draft("pool", index, 0, mix) for index in range(count)]
+    """The first pairs of the shipped pool, whose cut they passed."""
+    config = demo_config(MODELS / "cut")
+    return [sample_draft("pool", int(i), config.seed, config.drawn) for i in pool_indices(config)[:count]]
 
 
 def pool_captions(count: int = 16_000) -> GradedCaptions:
