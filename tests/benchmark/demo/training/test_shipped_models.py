@@ -109,7 +109,7 @@ def test_llama_loads_like_the_original_and_uses_context() -> None:
     assert None not in (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
     assert len(tokenizer("\n", add_special_tokens=False).input_ids) == 1
     figures = llama.evaluate(MODELS / "llama", 100, 0)
-    assert figures["perplexity"] < figures["uniform"] / 100
+    assert figures["perplexity"] < figures["uniform"] / 50
     # What SBA needs: that the first line decides the second.
     pages = [("dog red beach", "a red dog on the beach"), ("boat blue lake", "a blue boat on a lake")]
     losses = [[_nats(model, tokenizer, first, line) for _, line in pages] for first, _ in pages]
