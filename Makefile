@@ -44,6 +44,10 @@ leaderboard: setup ## README's table and picture: the ICC paper's eight filters 
 	$(PYTHON) -m benchmark filter=random,clip,complexity_action,pacscore,tmars,sba,vba,icc,oracle size=200k results_dir=results/leaderboard
 	$(PYTHON) -m benchmark task=report results_dir=results/leaderboard task.publish=[README.md,results/LEADERBOARD.md] task.picture=docs/leaderboard.svg
 
+leaderboard-sizes: setup ## Half and two and a half times the leaderboard's size, for five filters: half an hour after `leaderboard`
+	$(PYTHON) -m benchmark filter=random,sba,vba,icc,oracle size=100k,500k results_dir=results/leaderboard_sizes
+	$(PYTHON) -m benchmark task=report results_dir=results/leaderboard_sizes
+
 models: setup ## Train the demo's scale models whose inputs changed, and build its ICC from them (all: about two hours on two cores)
 	$(PYTHON) -m benchmark.demo.training all
 	$(PYTHON) -m benchmark experiment=icc_demo
@@ -52,4 +56,4 @@ models: setup ## Train the demo's scale models whose inputs changed, and build i
 pins: ## Resolve all dependencies anew
 	$(UV) pip compile --quiet --universal --python-version 3.11 --all-extras --upgrade --output-file constraints.txt pyproject.toml
 
-.PHONY: help setup demo test test-slow test-full check perf leaderboard models pins
+.PHONY: help setup demo test test-slow test-full check perf leaderboard leaderboard-sizes models pins
