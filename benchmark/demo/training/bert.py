@@ -11,8 +11,8 @@ from torch.nn.functional import cross_entropy
 
 from benchmark.demo.training.data import captions
 from benchmark.demo.training.export import save_transformers
-from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
-from benchmark.demo.training.masked_lm import IGNORED, mask
+from benchmark.demo.training.loop import Recipe, Tensors, by_length, fit, seeded
+from benchmark.demo.training.masked_lm import IGNORED, WINDOW, mask
 from benchmark.demo.training.tokenizers import bert_tokenizer
 
 
@@ -26,7 +26,7 @@ class BertTraining:
     positions: int = 128
     vocabulary: int = 2560
     captions: int = 120_000
-    recipe: Recipe = field(default_factory=lambda: Recipe(steps=2000, batch=64, lr=2e-3))
+    recipe: Recipe = field(default_factory=lambda: Recipe(steps=5000, batch=64, lr=2e-3))
 
 
 def train(out: Path, config: BertTraining, device: torch.device) -> None:
@@ -60,7 +60,7 @@ def train(out: Path, config: BertTraining, device: torch.device) -> None:
 def _batches(tokenizer: Any, texts: Sequence[str], recipe: Recipe) -> Iterator[Tensors]:
     """Yield batches for `_loss`, alternately of halved captions (with `unrelated`) and of whole captions."""
     generator = torch.Generator().manual_seed(recipe.seed)
-    for step, rows in enumerate(shuffled(len(texts), recipe)):
+    for step, rows in enumerate(by_length(texts, recipe, WINDOW)):
         chosen = [texts[row] for row in rows]
         if step % 2:
             yield mask(

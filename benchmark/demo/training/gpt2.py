@@ -24,8 +24,8 @@ class GPT2Training:
     heads: int = 4
     positions: int = 128
     vocabulary: int = 2560
-    captions: int = 120_000
-    recipe: Recipe = field(default_factory=lambda: Recipe(steps=1500, batch=16, lr=2e-3))
+    captions: int = 240_000
+    recipe: Recipe = field(default_factory=lambda: Recipe(steps=4500, batch=16, lr=2e-3))
 
 
 def train(out: Path, config: GPT2Training, device: torch.device) -> None:

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from benchmark.demo.training.data import HELD_OUT, captions
 from benchmark.demo.training.documents import END, documents
 from benchmark.demo.training.export import save_transformers
-from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded
+from benchmark.demo.training.loop import Recipe, Tensors, by_length, fit, seeded
 from benchmark.demo.training.masked_lm import IGNORED
-from benchmark.demo.training.summaries import Summarizer, by_length, summary_batches, summary_loss
+from benchmark.demo.training.summaries import WINDOW, Summarizer, summary_batches, summary_loss
 from benchmark.demo.training.tokenizers import llama_tokenizer
 
 DOCUMENTS_WEIGHT = 0.25  # of the documents' loss beside that of the captions written from their summaries
@@ -81,7 +81,7 @@ def _batches(tokenizer: Any, texts: Sequence[str], config: LlamaTraining) -> Ite
     rows = [torch.tensor(ids[:limit]) for ids in tokenizer(lines, add_special_tokens=False).input_ids]
     pages = _rows(tokenizer, documents(texts, config.recipe.seed))
     summaries = summary_batches(rows, end, config.recipe)
-    of_documents = by_length(pages, replace(config.recipe, batch=config.documents))
+    of_documents = by_length(pages, replace(config.recipe, batch=config.documents), WINDOW)
     for summary, chosen in zip(summaries, of_documents, strict=True):
         yield {**summary, **_padded([pages[row] for row in chosen])}
 

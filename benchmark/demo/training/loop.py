@@ -3,7 +3,7 @@
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -79,6 +79,19 @@ def shuffled(samples: int, recipe: Recipe) -> Iterator[Tensor]:
     passes = -(-recipe.samples // samples)
     order = torch.cat([torch.randperm(samples, generator=generator) for _ in range(passes)])
     yield from order[: recipe.samples].view(recipe.steps, recipe.batch)
+
+
+def by_length(items: Sequence[Sized], recipe: Recipe, window: int) -> Iterator[Tensor]:
+    """Yield batches of indices of items with similar lengths; random batches would be more than half padding.
+
+    Batches are drawn as by `shuffled`; the items of `window` consecutive ones are sorted by length.
+    """
+    lengths = torch.tensor([len(item) for item in items])
+    generator = torch.Generator().manual_seed(recipe.seed)
+    for batches in torch.stack(list(shuffled(len(items), recipe))).split(window):
+        rows = batches.flatten()
+        rows = rows[lengths[rows].argsort(stable=True)]
+        yield from rows.view_as(batches)[torch.randperm(len(batches), generator=generator)]
 
 
 def fit(

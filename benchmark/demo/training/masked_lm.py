@@ -10,6 +10,7 @@ from torch import Tensor
 from benchmark.demo.training.data import HELD_OUT, captions
 from benchmark.demo.training.loop import Tensors
 
+WINDOW = 50  # batches whose captions are sorted by length together
 IGNORED = -100  # label that torch's cross-entropy ignores
 
 

@@ -9,8 +9,8 @@ import torch
 
 from benchmark.demo.training.data import captions
 from benchmark.demo.training.export import save_transformers
-from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
-from benchmark.demo.training.masked_lm import mask
+from benchmark.demo.training.loop import Recipe, Tensors, by_length, fit, seeded
+from benchmark.demo.training.masked_lm import WINDOW, mask
 from benchmark.demo.training.tokenizers import roberta_tokenizer
 
 
@@ -23,8 +23,8 @@ class RobertaTraining:
     heads: int = 4
     positions: int = 128
     vocabulary: int = 2048
-    captions: int = 60_000
-    recipe: Recipe = field(default_factory=lambda: Recipe(steps=1500, batch=64, lr=3e-3))
+    captions: int = 120_000
+    recipe: Recipe = field(default_factory=lambda: Recipe(steps=5000, batch=64, lr=3e-3))
 
 
 def train(out: Path, config: RobertaTraining, device: torch.device) -> None:
@@ -56,7 +56,7 @@ def train(out: Path, config: RobertaTraining, device: torch.device) -> None:
 
 def _batches(tokenizer: Any, texts: Sequence[str], recipe: Recipe) -> Iterator[Tensors]:
     generator = torch.Generator().manual_seed(recipe.seed)
-    for rows in shuffled(len(texts), recipe):
+    for rows in by_length(texts, recipe, WINDOW):
         chosen = [texts[row] for row in rows]
         yield mask(
             tokenizer(chosen, padding=True, truncation=True, return_tensors="pt"), tokenizer, generator

@@ -10,11 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmark.demo.training.loop import Recipe, Tensors, shuffled
+from benchmark.demo.training.loop import Recipe, Tensors, by_length
 from benchmark.demo.training.masked_lm import IGNORED
 
 DIMENSIONS = 128  # of the summary
 MAX_HIDDEN = 0.5  # maximum share of a caption's tokens that its summary leaves out
+WINDOW = 16  # batches whose captions are sorted by length together
 MAX_NOISE = 1.0  # maximum standard deviation of the noise on a summary, whose own is 1
 
 
@@ -67,7 +68,7 @@ def summary_batches(rows: Sequence[Tensor], end: int, recipe: Recipe) -> Iterato
         recipe: number and size of the batches.
     """
     generator = torch.Generator().manual_seed(recipe.seed)
-    for chosen in by_length(rows, recipe):
+    for chosen in by_length(rows, recipe, WINDOW):
         ids = nn.utils.rnn.pad_sequence([rows[row] for row in chosen], batch_first=True)
         lengths = torch.tensor([len(rows[row]) for row in chosen])[:, None]
         positions = torch.arange(ids.shape[1])[None]
@@ -82,13 +83,3 @@ def summary_batches(rows: Sequence[Tensor], end: int, recipe: Recipe) -> Iterato
             "read": read.float(),
             "noise": spread * torch.randn(count, DIMENSIONS, generator=generator),
         }
-
-
-def by_length(rows: Sequence[Tensor], recipe: Recipe) -> Iterator[Tensor]:
-    """Yield batches of indices of rows with similar lengths; random batches would be more than half padding."""
-    lengths = torch.tensor([len(row) for row in rows])
-    generator = torch.Generator().manual_seed(recipe.seed)
-    for window in torch.stack(list(shuffled(len(rows), recipe))).split(16):
-        chosen = window.flatten()
-        chosen = chosen[lengths[chosen].argsort(stable=True)].view(-1, recipe.batch)
-        yield from chosen[torch.randperm(len(chosen), generator=generator)]

@@ -1,5 +1,6 @@
 """The cut of the demo at a CLIP similarity: the pool has accepted pairs only, in the pool's shares."""
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from benchmark.demo.noise import GRADES
 from benchmark.demo.settings import DemoConfig
 from benchmark.demo.training.cut import shares_to_draw
 from benchmark.demo.training.data import demo_config, pool_mix
+from benchmark.demo.training.export import MODELS
 from benchmark.pool.pool import Pool
 
 
@@ -59,6 +61,16 @@ def test_another_cut_is_another_demo(tmp_path: Path) -> None:
     assert cut_demo(tmp_path / "b", [1, 2, 4]).fingerprint != first
     (tmp_path / "a").rename(tmp_path / "c")
     assert replace(demo_config(tmp_path / "c"), pairs=3, shard_size=2, evaluation={}).fingerprint == first
+
+
+def test_the_shipped_pool_has_its_shares() -> None:
+    config = demo_config(cut=MODELS / "cut")
+    indices = pool_indices(config)
+    assert len(indices) == config.pairs
+    drafts = [sample_draft("pool", int(index), config.seed, config.drawn) for index in indices[::16]]
+    kinds, texts = Counter(draft.kind for draft in drafts), Counter(draft.embedded for draft in drafts)
+    for counted, target in ((kinds, config.mix.kinds), (texts, config.mix.texts)):
+        assert {kind: counted[kind] / len(drafts) for kind in target} == pytest.approx(target, abs=0.02)
 
 
 def test_after_the_cut_the_shares_are_the_targets() -> None:

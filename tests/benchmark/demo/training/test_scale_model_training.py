@@ -12,7 +12,7 @@ import torch
 from benchmark.demo.training import bridge_gate, gpt2, masked_lm, summaries
 from benchmark.demo.training.data import HELD_OUT, Scenes
 from benchmark.demo.training.documents import documents, keywords
-from benchmark.demo.training.loop import Recipe, cosine, fit, seeded, shuffled
+from benchmark.demo.training.loop import Recipe, by_length, cosine, fit, seeded, shuffled
 from benchmark.demo.training.registry import SCRIPTS
 from benchmark.demo.training.scene_tags import FAMILIES, r_precision, tags
 from benchmark.demo.training.tokenizers import bert_tokenizer, llama_tokenizer
@@ -81,6 +81,17 @@ def test_every_pass_contains_every_sample_once() -> None:
     rows = torch.cat(list(shuffled(12, recipe))).tolist()
     assert sorted(rows[:12]) == sorted(rows[12:]) == list(range(12))
     assert rows[:12] != rows[12:]
+
+
+def test_batches_by_length_have_all_items_and_similar_lengths() -> None:
+    items = ["x" * (1 + index * 7 % 12) for index in range(12)]
+    batches = list(by_length(items, Recipe(steps=6, batch=4, lr=1.0), window=3))
+    assert (
+        sorted(torch.cat(batches[:3]).tolist()) == sorted(torch.cat(batches[3:]).tolist()) == list(range(12))
+    )
+    for batch in batches:
+        lengths = sorted(len(items[row]) for row in batch)
+        assert lengths[-1] - lengths[0] == 3
 
 
 def test_tags_and_r_precision_equal_hand_computed_values() -> None:
