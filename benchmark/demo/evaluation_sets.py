@@ -11,14 +11,13 @@ import cv2
 import numpy as np
 
 from benchmark.demo.draws import generator
-from benchmark.demo.language.descriptions.descriptions import distinct_descriptions
+from benchmark.demo.reference_captions import REFERENCES, reference_captions
 from benchmark.demo.render import render
 from benchmark.demo.settings import DemoConfig
 from benchmark.demo.shards import encode_jpeg
 from benchmark.demo.vocabulary import Domain
 from benchmark.demo.world import Scene, sample_scene
 
-REFERENCES = 5  # captions per image, as in the originals
 SETS = ("coco", "nocaps", "flickr30k")
 # First index of each set, and of each NoCaps domain, in the `evaluation` draw.
 FIRST_INDEX = {"coco": 0, "flickr30k": 1_000_000, "in": 2_000_000, "near": 3_000_000, "out": 4_000_000}
@@ -44,7 +43,7 @@ def _write_image(
     scene = sample(rng)
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(encode_jpeg(render(scene, rng, config.image_size), config.jpeg_quality))
-    return distinct_descriptions(scene, rng, REFERENCES)
+    return reference_captions(scene, rng)
 
 
 def _active_scene(rng: np.random.Generator) -> Scene:
