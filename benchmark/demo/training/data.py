@@ -11,12 +11,16 @@ from omegaconf import OmegaConf
 from torch.utils.data import DataLoader, Dataset
 
 from benchmark.demo.draws import generator, sample_draft, sample_pair
+from benchmark.demo.embedded_text import embedded_words
+from benchmark.demo.language.descriptions.alt_texts import alt_text
 from benchmark.demo.language.hypernyms import conceptual_text
+from benchmark.demo.language.trees import text_of
 from benchmark.demo.mix import CLEAN, Mix
 from benchmark.demo.noise import Draft, Pair, draw_caption, pool_scene
 from benchmark.demo.render import render
 from benchmark.demo.sampling import Weighted
 from benchmark.demo.settings import GENERATOR_VERSION, DemoConfig
+from benchmark.demo.text_rendering import overlay_text
 from benchmark.demo.world import Scene
 
 POOL_CONFIG = Path(__file__).resolve().parents[3] / "conf" / "pool" / "demo.yaml"
@@ -63,13 +67,16 @@ def world_of(mix: Mix) -> str:
 
 @cache
 def scene_world() -> str:
-    """Return what identifies the scenes."""
+    """Return what identifies the scenes and the text over them."""
     scenes = Scenes(500, seed=0)
-    return repr([scenes.scene(index) for index in range(len(scenes))])
+    return repr([pool_mix().texts, [scenes.scene(index) for index in range(len(scenes))]])
 
 
 class Scenes(Dataset[tuple[Image, Scene]]):
-    """Images and clean scenes of the `models` draw.
+    """Images of the `models` draw and the scenes that they show.
+
+    As many hold text as in the pool, taken from descriptions of other scenes: a model that has seen no text over
+    images recognises half as many things in those that hold some.
 
     Args:
         samples: number of scenes.
@@ -87,7 +94,9 @@ class Scenes(Dataset[tuple[Image, Scene]]):
 
     def __getitem__(self, index: int) -> tuple[Image, Scene]:
         scene, rng = self._sample(index)
-        return render(scene, rng), scene
+        image, text = render(scene, rng), pool_mix().draw_text(rng)
+        words = embedded_words(text_of(alt_text(pool_scene(rng), rng)), text, rng)
+        return overlay_text(image, words, rng) if words else image, scene
 
     def scene(self, index: int) -> Scene:
         """Return the scene at `index` without its image, ten times faster than `self[index]`."""

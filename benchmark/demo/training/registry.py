@@ -26,7 +26,7 @@ from benchmark.demo.training import (
 from benchmark.demo.training.data import caption_world, clean_world, scene_world
 
 # Training data in the words of the model card; names in backquotes are draws, or scale models to start from.
-CLEAN_SCENES = "clean scenes of `models`"
+SCENES = "scenes of `models`, about half with text over them"
 CAPTIONS = "captions of `models`, all kinds"
 NOISY_PAIRS = "noisy pairs of `clip`"
 MOSTLY_CLEAN_PAIRS = "mostly clean pairs of `llm`"
@@ -61,7 +61,7 @@ class Script:
 SCRIPTS: dict[str, Script] = {
     "swin": Script(
         "microsoft/swin-base-patch4-window7-224-in22k",
-        CLEAN_SCENES,
+        SCENES,
         swin.SwinTraining(),
         swin.train,
         supervised_pretraining.evaluate,
@@ -69,7 +69,7 @@ SCRIPTS: dict[str, Script] = {
     ),
     "vit": Script(
         "google/vit-base-patch16-224",
-        CLEAN_SCENES,
+        SCENES,
         vit.ViTTraining(),
         vit.train,
         supervised_pretraining.evaluate,

@@ -1,4 +1,4 @@
-"""Supervised pre-training of the image models: multi-label classification of the tags of clean scenes."""
+"""Supervised pre-training of the image models: multi-label classification of the tags of scenes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -19,11 +19,11 @@ class SwinTraining:
     width: int = 32
     depths: tuple[int, ...] = (2, 2, 2)
     heads: tuple[int, ...] = (2, 4, 8)
-    recipe: Recipe = field(default_factory=lambda: Recipe(steps=4000, batch=64, lr=2e-3))
+    recipe: Recipe = field(default_factory=lambda: Recipe(steps=5000, batch=64, lr=2e-3))
 
 
 def train(out: Path, config: SwinTraining, device: torch.device) -> None:
-    """Train a Swin on the tags of clean scenes and write it to `out`."""
+    """Train a Swin on the tags of scenes and write it to `out`."""
     from transformers import SwinConfig, SwinForImageClassification, ViTImageProcessor
 
     shape = SwinConfig(

@@ -20,11 +20,11 @@ class ViTTraining:
     width: int = 128
     layers: int = 4
     heads: int = 4
-    recipe: Recipe = field(default_factory=lambda: Recipe(steps=4000, batch=64, lr=2e-3))
+    recipe: Recipe = field(default_factory=lambda: Recipe(steps=5000, batch=64, lr=2e-3))
 
 
 def train(out: Path, config: ViTTraining, device: torch.device) -> None:
-    """Train a ViT on the tags of clean scenes and write it to `out`."""
+    """Train a ViT on the tags of scenes and write it to `out`."""
     from transformers import ViTConfig, ViTForImageClassification, ViTImageProcessor
 
     shape = ViTConfig(
