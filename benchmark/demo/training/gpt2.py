@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 
 from benchmark.demo.training.data import HELD_OUT, captions
+from benchmark.demo.training.described_scenes import described_scenes
 from benchmark.demo.training.export import save_transformers
 from benchmark.demo.training.loop import Recipe, fit, seeded, shuffled
 from benchmark.demo.training.tokenizers import gpt2_tokenizer
@@ -17,23 +19,26 @@ from benchmark.demo.training.tokenizers import gpt2_tokenizer
 
 @dataclass(frozen=True)
 class GPT2Training:
-    """Shape and recipe of the small GPT-2, and the number of training captions."""
+    """Shape and recipe of the small GPT-2, and the numbers of training captions and of described scenes."""
 
     width: int = 128
     layers: int = 3
     heads: int = 4
     positions: int = 128
     vocabulary: int = 2560
-    captions: int = 240_000
-    recipe: Recipe = field(default_factory=lambda: Recipe(steps=4500, batch=16, lr=2e-3))
+    captions: int = 200_000
+    scenes: int = 40_000
+    recipe: Recipe = field(default_factory=lambda: Recipe(steps=5000, batch=16, lr=2e-3))
 
 
 def train(out: Path, config: GPT2Training, device: torch.device) -> None:
-    """Train tokenizer and language model on captions of all kinds and write them to `out`."""
+    """Train tokenizer and language model on captions of all kinds and on described scenes; write them to `out`."""
     from transformers import GPT2Config, GPT2LMHeadModel
 
     recipe = config.recipe
+    described = described_scenes(config.scenes, recipe.seed, workers=recipe.workers)
     texts = captions("models", config.captions, recipe.seed, workers=recipe.workers)
+    texts += chain.from_iterable(described)
     tokenizer = gpt2_tokenizer(texts, config.vocabulary, config.positions)
     shape = GPT2Config(
         vocab_size=len(tokenizer),

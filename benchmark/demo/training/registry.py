@@ -24,10 +24,12 @@ from benchmark.demo.training import (
     vit,
 )
 from benchmark.demo.training.data import caption_world, clean_world, scene_world
+from benchmark.demo.training.described_scenes import described_world
 
 # Training data in the words of the model card; names in backquotes are draws, or scale models to start from.
 SCENES = "scenes of `models`, about half with text over them"
 CAPTIONS = "captions of `models`, all kinds"
+CAPTIONS_AND_SCENES = "captions of `models`, all kinds, and several descriptions of each of its scenes"
 NOISY_PAIRS = "noisy pairs of `clip`"
 MOSTLY_CLEAN_PAIRS = "mostly clean pairs of `llm`"
 CLEAN_PAIRS = "clean pairs of `llm`; starts from `vit`"
@@ -75,9 +77,21 @@ SCRIPTS: dict[str, Script] = {
         supervised_pretraining.evaluate,
         world=scene_world,
     ),
-    "gpt2": Script("openai-community/gpt2", CAPTIONS, gpt2.GPT2Training(), gpt2.train, gpt2.evaluate),
+    "gpt2": Script(
+        "openai-community/gpt2",
+        CAPTIONS_AND_SCENES,
+        gpt2.GPT2Training(),
+        gpt2.train,
+        gpt2.evaluate,
+        described_world,
+    ),
     "bert": Script(
-        "google-bert/bert-base-uncased", CAPTIONS, bert.BertTraining(), bert.train, masked_lm.evaluate
+        "google-bert/bert-base-uncased",
+        CAPTIONS_AND_SCENES,
+        bert.BertTraining(),
+        bert.train,
+        masked_lm.evaluate,
+        described_world,
     ),
     "roberta": Script(
         "distilbert/distilroberta-base",
