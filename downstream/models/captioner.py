@@ -115,6 +115,7 @@ class Captioner(Downstream):
         beams: width of the beam search.
         max_new_tokens: length limit of generated captions.
         eval_batch_size: images captioned at once.
+        encoder_lr_ratio: the encoder's learning rate, relative to that of the decoder.
     """
 
     name = "captioner"
@@ -129,7 +130,11 @@ class Captioner(Downstream):
         beams: int,
         max_new_tokens: int,
         eval_batch_size: int,
+        encoder_lr_ratio: float = 1.0,
     ) -> None:
+        if encoder_lr_ratio < 0:
+            raise UserError(f"encoder_lr_ratio={encoder_lr_ratio} of the captioner must be at least 0")
+        self.encoder_lr_ratio = encoder_lr_ratio
         self.encoder = Checkpoint(encoder)
         self.decoder = Checkpoint(decoder)
         self.training = training
@@ -181,7 +186,8 @@ class Captioner(Downstream):
         limit = min(self.max_tokens, self.model.config.decoder.max_position_embeddings)
         collate = CaptionCollate(self.processor, self.tokenizer, limit)
         data = TrainingData(subset, SampleOrder(subset.epochs, self.training.seed), collate)
-        trainer = Trainer(self.name, self.training, self.device, tracker)
+        ratios = {"model.encoder.": self.encoder_lr_ratio}
+        trainer = Trainer(self.name, self.training, self.device, tracker, ratios)
         return trainer.fit(CaptionLoss(self.model), data, folder / "checkpoints", fingerprint)
 
     @torch.inference_mode()

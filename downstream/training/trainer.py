@@ -4,9 +4,9 @@ import logging
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -105,7 +105,7 @@ class _Stepper:
         self.accelerator.backward(total * ranks / sums[1])
         self.accelerator.clip_grad_norm_(self.model.parameters(), self.config.max_grad_norm)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.config.lr_at(index)
+            group["lr"] = group["lr_ratio"] * self.config.lr_at(index)
         self.optimizer.step()
         self.optimizer.zero_grad()
         return sums[0] / sums[1]
@@ -128,13 +128,14 @@ class Trainer:
     """Trains a model whose ``forward(inputs)`` returns (sum of losses, number of terms).
 
     The gradient is that of the mean over all terms of the batch, however the batch is split over processes. `inputs`
-    is empty if this process got no readable sample while another did.
+    is empty if this process got no readable sample while another did. `lr_ratios` are those of `make_optimizer`.
     """
 
     name: str
     config: TrainConfig
     device: torch.device
     tracker: MetricLogger
+    lr_ratios: Mapping[str, float] = field(default_factory=dict)
 
     def fit(self, model: nn.Module, data: TrainingData[Any], folder: Path, fingerprint: str) -> TrainReport:
         """Train `model` in place for the budget, from the checkpoint in `folder` if there is one.
@@ -145,7 +146,8 @@ class Trainer:
             raise UserError(f"{self.name}: the subset is empty, there is nothing to train on")
         accelerator = make_accelerator(self.device)
         model.to(accelerator.device)
-        optimizer = make_optimizer(model, self.config.optimizer, self.config.lr, self.config.weight_decay)
+        recipe = self.config
+        optimizer = make_optimizer(model, recipe.optimizer, recipe.lr, recipe.weight_decay, self.lr_ratios)
         state = load_checkpoint(folder, model, optimizer, fingerprint)
         resumed_from = state.step or None
         if resumed_from:

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +10,15 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from benchmark.demo.training.data import captions
-from benchmark.demo.training.described_scenes import described_scenes
 from benchmark.demo.training.export import save_transformers
-from benchmark.demo.training.loop import Recipe, Tensors, by_length, fit, seeded, shuffled
+from benchmark.demo.training.loop import Recipe, Tensors, by_length, fit, seeded
 from benchmark.demo.training.masked_lm import IGNORED, WINDOW, mask
 from benchmark.demo.training.tokenizers import bert_tokenizer
 
 
 @dataclass(frozen=True)
 class BertTraining:
-    """Shape and recipe of the small BERT, and the numbers of training captions and of described scenes."""
+    """Shape and recipe of the small BERT, and the number of training captions."""
 
     width: int = 128
     layers: int = 3
@@ -29,21 +26,19 @@ class BertTraining:
     positions: int = 128
     vocabulary: int = 2560
     captions: int = 120_000
-    scenes: int = 40_000
     recipe: Recipe = field(default_factory=lambda: Recipe(steps=5000, batch=64, lr=2e-3))
 
 
 def train(out: Path, config: BertTraining, device: torch.device) -> None:
-    """Train tokenizer and model on captions and described scenes, with both losses of BERT (Devlin et al. 2019, 3.1).
+    """Train tokenizer and model on captions of all kinds, with both losses of BERT (Devlin et al. 2019, section 3.1).
 
-    The sentence pairs of next-sentence prediction are two descriptions, of one scene or of two.
+    Next-sentence prediction on the halves of a caption trains the pooler, which bert-base-uncased has too.
     """
     from transformers import BertConfig, BertForPreTraining
 
     recipe = config.recipe
     texts = captions("models", config.captions, recipe.seed, workers=recipe.workers)
-    described = described_scenes(config.scenes, recipe.seed, workers=recipe.workers)
-    tokenizer = bert_tokenizer([*texts, *chain.from_iterable(described)], config.vocabulary, config.positions)
+    tokenizer = bert_tokenizer(texts, config.vocabulary, config.positions)
     shape = BertConfig(
         vocab_size=len(tokenizer),
         hidden_size=config.width,
@@ -56,35 +51,38 @@ def train(out: Path, config: BertTraining, device: torch.device) -> None:
     )
     with seeded(recipe.seed):
         model = BertForPreTraining(shape)
-        batches = _batches(tokenizer, texts, described, recipe)
+        batches = _batches(tokenizer, texts, recipe)
         fit(model, batches, lambda batch: _loss(model, batch), recipe, device)
     save_transformers(model, out)
     tokenizer.save_pretrained(out)
 
 
-def _batches(
-    tokenizer: Any, texts: Sequence[str], described: Sequence[Sequence[str]], recipe: Recipe
-) -> Iterator[Tensors]:
-    """Yield batches for `_loss`, alternately of two descriptions each (with `unrelated`) and of captions."""
-    encode = partial(tokenizer, padding=True, truncation=True, return_tensors="pt")
+def _batches(tokenizer: Any, texts: Sequence[str], recipe: Recipe) -> Iterator[Tensors]:
+    """Yield batches for `_loss`, alternately of halved captions (with `unrelated`) and of whole captions."""
     generator = torch.Generator().manual_seed(recipe.seed)
-    of_scenes, of_texts = shuffled(len(described), recipe), by_length(texts, recipe, WINDOW)
-    for step, (scenes, rows) in enumerate(zip(of_scenes, of_texts, strict=True)):
+    for step, rows in enumerate(by_length(texts, recipe, WINDOW)):
+        chosen = [texts[row] for row in rows]
         if step % 2:
-            yield mask(encode([texts[row] for row in rows]), tokenizer, generator)
+            yield mask(
+                tokenizer(chosen, padding=True, truncation=True, return_tensors="pt"), tokenizer, generator
+            )
         else:
-            firsts, seconds, unrelated = sentence_pairs([described[scene] for scene in scenes])
-            yield mask(encode(firsts, seconds), tokenizer, generator) | {"unrelated": unrelated}
+            firsts, seconds, unrelated = _halves(chosen, generator)
+            batch = tokenizer(firsts, seconds, padding=True, truncation=True, return_tensors="pt")
+            yield mask(batch, tokenizer, generator) | {"unrelated": unrelated}
 
 
-def sentence_pairs(described: Sequence[Sequence[str]]) -> tuple[list[str], list[str], Tensor]:
-    """Return a description of each scene, a second one, and whether they are unrelated (1) or not (0).
-
-    Every second scene gets the second description of the scene before it.
-    """
-    unrelated = torch.arange(len(described)) % 2
-    seconds = [described[i - swap][1] for i, swap in enumerate(unrelated.tolist())]
-    return [scene[0] for scene in described], seconds, unrelated
+def _halves(texts: Sequence[str], generator: torch.Generator) -> tuple[list[str], list[str], Tensor]:
+    """Cut each text in two; every second one gets the end of the text before it and the label 1 (unrelated)."""
+    firsts, seconds = [], []
+    for text, fraction in zip(texts, torch.rand(len(texts), generator=generator).tolist(), strict=True):
+        words = text.split()
+        cut = round((0.25 + 0.5 * fraction) * len(words))
+        firsts.append(" ".join(words[:cut]))
+        seconds.append(" ".join(words[cut:]))
+    unrelated = torch.arange(len(texts)) % 2
+    paired = [seconds[i - 1] if swap else seconds[i] for i, swap in enumerate(unrelated.tolist())]
+    return firsts, paired, unrelated
 
 
 def _loss(model: Any, batch: Tensors) -> Tensor:

@@ -86,12 +86,7 @@ SCRIPTS: dict[str, Script] = {
         described_world,
     ),
     "bert": Script(
-        "google-bert/bert-base-uncased",
-        CAPTIONS_AND_SCENES,
-        bert.BertTraining(),
-        bert.train,
-        masked_lm.evaluate,
-        described_world,
+        "google-bert/bert-base-uncased", CAPTIONS, bert.BertTraining(), bert.train, masked_lm.evaluate
     ),
     "roberta": Script(
         "distilbert/distilroberta-base",

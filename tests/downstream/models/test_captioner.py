@@ -20,11 +20,9 @@ IMAGES = [draw(caption) for caption in CAPTIONS]
 
 def make(checkpoints: Checkpoints, **changes: Any) -> Captioner:
     given = {"samples_seen": 48, "batch_size": 8, "lr": 3e-3, "log_every": 1, "seed": 0} | changes
-    batch = given.pop("eval_batch_size", 5)
+    batch, ratio = given.pop("eval_batch_size", 5), given.pop("encoder_lr_ratio", 1.0)
     training = TrainConfig(**given)
-    return Captioner(
-        checkpoints.swin, checkpoints.gpt2, training, 16, beams=3, max_new_tokens=12, eval_batch_size=batch
-    )
+    return Captioner(checkpoints.swin, checkpoints.gpt2, training, 16, 3, 12, batch, ratio)
 
 
 @pytest.fixture
@@ -52,6 +50,20 @@ def test_overfits_eight_pairs(trained: Any) -> None:
     captioner, _, report, tracker = trained
     assert report.final_loss < 0.1 < tracker.losses()[0]
     assert captioner.caption(IMAGES) == CAPTIONS
+
+
+def test_the_encoder_has_a_learning_rate_of_its_own(
+    checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path
+) -> None:
+    captioner = make(checkpoints, encoder_lr_ratio=0)
+    captioner.build(CPU)
+    before = weights(captioner)
+    captioner.train(eight_pairs, tmp_path, CPU, Recorder(), "f")
+    moved = {name for name, tensor in weights(captioner).items() if not torch.equal(tensor, before[name])}
+    assert moved
+    assert all(name.startswith("decoder.") for name in moved)
+    with pytest.raises(UserError, match=r"encoder_lr_ratio=-1 of the captioner must be at least 0"):
+        make(checkpoints, encoder_lr_ratio=-1)
 
 
 def test_batched_beam_search_equals_one_by_one(trained: Any) -> None:

@@ -98,6 +98,23 @@ def test_the_schedule_is_what_the_optimizer_gets(tmp_path: Path) -> None:
     assert [row["toy/lr"] for _, row in tracker.rows] == [config().lr_at(step) for step in range(21)]
 
 
+def test_a_part_of_the_model_has_its_own_learning_rate() -> None:
+    model = torch.nn.ModuleDict({"encoder": torch.nn.Linear(2, 2), "decoder": torch.nn.Linear(2, 2)})
+    optimizer = make_optimizer(model, "adamw", 0.03, weight_decay=0.1, lr_ratios={"encoder.": 0.5})
+    found = {
+        id(parameter): (group["lr"], group["lr_ratio"], group["weight_decay"])
+        for group in optimizer.param_groups
+        for parameter in group["params"]
+    }
+    rates = {name: found[id(parameter)] for name, parameter in model.named_parameters()}
+    assert rates == {
+        "encoder.weight": (0.015, 0.5, 0.1),
+        "encoder.bias": (0.015, 0.5, 0.0),
+        "decoder.weight": (0.03, 1.0, 0.1),
+        "decoder.bias": (0.03, 1.0, 0.0),
+    }
+
+
 def test_lamb_moves_a_matrix_by_lr_times_its_norm() -> None:
     layer = Guess().layers[0]
     optimizer = make_optimizer(layer, "lamb", lr=0.03, weight_decay=0.0)
