@@ -114,7 +114,8 @@ def _checkpoints(cfg: DictConfig) -> list[Finding]:
             continue
         if isinstance(node, str):
             checkpoints.append(_checkpoint(f"models.{role}", node, None))
-            continue
+        if not isinstance(node, DictConfig):
+            continue  # a path, seen to above, or a number
         for key in sorted(CHECKPOINT_KEYS & set(node)):
             name = f"models.{role}.{key}"
             if role == "pacscore" and key == "checkpoint":
