@@ -22,7 +22,16 @@ def make(checkpoints: Checkpoints, **changes: Any) -> Captioner:
     given = {"samples_seen": 48, "batch_size": 8, "lr": 3e-3, "log_every": 1, "seed": 0} | changes
     batch, ratio = given.pop("eval_batch_size", 5), given.pop("encoder_lr_ratio", 1.0)
     training = TrainConfig(**given)
-    return Captioner(checkpoints.swin, checkpoints.gpt2, training, 16, 3, 12, batch, ratio)
+    return Captioner(
+        checkpoints.swin,
+        checkpoints.gpt2,
+        training,
+        16,
+        beams=3,
+        max_new_tokens=12,
+        eval_batch_size=batch,
+        encoder_lr_ratio=ratio,
+    )
 
 
 @pytest.fixture

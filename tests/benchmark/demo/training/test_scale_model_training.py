@@ -36,7 +36,7 @@ TINY: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(TINY))
+@pytest.mark.parametrize("name", [name for name in SCRIPTS if name != "cut"])  # which is not trained
 def test_training_twice_gives_the_same_bytes(name: str, tmp_path: Path) -> None:
     script = SCRIPTS[name]
     config = replace(script.config, recipe=RECIPE, **TINY[name])
