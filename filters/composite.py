@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.ties import highest
@@ -15,6 +14,8 @@ from filters.base import Composite, Filter, Scores
 
 def rank_share(scores: Scores) -> npt.NDArray[np.float64]:
     """Return each score's rank divided by the number of scores, in (0, 1]; ties share their mean rank, NaN stays."""
+    from scipy.stats import rankdata  # here: the import takes two seconds of every process
+
     ranks = np.full(scores.shape, np.nan)
     valid = ~np.isnan(scores)
     if valid.any():

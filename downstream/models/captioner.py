@@ -14,7 +14,7 @@ from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.metric_logger import MetricLogger
 from benchmark.models.checkpoints import load_pretrained, quiet_transformers
-from downstream.batching import chunks, to_pixels
+from downstream.batching import chunks, groups_of_similar_length, to_pixels
 from downstream.evaluation.captioning import evaluate_captions
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
@@ -83,7 +83,7 @@ def start_and_end(tokenizer: Any) -> tuple[int, int]:
 class CaptionLoss(nn.Module):
     """Next-token cross-entropy, summed over the caption tokens of the batch."""
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: Any) -> None:
         super().__init__()
         self.model = model
 
@@ -92,16 +92,20 @@ class CaptionLoss(nn.Module):
         if not inputs:  # other processes have samples and wait for the gradients of this one
             zero = 0 * torch.stack([p.sum() for p in self.parameters() if p.requires_grad]).sum()
             return zero, zero.detach()
-        labels = inputs["labels"]
-        logits = self.model(
-            pixel_values=inputs["pixel_values"],
-            decoder_input_ids=inputs["decoder_input_ids"],
-            use_cache=False,
-        ).logits
-        loss = F.cross_entropy(
+        ids, labels = inputs["decoder_input_ids"], inputs["labels"]
+        states = self.model.encoder(pixel_values=inputs["pixel_values"]).last_hidden_state
+        losses = [
+            self._loss(states[rows], ids[rows, :length], labels[rows, :length])
+            for rows, length in groups_of_similar_length(labels != IGNORED)
+        ]
+        return torch.stack(losses).sum(), (labels != IGNORED).sum()
+
+    def _loss(self, states: torch.Tensor, ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """Return the sum of the losses of captions (n, t), given the states (n, positions, d) of their images."""
+        logits = self.model(encoder_outputs=(states,), decoder_input_ids=ids, use_cache=False).logits
+        return F.cross_entropy(
             logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED, reduction="sum"
         )
-        return loss, (labels != IGNORED).sum()
 
 
 class Captioner(Downstream):

@@ -12,7 +12,7 @@ import torch.nn.functional as F  # noqa: N812, the name everyone knows it by
 from torch import nn
 
 from benchmark.core.batch import Sample
-from downstream.batching import to_pixels
+from downstream.batching import groups_of_similar_length, to_pixels
 from downstream.training.embeddings import EmbeddedSample
 from downstream.training.training_data import Inputs
 
@@ -134,8 +134,18 @@ class TwoTowers(nn.Module):
 
     def embed_texts(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
         """Return the unit vectors (n, d) of tokenised texts, each (n, t)."""
+        groups = groups_of_similar_length(attention_mask)
+        features = torch.cat(
+            [self._text_features(input_ids[rows, :t], attention_mask[rows, :t]) for rows, t in groups]
+        )
+        original_order = torch.cat([rows for rows, _ in groups]).argsort()
+        return F.normalize(self.text_head(features[original_order]).float(), dim=-1)
+
+    def _text_features(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """Return the last state of the class token of texts (n, t): (n, text width)."""
         states = self.text_tower(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        return F.normalize(self.text_head(states[:, 0]).float(), dim=-1)
+        class_token: torch.Tensor = states[:, 0]
+        return class_token
 
     def forward(self, inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
         """Return (sum of losses, number of pairs) of ``pixel_values`` or ``image_features`` and a text."""

@@ -10,6 +10,7 @@ import torch
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from downstream import batching
 from downstream.models.captioner import CaptionCollate, Captioner, CaptionLoss
 from downstream.training.trainer import TrainConfig
 from tests.downstream.tiny_models import CAPTIONS, Checkpoints, MemorySubset, Recorder, draw, save_gpt2
@@ -171,6 +172,23 @@ def test_the_loss_is_the_models_own(built: Captioner, eight_pairs: MemorySubset)
     expected = built.model(pixel_values=inputs["pixel_values"], labels=inputs["labels"]).loss
     assert total.item() / tokens == pytest.approx(expected.item(), abs=1e-5)
     assert tokens == 14
+
+
+def test_groups_of_similar_length_change_neither_loss_nor_gradients(
+    built: Captioner, eight_pairs: MemorySubset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = built_collate(built, 16)([eight_pairs[i] for i in range(8)])
+    built.model.eval()
+    found = []
+    for rows in (8, 3):
+        monkeypatch.setattr(batching, "CPU_GROUP", rows)
+        built.model.zero_grad()
+        total, _ = CaptionLoss(built.model)(inputs)
+        total.backward()
+        gradients = [p.grad.clone() for p in built.model.parameters() if p.grad is not None]
+        found.append([total.detach(), *gradients])
+    assert len(found[0]) > 10
+    assert all(torch.allclose(a, b, atol=1e-4, rtol=1e-4) for a, b in zip(*found, strict=True))
 
 
 def test_preprocessing_is_the_checkpoints(built: Captioner) -> None:

@@ -11,6 +11,7 @@ from PIL import Image
 
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
+from downstream import batching
 from downstream.models.contrastive import info_nce
 from downstream.models.dual_encoder import DualEncoder, Unlocked
 from downstream.training.trainer import TrainConfig
@@ -70,6 +71,17 @@ def test_info_nce_by_hand() -> None:
     columns = np.log(np.exp(2) + np.exp(0)) - 2, np.log(np.exp(1.2) + np.exp(1.6)) - 1.6
     expected = (sum(rows) + sum(columns)) / 2
     assert info_nce(images, texts, torch.tensor(2.0)).item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_groups_of_similar_length_change_no_vector(trained: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder, texts = trained[0], [*CAPTIONS, "a", "", "a red square " * 5]
+    monkeypatch.setattr(encoder, "eval_batch_size", len(texts))
+    found = []
+    for rows in (len(texts), 3):
+        monkeypatch.setattr(batching, "CPU_GROUP", rows)
+        found.append(encoder.embed_texts(texts))
+    assert np.allclose(*found, atol=1e-5)
+    assert np.abs(found[0] - found[0][::-1]).max() > 0.1
 
 
 def test_locked_learns_text_for_the_images_it_has(trained: Any) -> None:
