@@ -26,9 +26,9 @@ td{white-space:nowrap}td:first-child{position:sticky;left:0;background:Canvas}
 .key i{display:inline-block;width:.8em;height:.8em;margin-right:.35em}footer{font-size:13px;opacity:.8}"""
 _INTRODUCTION = """<p>Every downstream model was trained on the pairs that a filter kept, with the same budget of
 samples seen. The charts of quality rank the filters, the best first. The dashed line and the grey bar are random
-selection; orange bars are not better than random. The bar with a dashed outline is the oracle, an upper bound that
-reads the planted noise labels. Whiskers are one standard deviation over seeds. Hover over a bar or a point to see its
-value.</p>"""
+selection; orange bars are not better than random. The bar with a dashed outline is the oracle, which reads the
+planted noise labels and does not compete. Whiskers are one standard deviation over seeds. Hover over a bar or a point
+to see its value.</p>"""
 
 
 def leaderboard_page(results: Sequence[Result], tables: Sequence[Table]) -> str:

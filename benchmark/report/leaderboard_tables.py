@@ -50,8 +50,7 @@ UNITS = dict.fromkeys(("BERTScore", "Polos", "PAC-S", "RefPAC-S"), (1.0, 3))
 UNITS |= dict.fromkeys(("Unique-1", "Unique-2", "Unique-4"), (1.0, 1))
 TIED = {"text_to_image_tied": "T2I", "image_to_text_tied": "I2T", "zero_shot_tied": "zero-shot"}
 LEGEND = (
-    "The best value of each size is bold. The oracle reads the planted noise labels: it is an upper bound and does"
-    " not compete."
+    "The best value of each size is bold. The oracle reads the planted noise labels: it does not compete."
 )
 Values = dict[str, list[float]]  # of each metric, one per run
 

@@ -51,7 +51,7 @@ def summary_picture(entries: Sequence[Entry]) -> str:
     run = entries[0].runs[0]
     title = (
         f"Pool {run.pool}, size {thousands(run.size)}: the same models trained on what each filter keeps."
-        " Dashed line: random selection; orange: not better; dashed bar: an upper bound."
+        " Dashed line: random selection; orange: not better; dashed bar: reads the planted grades."
     )
     return picture(title, [(h.title, headline_bars(h, entries, entries)) for h in headlines(entries)])
 

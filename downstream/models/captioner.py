@@ -93,12 +93,13 @@ class CaptionLoss(nn.Module):
             zero = 0 * torch.stack([p.sum() for p in self.parameters() if p.requires_grad]).sum()
             return zero, zero.detach()
         ids, labels = inputs["decoder_input_ids"], inputs["labels"]
+        has_loss = labels != IGNORED
         states = self.model.encoder(pixel_values=inputs["pixel_values"]).last_hidden_state
         losses = [
             self._loss(states[rows], ids[rows, :length], labels[rows, :length])
-            for rows, length in groups_of_similar_length(labels != IGNORED)
+            for rows, length in groups_of_similar_length(has_loss)
         ]
-        return torch.stack(losses).sum(), (labels != IGNORED).sum()
+        return torch.stack(losses).sum(), has_loss.sum()
 
     def _loss(self, states: torch.Tensor, ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return the sum of the losses of captions (n, t), given the states (n, positions, d) of their images."""
