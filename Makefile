@@ -2,6 +2,8 @@
 SHELL := /bin/bash
 PYTHON := .venv/bin/python
 UV := $(shell command -v uv || echo .uv/bin/uv)
+# Many containers set it; every command would then compile the 5,000 modules of torch and transformers again.
+unexport PYTHONDONTWRITEBYTECODE
 EXTRAS := dev,all
 IN_PARALLEL := --numprocesses 2 --dist worksteal
 # Whole modules, the long ones first: their fixtures train models and start clusters.

@@ -5,11 +5,12 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
+from PIL import ImageFont
 
 from benchmark.demo.backgrounds import PAINTERS, backgrounds
 from benchmark.demo.render import render
 from benchmark.demo.sprites import PAINTS, SPRITES
-from benchmark.demo.text_rendering import overlay_text, render_text
+from benchmark.demo.text_rendering import line_width, overlay_text, render_text
 from benchmark.demo.vocabulary import COLOURS, KINDS, PATTERN_WORDS, PLACES
 from benchmark.demo.world import Scene, Thing, sample_scene
 
@@ -125,3 +126,11 @@ def test_letters_are_tall_enough_for_ocr():
     ink = np.abs(grey - grey[0, 0]) > 60
     runs = np.diff(np.flatnonzero(np.diff(np.concatenate([[0], ink.any(axis=1).astype(int), [0]]))))[::2]
     assert runs.max() >= 9
+
+
+@pytest.mark.parametrize(
+    "line", ["", "A", "AVATAR: To Type, We VAULT", "naïve Übung – 5\u00d77 cm", "日本 ﬁt"]
+)
+@pytest.mark.parametrize("height", [10, 17, 30])
+def test_a_line_is_as_wide_as_pillow_says(line, height):
+    assert line_width(line, height) == ImageFont.load_default(height).getlength(line)
