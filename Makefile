@@ -25,10 +25,10 @@ setup: .venv/.ready ## Make .venv with everything pinned (fetches uv if it is mi
 demo: setup ## The main job on the demo pool: score, keep exactly k, train two models, evaluate, report
 	$(PYTHON) -m benchmark filter=icc size=200k
 
-test: setup ## The default tests: CPU, no network, two and a half minutes on two cores
+test: setup ## The default tests: CPU, no network, two minutes on two cores
 	$(PYTHON) -m pytest $(IN_PARALLEL)
 
-test-slow: setup ## Tests of whole runs, launches and engines: five minutes on two cores
+test-slow: setup ## Tests of whole runs, launches and engines: three minutes on two cores
 	$(PYTHON) -m pytest $(BY_MODULE) -m "slow and not full"
 
 test-full: setup ## Tests too long for CI, to run before a release: killed trainings, a paper's claims; prints their figures
