@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from benchmark.results.trackers import Tracker
     from downstream.evaluation.classification_sets import ClassificationSet
     from downstream.evaluation.evaluation_sets import EvaluationSet
+    from downstream.metrics.base import CaptionMetric
+    from downstream.models.base import Downstream
     from filters.base import Filter
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
@@ -169,3 +171,13 @@ def explain(error: Exception) -> str:
 def load_evaluation_sets(cfg: DictConfig) -> list[EvaluationSet | ClassificationSet]:
     """Load every evaluation set that the configuration lists under `evalset`."""
     return [hydra.utils.instantiate(node, _convert_="all") for node in cfg.evalset.values()]
+
+
+def make_metrics(cfg: DictConfig) -> list[CaptionMetric]:
+    """Build every caption metric that the configuration lists under `metrics`."""
+    return [hydra.utils.instantiate(node, _convert_="all") for node in cfg.metrics.values()]
+
+
+def make_models(cfg: DictConfig) -> dict[str, Downstream]:
+    """Return the downstream models by name; they load their starting weights later, when they are trained."""
+    return {str(n): hydra.utils.instantiate(node, _convert_="all") for n, node in cfg.downstream.items()}

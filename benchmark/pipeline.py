@@ -4,11 +4,13 @@ import hashlib
 import json
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import hydra
 import numpy as np
+import torch
 from omegaconf import DictConfig
 
 from benchmark.config import (
@@ -20,7 +22,6 @@ from benchmark.config import (
     resolved,
     subset_size,
 )
-from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import one_launch
 from benchmark.core.paths import cache_dir
@@ -36,6 +37,7 @@ from benchmark.subset.reshard import reshard
 from benchmark.subset.subset import Subset, selected_samples
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.metrics.base import CaptionMetric
 from downstream.metrics.metric import Metric
 from downstream.models.base import Downstream, Trainable
 from downstream.models.published import Published
@@ -168,13 +170,11 @@ class Trained:
     other_captions: dict[str, int]
 
 
-def train(cfg: DictConfig, name: str, subset: Subset, sha256: str, tracker: Tracker) -> Trained:
+def train(model: Downstream, subset: Subset, sha256: str, device: torch.device, tracker: Tracker) -> Trained:
     """Train one downstream model, or load it if the same training has been finished before."""
-    device = resolve_device(cfg.device)
-    model: Downstream = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
     identity = subset.identity(sha256)
     fingerprint = training_fingerprint(model, identity, device.type, subset.captions.sha256)
-    folder = cache_dir() / "trained" / f"{name}-{fingerprint}"
+    folder = cache_dir() / "trained" / f"{model.name}-{fingerprint}"
     with one_launch(folder, device):
         report = model.train(subset, folder, device, tracker, fingerprint)
     other_captions = dict(subset.captions.counts()) if subset.captions.by_uid else {}
@@ -197,15 +197,14 @@ def training_fingerprint(
 
 
 def evaluate_all(
-    cfg: DictConfig,
     model: Downstream | Published,
     folder: Path,
-    sets: list[EvaluationSet | ClassificationSet],
+    sets: Sequence[EvaluationSet | ClassificationSet],
+    metrics: Sequence[CaptionMetric],
+    device: torch.device,
 ) -> dict[str, list[Metric]]:
     """Evaluate a model on every evaluation set that fits it, leave its outputs in `folder`; return metrics by set."""
-    device = resolve_device(cfg.device)
     log.info("evaluate: %s", model.name if isinstance(model, Downstream) else model.label)
-    metrics = [hydra.utils.instantiate(node, _convert_="all") for node in cfg.metrics.values()]
     return model.evaluate(sets, metrics, folder, device)
 
 

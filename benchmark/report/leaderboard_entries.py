@@ -1,17 +1,16 @@
-"""The rows of the leaderboard: which runs share one, its label and its position."""
+"""Leaderboards, one per protocol, and their rows: which runs share one, its label and its position."""
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from benchmark.report.families import UPPER_BOUND, family_position
+from benchmark.results.protocol import Protocol, flat_facts
 from benchmark.results.result import Result
 
-# The settings that tell runs of one filter apart, and those among them that do not change a metric.
-SETTINGS = ("filter", "selector", "captions", "downstream", "models")
-INERT = frozenset({"seed", "device", "workers", "log_every", "checkpoint_every"})
+# The settings that tell runs of one filter and one protocol apart.
+SETTINGS = ("filter", "selector", "captions")
 Settings = dict[str, str]
 
 
@@ -29,12 +28,55 @@ class Entry:
         return self.runs[0].family == UPPER_BOUND
 
 
-def by_pool(results: Iterable[Result]) -> list[tuple[str, list[Result]]]:
-    """Return the names of pools, sorted, each with its results."""
-    pools: dict[str, list[Result]] = defaultdict(list)
+@dataclass(frozen=True)
+class Leaderboard:
+    """The runs of one protocol, which can be compared, as entries.
+
+    Args:
+        title: the protocol's name, with its fingerprint where several have that name.
+        protocol: what the runs share.
+        entries: its rows.
+        difference: how the protocol differs from that of the first leaderboard, in one line; empty if in size alone.
+    """
+
+    title: str
+    protocol: Protocol
+    entries: list[Entry]
+    difference: str
+
+
+def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
+    """Return a leaderboard per protocol; those that differ in the size alone stand together, the smallest first."""
+    settings = by_setting(results)
+    protocols = [by_protocol(runs) for runs in settings]
+    names = Counter(runs[0].protocol.name for of_setting in protocols for runs in of_setting)
+    boards: list[Leaderboard] = []
+    for of_setting in protocols:
+        for runs in of_setting:
+            protocol = runs[0].protocol
+            title = protocol.name
+            if names[title] > 1:
+                title += f" [{protocol.fingerprint}]"
+            first = protocols[0][0][0].protocol
+            difference = "" if protocol.setting == first.setting else protocol.differences(first)
+            boards.append(Leaderboard(title, protocol, group(runs), difference))
+    return boards
+
+
+def by_setting(results: Iterable[Result]) -> list[list[Result]]:
+    """Return the results that differ in filter, seed and size alone, the setting with the most runs first."""
+    settings: dict[str, list[Result]] = defaultdict(list)
     for result in results:
-        pools[result.pool].append(result)
-    return sorted(pools.items())
+        settings[result.protocol.setting].append(result)
+    return sorted(settings.values(), key=lambda runs: (-len(runs), runs[0].protocol.name))
+
+
+def by_protocol(results: Iterable[Result]) -> list[list[Result]]:
+    """Return the results of each protocol, ordered by size."""
+    protocols: dict[str, list[Result]] = defaultdict(list)
+    for result in results:
+        protocols[result.protocol.fingerprint].append(result)
+    return sorted(protocols.values(), key=lambda runs: runs[0].k)
 
 
 def group(results: Sequence[Result]) -> list[Entry]:
@@ -65,26 +107,17 @@ def _name(result: Result) -> str:
 
 
 def _settings(result: Result) -> Settings:
-    """Return the settings that a run's metrics depend on, by their dotted names."""
+    """Return the settings of a run that are not of its protocol, by their dotted names."""
     chosen = {name: result.config[name] for name in SETTINGS if name in result.config}
-    return dict(_flat(chosen | {"filter": result.selection.config}))
-
-
-def _flat(node: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    if isinstance(node, Mapping):
-        for key, value in node.items():
-            if key not in INERT:
-                yield from _flat(value, f"{name}.{key}" if name else str(key))
-    else:
-        # Of a path its last part: where a checkout or a file lies does not set runs apart.
-        yield name, str(node).rstrip("/").rpartition("/")[2]
+    chosen["filter"] = result.selection.config
+    facts = (fact for name, node in chosen.items() for fact in flat_facts(name, node))
+    # Of a path its last part: where a checkout or a file lies does not set runs apart.
+    return {name: value.rstrip("/").rpartition("/")[2] for name, value in facts}
 
 
 def _difference(settings: Settings, variants: Sequence[Settings]) -> str:
     """Return in brackets the settings in which runs of one name differ, of those that all of them have."""
     shared = set.intersection(*(set(other) for other in variants))
     differing = sorted(key for key in shared if len({other[key] for other in variants}) > 1)
-    # Filter and downstream models repeat the settings of the group `models`: show these only where they differ alone.
-    differing = [key for key in differing if not key.startswith("models.")] or differing
     text = ", ".join(f"{key.rpartition('.')[2]}={settings[key]}" for key in differing)
     return f" ({text})" if text else ""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from benchmark.report.html_page import page, table_html
-from benchmark.report.leaderboard_entries import Entry, by_pool, group
+from benchmark.report.leaderboard_entries import Entry, Leaderboard, leaderboards
 from benchmark.report.leaderboard_figures import (
     Headline,
     cost_figure,
@@ -14,7 +14,7 @@ from benchmark.report.leaderboard_figures import (
     noise_figure,
     ranking_figure,
 )
-from benchmark.report.leaderboard_tables import LEGEND, thousands
+from benchmark.report.leaderboard_tables import LEGEND
 from benchmark.report.table import Table
 from benchmark.results.result import Result
 
@@ -32,27 +32,24 @@ to see its value.</p>"""
 
 
 def leaderboard_page(results: Sequence[Result], tables: Sequence[Table]) -> str:
-    """Return a whole page: charts of every pool and size, all tables, and the provenance of the results."""
+    """Return a whole page: charts of every leaderboard, all tables, and the provenance of the results."""
     body = [_INTRODUCTION] if results else []
-    for pool, runs in by_pool(results):
-        entries = group(runs)
-        compared = headlines(entries)
-        for size in sorted({entry.size for entry in entries}):
-            body += _section(pool, [e for e in entries if e.size == size], entries, compared)
+    boards = leaderboards(results)
+    for board in boards:
+        all_sizes = [e for b in boards if b.protocol.setting == board.protocol.setting for e in b.entries]
+        body += _section(board, all_sizes)
     body.append("<h2>Tables</h2>")
     body += [f"<p>{LEGEND}</p>"] if results else []
     body += [table_html(table) for table in tables]
     return page("Leaderboard", [*body, _provenance(results)] if results else body, _STYLE, width="84em")
 
 
-def _section(
-    pool: str, entries: Sequence[Entry], all_sizes: Sequence[Entry], compared: Sequence[Headline]
-) -> list[str]:
-    """Return the charts of one pool and size. Bars of a metric have the same scale at every size."""
+def _section(board: Leaderboard, all_sizes: Sequence[Entry]) -> list[str]:
+    """Return the charts of one leaderboard. Bars of a metric have the same scale at every size of its setting."""
+    entries, compared = board.entries, headlines(all_sizes)
     run = entries[0].runs[0]
-    title = (
-        f"Pool {pool}, size {thousands(run.size)}: {run.k:,} pairs kept of {run.selection.scored:,} scored"
-    )
+    title = f"{board.title}: {run.k:,} pairs kept of {run.selection.scored:,} scored"
+    facts = [f"Not comparable with the first leaderboard: {board.difference}."] if board.difference else []
     ranked = sorted(entries, key=lambda entry: _rank(entry, compared))
     rows = [[ranking_figure(headline, entries, all_sizes) for headline in compared], [noise_figure(ranked)]]
     captioning = next((headline for headline in compared if headline.model == "captioner"), None)
@@ -60,7 +57,7 @@ def _section(
         rows[1].append(cost_figure(captioning, entries))
         rows.append(diversity_figures(captioning, ranked))
     grids = [f'<div class="charts">{"".join(row)}</div>' for row in rows if any(row)]
-    return [f"<h2>{escape(title)}</h2>", *grids]
+    return [f"<h2>{escape(title)}</h2>", *(f"<p>{escape(fact)}</p>" for fact in facts), *grids]
 
 
 def _rank(entry: Entry, compared: Sequence[Headline]) -> float:

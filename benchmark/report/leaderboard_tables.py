@@ -1,11 +1,11 @@
-"""The leaderboard as tables, like Tables 1 and 2 of the ICC paper: sizes by filters."""
+"""Leaderboards as tables, like Tables 1 and 2 of the ICC paper."""
 
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from benchmark.core.batch import NO_SCORE
-from benchmark.report.leaderboard_entries import Entry, by_pool, group
+from benchmark.report.leaderboard_entries import Entry, Leaderboard, leaderboards
 from benchmark.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
@@ -49,34 +49,37 @@ COLUMNS = {
 UNITS = dict.fromkeys(("BERTScore", "Polos", "PAC-S", "RefPAC-S"), (1.0, 3))
 UNITS |= dict.fromkeys(("Unique-1", "Unique-2", "Unique-4"), (1.0, 1))
 TIED = {"text_to_image_tied": "T2I", "image_to_text_tied": "I2T", "zero_shot_tied": "zero-shot"}
-LEGEND = (
-    "The best value of each size is bold. The oracle reads the planted noise labels: it does not compete."
-)
+LEGEND = "The best value is bold. The oracle reads the planted noise labels: it does not compete."
 Values = dict[str, list[float]]  # of each metric, one per run
 
 
 def leaderboard(results: Iterable[Result]) -> list[Table]:
-    """Return per pool a table per downstream model and evaluation set, the costs, and the kinds of noise kept."""
-    tables: list[Table] = []
-    for pool, runs in by_pool(results):
-        entries = group(runs)
-        tables += [
-            _metric_table(
-                f"{model} on {evaluation}, pool {pool}{ending}", columns, model, evaluation, entries
-            )
-            for model, evaluation in _evaluations(runs)
-            for ending, columns in COLUMNS.items()
-        ]
-        tables += [_cost_table(pool, entries), _noise_table(pool, entries)]
-    return [table for table in tables if table.rows]
+    """Return per protocol a table per downstream model and evaluation set, the costs, and the kinds of noise kept."""
+    return [table for board in leaderboards(results) for table in _board_tables(board)]
 
 
-def _evaluations(results: Iterable[Result]) -> list[tuple[str, str]]:
+def _board_tables(board: Leaderboard) -> list[Table]:
+    entries = board.entries
+    tables = [
+        _metric_table(f"{board.title}: {model} on {evaluation}{ending}", columns, model, evaluation, entries)
+        for model, evaluation in _evaluations(entries)
+        for ending, columns in COLUMNS.items()
+    ]
+    tables += [_cost_table(f"{board.title}: cost", entries)]
+    tables += [_noise_table(f"{board.title}: kept by kind of noise (%)", entries)]
+    tables = [table for table in tables if table.rows]
+    if board.difference:
+        tables[0].notes.insert(0, f"Not comparable with the first leaderboard: {board.difference}.")
+    return tables
+
+
+def _evaluations(entries: Iterable[Entry]) -> list[tuple[str, str]]:
     """Return (downstream model, evaluation set) in the order in which runs report them."""
     pairs = (
         (model, name)
-        for result in results
-        for model, trained in result.downstream.items()
+        for entry in entries
+        for run in entry.runs
+        for model, trained in run.downstream.items()
         for name in trained.evaluations
     )
     return list(dict.fromkeys(pairs))
@@ -98,11 +101,9 @@ def _metric_table(
     columns = {name: short for name, short in abbreviations.items() if name in names}
     best = _best(values)
     rows = [
-        plain(entry.label, thousands(entry.size))
+        plain(entry.label)
         + [
-            metric_cell(
-                name, by_name.get(name, []), None if entry.is_upper_bound else best.get((entry.size, name))
-            )
+            metric_cell(name, by_name.get(name, []), None if entry.is_upper_bound else best.get(name))
             for name in columns
         ]
         for entry, by_name in values
@@ -110,7 +111,7 @@ def _metric_table(
     notes = [f"{columns[name]} is missing: {reason}" for name, reason in reasons.items()]
     if not columns.keys().isdisjoint(RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS):
         notes += ties_notes(m for entry in entries for m in _metrics(entry, model, evaluation))
-    return Table(title, ["filter", "size", *columns.values()], rows, notes)
+    return Table(title, ["filter", *columns.values()], rows, notes)
 
 
 def ties_notes(metrics: Iterable[Metric]) -> list[str]:
@@ -142,14 +143,14 @@ def _values(entry: Entry, model: str, evaluation: str, names: Iterable[str]) -> 
     return values
 
 
-def _best(rows: Iterable[tuple[Entry, Values]]) -> dict[tuple[int, str], float]:
-    """Return the best mean of each size and metric; upper bounds do not compete."""
-    best: dict[tuple[int, str], float] = {}
+def _best(rows: Iterable[tuple[Entry, Values]]) -> dict[str, float]:
+    """Return the best mean of each metric; upper bounds do not compete."""
+    best: dict[str, float] = {}
     for entry, values in rows:
         for name, of_runs in values.items():
             if not entry.is_upper_bound:
                 mean = statistics.fmean(of_runs)
-                best[entry.size, name] = max(mean, best.get((entry.size, name), mean))
+                best[name] = max(mean, best.get(name, mean))
     return best
 
 
@@ -165,7 +166,7 @@ def metric_cell(name: str, values: Sequence[float], best: float | None) -> Cell:
     return Cell(text, bold=mean == best)
 
 
-def _cost_table(pool: str, entries: Iterable[Entry]) -> Table:
+def _cost_table(title: str, entries: Iterable[Entry]) -> Table:
     rows = []
     for entry in entries:
         run = entry.runs[0]
@@ -173,7 +174,6 @@ def _cost_table(pool: str, entries: Iterable[Entry]) -> Table:
         read = run.selection.scored + run.selection.drops.get(NO_SCORE, 0)  # both were given to the filter
         cells = [
             entry.label,
-            thousands(entry.size),
             f"{run.k:,}",
             f"{run.selection.distinct:,}",
             f"{run.selection.threshold:.4g}",
@@ -181,11 +181,10 @@ def _cost_table(pool: str, entries: Iterable[Entry]) -> Table:
             f"{read / seconds:,.0f}" if seconds else MISSING,
         ]
         rows.append(plain(*cells))
-    header = ["filter", "size", "kept", "distinct", "threshold", "scoring s", "pairs/s"]
-    return Table(f"cost, pool {pool}", header, rows)
+    return Table(title, ["filter", "kept", "distinct", "threshold", "scoring s", "pairs/s"], rows)
 
 
-def _noise_table(pool: str, entries: Sequence[Entry]) -> Table:
+def _noise_table(title: str, entries: Sequence[Entry]) -> Table:
     """Return the share of each planted kind of noise among the pairs kept; no rows for pools of unknown noise."""
     kinds = sorted({kind for entry in entries for kind in entry.runs[0].kept})
     rows = []
@@ -193,9 +192,8 @@ def _noise_table(pool: str, entries: Sequence[Entry]) -> Table:
         kept = entry.runs[0].kept
         if total := sum(kept.values()):
             shares = [f"{100 * kept.get(kind, 0) / total:.1f}" for kind in kinds]
-            rows.append(plain(entry.label, thousands(entry.size), *shares))
-    header = ["filter", "size", *(kind.replace("_", " ") for kind in kinds)]
-    return Table(f"kept by kind of noise (%), pool {pool}", header, rows)
+            rows.append(plain(entry.label, *shares))
+    return Table(title, ["filter", *(kind.replace("_", " ") for kind in kinds)], rows)
 
 
 def thousands(size: int) -> str:

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchmark.report.leaderboard_entries import Entry, by_pool, group
+from benchmark.report.leaderboard_entries import Entry, by_setting, group
 from benchmark.report.leaderboard_figures import Headline
 from benchmark.report.leaderboard_tables import thousands
 from benchmark.report.table import Cell, Table, plain
@@ -66,10 +66,10 @@ FINDINGS = (
 
 
 def findings_tables(results: Iterable[Result]) -> list[Table]:
-    """Return for each pool the findings whose two selections were both run on it."""
+    """Return for each setting the findings whose two selections were both run in it, sizes aside."""
     tables = []
-    for pool, runs in by_pool(results):
-        entries = group(runs)
+    for runs in by_setting(results):
+        entries, pool = group(runs), runs[0].pool
         rows = [row for finding in FINDINGS for row in _rows(finding, entries)]
         header = ["the paper's finding", "metric", "its figures", "this pool's", "agrees", "source"]
         note = "Both figures are in the order of the comparison, the paper's higher one first."

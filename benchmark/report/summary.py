@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 
 from benchmark.core.errors import UserError
-from benchmark.report.leaderboard_entries import Entry, by_pool, group
+from benchmark.report.leaderboard_entries import Entry, leaderboards
 from benchmark.report.leaderboard_figures import Headline, headline_bars, headlines
 from benchmark.report.leaderboard_tables import thousands
 from benchmark.report.svg import picture
@@ -15,15 +15,15 @@ BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
 
 
 def summary_entries(results: Sequence[Result]) -> list[Entry]:
-    """Return the entries of one pool and size, best first. Raises `UserError` when there are several or none."""
-    pools = [name for name, _ in by_pool(results)]
-    sizes = sorted({result.size for result in results})
-    if len(pools) != 1 or len(sizes) != 1:
+    """Return the entries of the only protocol, best first. Raises `UserError` when there are several or none."""
+    boards = leaderboards(results)
+    if len(boards) != 1:
+        titles = ", ".join(board.title for board in boards) or "none"
         raise UserError(
-            "task.publish and task.picture need results of one pool and one size;"
-            f" results_dir has the pools {pools} and the sizes {sizes}; give another results_dir"
+            "task.publish and task.picture need results of one protocol;"
+            f" results_dir has {titles}; give another results_dir"
         )
-    entries = group(results)
+    entries = boards[0].entries
     compared = headlines(entries)
     return sorted(entries, key=lambda entry: -_mean(compared[0], entry)) if compared else entries
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from benchmark.core.records import Schema
+from benchmark.results.protocol import Protocol
 from benchmark.results.stopwatch import Stage
 from benchmark.selection.selection import Manifest
 from downstream.metrics.metric import Metric
@@ -44,6 +45,7 @@ class Result:
 
     Args:
         run_id: a readable name and a hash of what the metrics depend on.
+        protocol: what it shares with the runs that it can be compared with.
         filter: name of the filter's config.
         family: the filter's family, see `benchmark.report.families`; empty if its config names none.
         size: pairs to keep, as written for the paper's pool.
@@ -64,9 +66,10 @@ class Result:
         finished: time, in ISO 8601.
     """
 
-    SCHEMA: ClassVar[Schema] = Schema("run", 3, "", "python -m benchmark filter=... size=...")
+    SCHEMA: ClassVar[Schema] = Schema("run", 4, "", "python -m benchmark filter=... size=...")
 
     run_id: str
+    protocol: Protocol
     filter: str
     family: str
     size: int

@@ -7,11 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import hydra
 import torch
 from omegaconf import DictConfig, OmegaConf
 
-from benchmark.config import load_evaluation_sets, make_pool, recorded, resolved
+from benchmark.config import load_evaluation_sets, make_metrics, make_models, make_pool, recorded, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
@@ -42,20 +41,22 @@ def evaluate(cfg: DictConfig) -> None:
     """Evaluate one model or file of captions, write its record, and print its metrics as JSON."""
     if not is_main_process():
         return
-    candidate = _candidate(cfg, resolve_device(cfg.device))
+    device = resolve_device(cfg.device)
+    candidate = _candidate(cfg, device)
     if "demo_evalset" in OmegaConf.to_yaml(cfg.evalset):
         make_pool(cfg)  # making the demo's pool also makes its evaluation sets
     config = {name: recorded(cfg[name]) for name in ("evalset", "metrics")}
     run_id = f"{_slug(candidate.label)}-{portable_hash(candidate.identity | config)}"
     # Not beside the checkpoint: the captions that a run left there are its result's.
     folder = Path(cfg.results_dir) / Evaluation.SCHEMA.folder / run_id
-    evaluations = evaluate_all(cfg, candidate.model, folder, load_evaluation_sets(cfg))
+    sets, metrics = load_evaluation_sets(cfg), make_metrics(cfg)
+    evaluations = evaluate_all(candidate.model, folder, sets, metrics, device)
     if not evaluations:
         raise UserError(f"no evaluation set fits {candidate.label}; choose others with evalset=...")
     record = Evaluation(run_id, candidate.label, candidate.identity, evaluations, config, **provenance())
     log.info("evaluate: %s", write_record(Path(cfg.results_dir), record))
-    metrics = {name: [asdict(metric) for metric in metrics] for name, metrics in evaluations.items()}
-    print_result(json.dumps(metrics, indent=2))
+    printed = {name: [asdict(metric) for metric in found] for name, found in evaluations.items()}
+    print_result(json.dumps(printed, indent=2))
 
 
 def _candidate(cfg: DictConfig, device: torch.device) -> Candidate:
@@ -87,8 +88,7 @@ def _trained(cfg: DictConfig, device: torch.device) -> Candidate:
     folder = Path(cfg.task.checkpoint)
     if not folder.is_dir():
         raise UserError(f"task.checkpoint={folder} must be a folder that task=train printed")
-    (name,) = cfg.downstream
-    model: Downstream = hydra.utils.instantiate(cfg.downstream[name], _convert_="all")
+    ((name, model),) = make_models(cfg).items()
     model.load(folder, device)
     return Candidate(
         model, folder.resolve().name, {"class": name, "revision": revision(model_folder(folder))}

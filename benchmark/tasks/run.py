@@ -14,15 +14,18 @@ from benchmark.config import (
     filter_family,
     filter_settings,
     load_evaluation_sets,
+    make_metrics,
+    make_models,
     make_pool,
     make_tracker,
     recorded,
     resolved,
 )
 from benchmark.core.devices import resolve_device
+from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, main_process_first
 from benchmark.core.paths import cache_dir
-from benchmark.core.records import write_record
+from benchmark.core.records import read_records, write_record
 from benchmark.pipeline import (
     Chosen,
     choose,
@@ -32,13 +35,15 @@ from benchmark.pipeline import (
     open_subset,
     train,
 )
-from benchmark.report.leaderboard_tables import leaderboard
+from benchmark.report.run_table import run_table
 from benchmark.report.terminal import print_tables
+from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import provenance
 from benchmark.results.result import DownstreamResult, Result, Scoring
 from benchmark.results.stopwatch import Stopwatch, peak_rss_bytes
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.output import print_result
+from benchmark.tasks.run_protocol import run_protocol
 
 log = logging.getLogger(__name__)
 # The settings that make a run what it is; the rest (where it ran, where it logged) does not change its metrics.
@@ -53,7 +58,9 @@ def run(cfg: DictConfig) -> None:
         with watch.stage("pool"):
             pool = make_pool(cfg)
             sources = CaptionSources(pool, **resolved(cfg.captions))
-        sets = load_evaluation_sets(cfg)
+        sets, metrics, models = load_evaluation_sets(cfg), make_metrics(cfg), make_models(cfg)
+        protocol = run_protocol(cfg, pool, models, sets, metrics)
+        log.info("protocol: %s (%s)", protocol.name, protocol.fingerprint)
         with watch.stage("select"):
             chosen = choose(cfg, pool)
         with watch.stage("subset"):
@@ -62,25 +69,34 @@ def run(cfg: DictConfig) -> None:
     run_id = make_run_id(cfg, subset.captions.sha256)
     tracker = make_tracker(cfg, run_id)
     downstream: dict[str, DownstreamResult] = {}
-    for name in cfg.downstream:
+    for name, model in models.items():
         with watch.stage(f"train/{name}"):
-            trained = train(cfg, name, subset, chosen.selection.sha256, tracker)
+            trained = train(model, subset, chosen.selection.sha256, device, tracker)
         if is_main_process():
             with watch.stage(f"evaluate/{name}"):
-                downstream[name] = downstream_result(
-                    trained, evaluate_all(cfg, trained.model, trained.folder, sets)
-                )
+                evaluations = evaluate_all(trained.model, trained.folder, sets, metrics, device)
+                downstream[name] = downstream_result(trained, evaluations)
     if is_main_process():
-        result = make_result(cfg, run_id, chosen, downstream, kept, watch)
+        result = make_result(cfg, run_id, protocol, chosen, downstream, kept, watch)
         path = write_record(Path(cfg.results_dir), result)
         tracker.finish(result)
-        print_tables(leaderboard([result]), stderr=True)
+        print_tables([run_table(result, _earlier_results(cfg))], stderr=True)
         print_result(str(path))
+
+
+def _earlier_results(cfg: DictConfig) -> list[Result]:
+    """Return the results that the run's table may show beside it; a damaged one does not undo a finished run."""
+    try:
+        return read_records(Path(cfg.results_dir), Result)
+    except UserError as error:
+        log.warning("%s", error)
+        return []
 
 
 def make_result(
     cfg: DictConfig,
     run_id: str,
+    protocol: Protocol,
     chosen: Chosen,
     downstream: dict[str, DownstreamResult],
     kept: dict[str, int],
@@ -89,6 +105,7 @@ def make_result(
     """Return the result of a run; its fields are those of `Result`."""
     return Result(
         run_id=run_id,
+        protocol=protocol,
         filter=choice(cfg, "filter"),
         family=filter_family(cfg),
         size=int(cfg.size.samples),

@@ -10,7 +10,7 @@ from typing import Literal
 from PIL import Image
 
 from benchmark.core.errors import UserError
-from downstream.evaluation.evaluation_sets import require_known_ties
+from downstream.evaluation.evaluation_sets import require_known_ties, short_hash
 from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile, require_images
 from downstream.evaluation.tars import MAX_TEXT_BYTES, local_file, tar_samples, tar_shards
 from downstream.metrics.ranks import Ties
@@ -77,6 +77,15 @@ class ClassificationSet:
 
     def __len__(self) -> int:
         return len(self.test)
+
+    def fingerprint(self) -> str:
+        """Return a hash of what metrics depend on: labels, the images' sizes in bytes, prompts, score, ties, probe.
+
+        Training images of the probe are told apart by their presence alone: they may not be fetched yet.
+        """
+        images = [[item.image_id, item.image.bytes_size, item.label] for item in self.test]
+        probe = [self.train is not None, self.probe_epochs]
+        return short_hash([images, list(self.prompts()), self.score, self.ties, probe])
 
     def prompts(self) -> Iterator[list[str]]:
         """Yield the prompts of each class."""

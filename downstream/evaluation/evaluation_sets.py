@@ -1,5 +1,6 @@
 """Evaluation sets with captions: Karpathy splits, COCO and NoCaps annotations, webdatasets."""
 
+import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -71,6 +72,19 @@ class EvaluationSet:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def fingerprint(self) -> str:
+        """Return a hash of what metrics depend on: references, domains, the images' sizes in bytes, uses, ties."""
+        items = [
+            [item.image_id, item.image and item.image.bytes_size, item.references, item.domain]
+            for item in self.items
+        ]
+        return short_hash([items, self.captioning, self.retrieval, self.ties])
+
+
+def short_hash(value: object) -> str:
+    """Return 12 hex characters of the hash of a JSON value."""
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:12]
 
 
 def require_known_ties(name: str, ties: Ties) -> None:

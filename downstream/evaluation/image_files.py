@@ -31,6 +31,11 @@ class ImageFile:
         except (OSError, SampleError) as error:
             raise UserError(f"evaluation image {image_id} in {self.path} cannot be read ({error})") from None
 
+    @property
+    def bytes_size(self) -> int:
+        """The number of bytes of the image."""
+        return self.path.stat().st_size if self.size < 0 else self.size
+
 
 def require_images(name: str, images: Iterable[ImageFile]) -> None:
     """Raise `UserError` unless the evaluation set `name` has images, and all their files exist."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from benchmark.report.table import Table
+from benchmark.results.protocol import Protocol
 from benchmark.results.result import DownstreamResult, Result, Scoring
 from benchmark.results.stopwatch import Stage
 from benchmark.selection.selection import Manifest
@@ -27,6 +28,11 @@ def trained(**evaluations: Sequence[Metric]) -> DownstreamResult:
     return DownstreamResult("c", TRAINING, {}, {}, {name: list(m) for name, m in evaluations.items()})
 
 
+def protocol(name: str = "demo", *, size: int = 200_000, **facts: str) -> Protocol:
+    """A protocol with these facts besides pool and size."""
+    return Protocol(f"{name} {size // 1000}k", {"pool": name, "size": f"{size // 100:,} pairs", **facts})
+
+
 def result(name: str, *, size: int = 200_000, seed: int = 0, **changes: Any) -> Result:
     """A run without downstream models."""
     manifest = Manifest(
@@ -35,9 +41,10 @@ def result(name: str, *, size: int = 200_000, seed: int = 0, **changes: Any) -> 
         distinct=size // 100, files=["a.npy"], selector="best", selector_config={},
     )  # fmt: skip
     made = Result(
-        run_id=f"demo-{name}-{size}-{seed}", filter=name, family=FAMILIES.get(name, ""), size=size, k=size // 100,
-        pool="demo", seed=seed, selection=manifest, subset="/cache/a.npy", scoring=Scoring(12.5, 0.0),
-        downstream={}, stages={"select": Stage(1.0, 1.0, "cpu", 1.0)}, config={},
+        run_id=f"demo-{name}-{size}-{seed}", protocol=protocol(size=size), filter=name,
+        family=FAMILIES.get(name, ""), size=size, k=size // 100, pool="demo", seed=seed, selection=manifest,
+        subset="/cache/a.npy", scoring=Scoring(12.5, 0.0), downstream={},
+        stages={"select": Stage(1.0, 1.0, "cpu", 1.0)}, config={},
     )  # fmt: skip
     return replace(made, **changes)
 

@@ -44,8 +44,8 @@ def test_seeds_are_averaged_with_whiskers() -> None:
 
 def test_every_size_has_its_charts_on_one_scale() -> None:
     html = page(run("clip", 0.2), run("clip", 0.4, size=500_000))
-    assert "Pool demo, size 200k: 2,000 pairs kept of 79,000 scored" in html
-    assert "Pool demo, size 500k: 5,000 pairs kept of 79,000 scored" in html
+    assert "demo 200k: 2,000 pairs kept of 79,000 scored" in html
+    assert "demo 500k: 5,000 pairs kept of 79,000 scored" in html
     ticks = [[text for text in written(chart) if text.isdigit()] for chart in charts_in_order(html)]
     assert ticks[0] == ticks[1]
 

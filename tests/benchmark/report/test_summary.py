@@ -40,5 +40,5 @@ def test_a_file_without_markers_is_refused() -> None:
 
 
 def test_results_of_two_sizes_are_refused() -> None:
-    with pytest.raises(UserError, match="one pool and one size"):
+    with pytest.raises(UserError, match="one protocol; results_dir has demo 100k, demo 200k"):
         summary_entries([run("clip", 0.3), run("clip", 0.3, size=100_000)])

@@ -1,0 +1,87 @@
+"""The protocol of a run: what two runs must share for their metrics to be comparable."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# Experiments in conf/experiment that are the setting of a paper, with the sizes that it reports.
+PUBLISHED = {"icc_paper": (100_000, 200_000, 500_000), "ds_clip": (7_500_000,)}
+# Settings that may differ between comparable runs: seeds are averaged over, the others change no metric.
+INERT = frozenset({"seed", "workers", "log_every", "checkpoint_every", "eval_batch_size", "cache_images"})
+# Groups of the configuration that the protocol depends on besides pool and size.
+GROUPS = frozenset({"models", "downstream", "training", "evalset", "metrics"})
+SIZE = "size"  # the fact that may differ in a chart of quality against size
+MAX_DIFFERENCES = 4  # named in a line
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What comparable runs share; filter, selector and seed may differ.
+
+    Args:
+        name: a readable name; different protocols may share it.
+        facts: pool content, size, each downstream model's budget, recipe and starting weights, evaluation sets,
+            versions of metrics, precision, by dotted names.
+        published: the paper's experiment whose setting this is, empty if it is of no paper.
+        overridden: overrides of the command line that changed the setting.
+    """
+
+    name: str
+    facts: dict[str, str]
+    published: str = ""
+    overridden: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the facts; runs are comparable where it is equal."""
+        return _hash(self.facts)
+
+    @property
+    def setting(self) -> str:
+        """A hash of the facts without the size."""
+        return _hash({name: fact for name, fact in self.facts.items() if name != SIZE})
+
+    def differences(self, other: "Protocol") -> str:
+        """Return in one line what differs from `other`."""
+        names = sorted(self.facts.keys() | other.facts.keys())
+        lines = [
+            f"{name} {self.facts.get(name, 'none')} instead of {other.facts.get(name, 'none')}"
+            for name in names
+            if self.facts.get(name) != other.facts.get(name)
+        ]
+        more = len(lines) - MAX_DIFFERENCES
+        return "; ".join(lines[:MAX_DIFFERENCES] + [f"and {more} more"] * (more > 0))
+
+
+def _hash(facts: Mapping[str, str]) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def flat_facts(name: str, node: Any) -> Iterator[tuple[str, str]]:
+    """Yield the settings of `node` as facts with dotted names below `name`, without those in `INERT`."""
+    if isinstance(node, Mapping):
+        for key, value in node.items():
+            if key not in INERT:
+                yield from flat_facts(f"{name}.{key}", value)
+    else:
+        yield name, str(node)
+
+
+def protocol_overrides(overrides: Sequence[str]) -> tuple[str, ...]:
+    """Return those overrides of the command line that change settings of the protocol, like ``models.bertscore=...``.
+
+    ``downstream=captioner`` is none of them: it only picks models.
+    """
+    return tuple(o for o in overrides if _key(o).partition(".")[0] in GROUPS and _key(o) != "downstream")
+
+
+def published_experiment(experiment: str | None, size: int, overrides: Sequence[str]) -> str:
+    """Return the paper's `experiment` if the run has its setting: its pool, one of its sizes, nothing overridden."""
+    changed = protocol_overrides(overrides) or any(_key(o).partition(".")[0] == "pool" for o in overrides)
+    return experiment if experiment and size in PUBLISHED.get(experiment, ()) and not changed else ""
+
+
+def _key(override: str) -> str:
+    return override.lstrip("+~").partition("=")[0].partition("@")[0]

@@ -1,0 +1,42 @@
+"""The protocol of a run, gathered from its configuration before anything is scored."""
+
+from collections.abc import Mapping, Sequence
+
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig
+
+from benchmark.config import choice, subset_size
+from benchmark.core.devices import resolve_device
+from benchmark.pool.content import pool_content
+from benchmark.pool.pool import Pool
+from benchmark.results.protocol import SIZE, Protocol, flat_facts, protocol_overrides, published_experiment
+from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.metrics.base import CaptionMetric
+from downstream.models.base import Downstream
+
+
+def run_protocol(
+    cfg: DictConfig,
+    pool: Pool,
+    models: Mapping[str, Downstream],
+    sets: Sequence[EvaluationSet | ClassificationSet],
+    metrics: Sequence[CaptionMetric],
+) -> Protocol:
+    """Return what runs must share to be compared with this one.
+
+    Raises `UserError` if the starting weights of a model cannot be had.
+    """
+    k, samples = subset_size(cfg), int(cfg.size.samples)
+    facts = {"pool": str(pool_content(pool)), SIZE: f"{k:,} pairs"}
+    for name, model in models.items():
+        facts |= flat_facts(name, model.identity())
+    facts |= {f"evaluation.{s.name}": f"{len(s):,} images, {s.fingerprint()}" for s in sets}
+    facts |= {f"metric.{name}": metric.version() for metric in metrics for name in metric.names}
+    facts["precision"] = "bf16" if resolve_device(cfg.device).type == "cuda" else "fp32"
+    overrides = list(HydraConfig.get().overrides.task)
+    published = published_experiment(choice(cfg, "experiment"), samples, overrides)
+    changed = protocol_overrides(overrides)
+    size = f"{samples // 1000}k" if samples % 1000 == 0 else f"{samples:,}"
+    name = ", ".join([f"{published or pool.name} {size}", *changed])
+    return Protocol(name, facts, published, changed)

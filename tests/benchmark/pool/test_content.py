@@ -1,0 +1,52 @@
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from benchmark.pool.content import pool_content
+from benchmark.pool.pool import Pool
+from tests.pools import Row, rows, write_pool, write_tar
+
+
+def content(folder: Path, *shards: list[Row]) -> str:
+    return str(pool_content(Pool("p", str(write_pool(folder, shards)))))
+
+
+def test_content_depends_on_neither_place_nor_shards_nor_order(tmp_path: Path) -> None:
+    first = content(tmp_path / "a", rows(5), rows(4, start=5))
+    assert first.startswith("9 pairs, ")
+    assert content(tmp_path / "b", rows(9)) == first
+    assert content(tmp_path / "c", rows(9)[::-1]) == first
+
+
+def test_other_pairs_are_another_content(tmp_path: Path) -> None:
+    whole = rows(5)
+    pools = [whole, whole[:4], rows(5, start=1), [*whole[:4], whole[3]], [*whole, whole[0]]]
+    assert len({content(tmp_path / str(number), pool) for number, pool in enumerate(pools)}) == len(pools)
+
+
+def test_other_captions_of_the_same_uids_are_another_content(tmp_path: Path) -> None:
+    def captioned(*texts: str) -> str:
+        folder = tmp_path / "-".join(texts)
+        folder.mkdir()
+        uids = [f"{number:032x}" for number in range(len(texts))]
+        pq.write_table(pa.table({"uid": uids, "url": uids, "text": texts}), folder / "00000.parquet")
+        return str(pool_content(Pool("p", str(folder))))
+
+    assert len({captioned("x", "y"), captioned("y", "x"), captioned("x", "x"), captioned("x", "z")}) == 4
+
+
+def test_a_pool_of_tars_has_the_content_of_its_metadata(tmp_path: Path) -> None:
+    with_metadata = content(tmp_path / "a", rows(5))
+    write_tar(tmp_path / "b" / "00000.tar", rows(5))
+    assert str(pool_content(Pool("p", str(tmp_path / "b")))) == with_metadata
+
+
+def test_content_is_read_once_until_a_shard_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = Pool("p", str(write_pool(tmp_path, [rows(5)])))
+    first = pool_content(pool)
+    monkeypatch.setattr(Pool, "batches", None)  # would fail if it were called
+    assert pool_content(pool) == first
+    monkeypatch.undo()
+    assert pool_content(Pool("p", str(write_pool(tmp_path, [rows(6)])))) != first

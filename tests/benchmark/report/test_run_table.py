@@ -1,0 +1,43 @@
+from dataclasses import replace
+
+from benchmark.report.run_table import run_table
+from benchmark.results.result import Result
+from tests.benchmark.report.made_results import metric, protocol, result, texts, trained
+
+REASON = "no models"
+
+
+def run(name: str, cider: float, *, seed: int = 0) -> Result:
+    captions = [metric("CIDEr", cider), metric("SPICE", None, REASON), metric("Polos", None, REASON)]
+    models = {
+        "captioner": trained(coco=captions, nocaps=captions),
+        "dual_encoder": trained(
+            coco=[metric("text_to_image_R@1", 0.1)], classes=[metric("linear_probe", None, "locked")]
+        ),
+    }
+    return result(name, seed=seed, downstream=models)
+
+
+def test_random_of_the_same_protocol_stands_below() -> None:
+    other = replace(run("random", 0.9), protocol=protocol(precision="bf16"))
+    table = run_table(
+        run("icc", 0.5), [run("random", 0.1), run("clip", 0.2), run("random", 0.3, seed=1), other]
+    )
+    assert table.title == "demo 200k"
+    assert table.header == ["filter", "model", "evaluation set", "CIDEr", "T2I R@1"]
+    assert texts(table)[:2] == [
+        ["icc", "captioner", "coco", "50.0", ""], ["random", "captioner", "coco", "20.0 ± 14.1", ""],
+    ]  # fmt: skip
+    assert [row[1:3] for row in texts(table)[::2]] == [
+        ["captioner", "coco"], ["captioner", "nocaps"], ["dual_encoder", "coco"], ["dual_encoder", "classes"],
+    ]  # fmt: skip
+
+
+def test_a_run_alone_has_one_row_per_set() -> None:
+    random = run("random", 0.1)
+    assert [row[0] for row in texts(run_table(random, [random]))] == ["random"] * 4
+
+
+def test_what_is_missing_is_said_once() -> None:
+    notes = run_table(run("icc", 0.5), []).notes
+    assert notes == ["SPICE, Polos missing: no models", "linear_probe missing: locked"]
