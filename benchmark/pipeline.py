@@ -5,7 +5,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import hydra
@@ -24,7 +24,7 @@ from benchmark.config import (
 )
 from benchmark.core.errors import UserError
 from benchmark.core.launch import one_launch
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.uids import UidIndex
 from benchmark.pool.pool import Pool
 from benchmark.results.provenance import library_versions
@@ -208,8 +208,12 @@ def evaluate_all(
     return model.evaluate(sets, metrics, folder, device)
 
 
-def downstream_result(trained: Trained, evaluations: dict[str, list[Metric]]) -> DownstreamResult:
-    """Return what a result keeps of one trained model."""
+def downstream_result(
+    trained: Trained, evaluations: dict[str, list[Metric]], folder: Path
+) -> DownstreamResult:
+    """Return what a result keeps of one trained model; the loss curve goes to ``losses.json`` in `folder`."""
+    write_text(folder / "losses.json", json.dumps(trained.report.losses))
+    report = replace(trained.report, losses=())
     return DownstreamResult(
-        str(trained.folder / "model"), trained.report, trained.missing, trained.other_captions, evaluations
+        str(trained.folder / "model"), report, trained.missing, trained.other_captions, evaluations
     )

@@ -74,8 +74,9 @@ def run(cfg: DictConfig) -> None:
             trained = train(model, subset, chosen.selection.sha256, device, tracker)
         if is_main_process():
             with watch.stage(f"evaluate/{name}"):
-                evaluations = evaluate_all(trained.model, trained.folder, sets, metrics, device)
-                downstream[name] = downstream_result(trained, evaluations)
+                folder = Path(cfg.results_dir) / run_id / name
+                evaluations = evaluate_all(trained.model, folder, sets, metrics, device)
+                downstream[name] = downstream_result(trained, evaluations, folder)
     if is_main_process():
         result = make_result(cfg, run_id, protocol, chosen, downstream, kept, watch)
         path = write_record(Path(cfg.results_dir), result)

@@ -10,9 +10,10 @@ from PIL import Image
 
 from benchmark.core.paths import write_text
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
+from downstream.evaluation.image_scores import ImageScores
 from downstream.evaluation.protocols import Captions
 from downstream.metrics.base import CaptionMetric
-from downstream.metrics.metric import ImageId, Metric
+from downstream.metrics.metric import ImageId, Metric, ScoresOfImages
 from downstream.metrics.suite import score_domains
 
 
@@ -43,7 +44,7 @@ def evaluate_captions(
 
     Returns:
         Metrics by set (``coco``) and by domain of a set (``nocaps/out-domain``). The captions of each set are left in
-        `folder` as COCO results, ``captions_<set>.json``.
+        `folder` as COCO results, ``captions_<set>.json``, beside the scores of single images.
     """
     captions = {}
     for evaluation_set in sets:
@@ -53,13 +54,14 @@ def evaluate_captions(
             for item, caption in zip(evaluation_set.items, captions[evaluation_set.name], strict=True)
         ]
         write_text(folder / f"captions_{evaluation_set.name}.json", json.dumps(rows))
-    return score_captions_of_sets(sets, captions, metrics, device)
+    return score_captions_of_sets(sets, captions, metrics, folder, device)
 
 
 def score_captions_of_sets(
     sets: Sequence[EvaluationSet],
     captions: Mapping[str, Sequence[str]],
     metrics: Sequence[CaptionMetric],
+    folder: Path,
     device: torch.device,
 ) -> dict[str, list[Metric]]:
     """Score the captions of each set, given by its name in the order of its images; see `evaluate_captions`."""
@@ -75,4 +77,16 @@ def score_captions_of_sets(
             if item.domain:
                 domains.setdefault(f"{evaluation_set.name}/{item.domain}", []).append(key)
     images = DecodedOnAccess(items) if all(item.image for item in items.values()) else None
-    return score_domains(candidates, references, domains, metrics, images, device)
+    of_images: ScoresOfImages = {}
+    scored = score_domains(candidates, references, domains, metrics, images, device, of_images)
+    kept = ImageScores()
+    for metric, values in of_images.items():
+        for evaluation_set in sets:
+            ids = [
+                item.image_id
+                for item in evaluation_set.items
+                if (evaluation_set.name, item.image_id) in values
+            ]
+            kept.add(evaluation_set.name, metric, ids, [values[evaluation_set.name, image] for image in ids])
+    kept.write(folder)
+    return scored

@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.image_scores import ImageScores, keep_ranks
 from downstream.evaluation.linear_probe import FrozenTower, probe_ranks
 from downstream.evaluation.protocols import Embeds
 from downstream.metrics.classification import accuracy_at, class_ranks, classification_metrics, mean_per_class
@@ -11,7 +12,9 @@ from downstream.metrics.metric import Metric, library
 from downstream.metrics.ranks import Ranks
 
 
-def classify(model: Embeds, evaluation_set: ClassificationSet, tower: FrozenTower | str) -> list[Metric]:
+def classify(
+    model: Embeds, evaluation_set: ClassificationSet, tower: FrozenTower | str, kept: ImageScores
+) -> list[Metric]:
     """Return the metrics of a classification set, fractions.
 
     ``zero_shot`` and ``linear_probe`` are the figures that papers report for this set (its `score`); the former is
@@ -22,9 +25,13 @@ def classify(model: Embeds, evaluation_set: ClassificationSet, tower: FrozenTowe
         evaluation_set: images, classes and prompts.
         tower: the image tower that a linear probe is trained on, or the reason why none is. The probe is then absent
             with this reason, and so it is for a set without training images.
+        kept: gets the class of each image, and the rank of its class.
     """
     labels = np.array([item.label for item in evaluation_set.test])
     ranks = _zero_shot_ranks(model, evaluation_set, labels)
+    ids = [item.image_id for item in evaluation_set.test]
+    kept.add(evaluation_set.name, "label", ids, labels.tolist())
+    keep_ranks(kept, evaluation_set.name, "zero_shot", ids, ranks, (1,))
     details = classification_metrics("zero_shot", ranks, labels, len(evaluation_set.classes))
     return [
         _score("zero_shot", evaluation_set, ranks, labels),

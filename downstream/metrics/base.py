@@ -15,7 +15,7 @@ from PIL import Image
 
 from benchmark.models.checkpoints import revision
 from downstream.metrics.java import Java, find_java
-from downstream.metrics.metric import Corpus, ImageId, UnavailableError
+from downstream.metrics.metric import Corpus, ImageId, ScoresOfImages, UnavailableError
 from downstream.metrics.tokenizer import tokenize_corpus
 
 
@@ -45,12 +45,14 @@ class Request:
             set ``nocaps``, if that is a domain too.
         images: RGB images by id, possibly decoded on access; None if the caller has none.
         device: where models run.
+        of_images: where metrics leave what they compute for single images.
     """
 
     corpus: Corpus
     domains: Mapping[str, Sequence[ImageId]]
     images: Mapping[ImageId, Image.Image] | None
     device: torch.device
+    of_images: ScoresOfImages = field(default_factory=dict)
     _lock: AbstractContextManager[Any] = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     @cached_property
@@ -74,7 +76,8 @@ class Request:
         return whole if whole in self.domains else domain
 
     def means(self, name: str, scores: Mapping[ImageId, float]) -> Table:
-        """Return the metric `name` as the mean of per-image `scores` over each domain."""
+        """Return the metric `name` as the mean of per-image `scores` over each domain; leave these in `of_images`."""
+        self.of_images[name] = dict(scores)
         return {
             domain: {name: math.fsum(scores[image] for image in ids) / len(ids)}
             for domain, ids in self.domains.items()

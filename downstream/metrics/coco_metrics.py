@@ -17,7 +17,10 @@ class Bleu(CaptionMetric):
     names = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4")
 
     def compute(self, request: Request) -> Table:
-        """Return the four corpus scores of each domain."""
+        """Return the four corpus scores of each domain; leave the counts that they sum in `of_images`."""
+        for image, counts in bleu_counts(request.tokens).items():
+            for name, count in counts.items():
+                request.of_images.setdefault(name, {})[image] = count
         return {domain: {**bleu(request.tokens.subset(ids))} for domain, ids in request.domains.items()}
 
     def version(self) -> str:
@@ -53,6 +56,9 @@ class Cider(CaptionMetric):
         """Return the score of each domain; a set of one image has a reason instead, while others have values."""
         sets = {domain: request.set_of(domain) for domain in request.domains}
         of_set = {name: _scores_or_reason(request, name) for name in dict.fromkeys(sets.values())}
+        for scores in of_set.values():
+            if not isinstance(scores, str):
+                request.of_images.setdefault("CIDEr", {}).update(scores)
         table: Table = {}
         for domain, ids in request.domains.items():
             table[domain] = {"CIDEr": _mean_or_reason(of_set[sets[domain]], ids)}
@@ -72,6 +78,19 @@ def bleu(corpus: Corpus) -> dict[str, float]:
     # Without verbose=0 it prints its counts to stdout, where a run's last line is the path of its result.
     scores, _ = Bleu(4).compute_score(*_ground_truth_and_results(corpus), verbose=0)
     return {f"BLEU-{n}": float(score) for n, score in enumerate(scores, start=1)}
+
+
+def bleu_counts(corpus: Corpus) -> dict[ImageId, dict[str, float]]:
+    """Return what BLEU sums over images: lengths, and n-grams in the candidate and of these in a reference."""
+    from pycocoevalcap.bleu.bleu_scorer import cook_refs, cook_test
+
+    counts = {}
+    for image, candidate in corpus.candidates.items():
+        cooked = cook_test(candidate, cook_refs(corpus.references[image]), eff="closest")
+        counts[image] = {"BLEU_length": cooked["testlen"], "BLEU_reference_length": cooked["reflen"]}
+        for n, (total, matched) in enumerate(zip(cooked["guess"], cooked["correct"], strict=True), start=1):
+            counts[image] |= {f"BLEU_{n}-grams": total, f"BLEU_{n}-grams_matched": matched}
+    return counts
 
 
 def rouge_l(corpus: Corpus) -> dict[ImageId, float]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 ImageId = Hashable  # COCO's number, a file name, (evaluation set, number)
+ScoresOfImages = dict[str, dict[ImageId, float]]  # metric -> image -> value
 
 
 class UnavailableError(Exception):

@@ -14,10 +14,15 @@ from downstream.metrics.ranks import Array, Indices, Ranks, Ties, pair_ranks, to
 CUTOFFS = (1, 5, 10)
 
 
-def retrieval_metrics(
+def retrieval_metrics(to_images: Ranks, to_texts: Ranks) -> list[Metric]:
+    """Return the retrieval metrics of the ranks of texts among images, and of images among texts."""
+    return _metrics("text_to_image", to_images) + _metrics("image_to_text", to_texts)
+
+
+def retrieval_ranks(
     images: Array, texts: Array, image_of_text: Indices, ties: Ties = "against"
-) -> list[Metric]:
-    """Return the retrieval metrics of features, compared by cosine similarity.
+) -> tuple[Ranks, Ranks]:
+    """Return the ranks of m texts among n images, and of the images among the texts, by cosine similarity.
 
     Args:
         images: features (n, d).
@@ -40,7 +45,7 @@ def retrieval_metrics(
         to_texts = to_texts.by_topk(
             topk_hits(lambda part: narrow_images[part] @ narrow_texts.T, everyone, image_of_text, CUTOFFS)
         )
-    return _metrics("text_to_image", to_images) + _metrics("image_to_text", to_texts)
+    return to_images, to_texts
 
 
 def _normalised(features: Array) -> npt.NDArray[np.float64]:

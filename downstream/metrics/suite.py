@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 
 from downstream.metrics.base import CaptionMetric, Curve, Outcome, Request, Table
-from downstream.metrics.metric import Corpus, ImageId, Metric, UnavailableError
+from downstream.metrics.metric import Corpus, ImageId, Metric, ScoresOfImages, UnavailableError
 from downstream.metrics.tokenizer import clean_corpus
 
 
@@ -30,6 +30,7 @@ def score_domains(
     metrics: Sequence[CaptionMetric],
     images: Mapping[ImageId, Image.Image] | None = None,
     device: torch.device | None = None,
+    of_images: ScoresOfImages | None = None,
 ) -> dict[str, list[Metric]]:
     """Return the metrics of each domain.
 
@@ -45,6 +46,7 @@ def score_domains(
         metrics: what to compute, in the order of the result.
         images: RGB by image id, for Polos and PAC-S; may decode on access.
         device: where models run, the CPU by default.
+        of_images: gets the scores of single images, where metrics have some, and the counts that BLEU sums.
 
     Raises:
         UserError: a model that does not fit its metric's settings.
@@ -54,7 +56,8 @@ def score_domains(
     used = {image: candidates[image] for ids in domains.values() for image in ids}
     populated = {domain: ids for domain, ids in domains.items() if ids}
     corpus = clean_corpus(Corpus(used, references))
-    request = Request(corpus, populated, images, device or torch.device("cpu"))
+    found = {} if of_images is None else of_images
+    request = Request(corpus, populated, images, device or torch.device("cpu"), found)
     result: dict[str, list[Metric]] = {domain: [] for domain in domains}
     tables: list[Table] = _tables(metrics, request) if populated else [{} for _ in metrics]
     for metric, table in zip(metrics, tables, strict=True):

@@ -24,11 +24,10 @@ from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.paths import write_text
 from benchmark.models.checkpoints import load_pretrained
 from downstream.batching import chunks, to_pixels
-from downstream.evaluation.classification import classify
 from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.embedding import evaluate_embeddings
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.linear_probe import LOCKED, FrozenTower
-from downstream.evaluation.retrieval import evaluate_retrieval
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.metric import Metric
 from downstream.models.base import (
@@ -199,11 +198,8 @@ class DualEncoder(Downstream):
         folder: Path,
         device: torch.device,
     ) -> dict[str, list[Metric]]:
-        """Evaluate on every set for retrieval, then on every classification set."""
-        tower = LOCKED if self.locked else self._frozen_tower()
-        described = [s for s in sets if isinstance(s, EvaluationSet) and s.retrieval]
-        results = {s.name: evaluate_retrieval(self, s) for s in described}
-        return results | {s.name: classify(self, s, tower) for s in sets if isinstance(s, ClassificationSet)}
+        """Evaluate on every set for retrieval, then on every classification set; keep the ranks in `folder`."""
+        return evaluate_embeddings(self, sets, LOCKED if self.locked else self._frozen_tower(), folder)
 
     def _frozen_tower(self) -> FrozenTower:
         self.model.eval()

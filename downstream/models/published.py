@@ -18,10 +18,9 @@ from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, qui
 from benchmark.models.clip_models import clip_identity, load_clip
 from downstream.batching import chunks
 from downstream.evaluation.captioning import evaluate_captions, score_captions_of_sets
-from downstream.evaluation.classification import classify
 from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.embedding import evaluate_embeddings
 from downstream.evaluation.evaluation_sets import EvaluationSet
-from downstream.evaluation.retrieval import evaluate_retrieval
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.coco_results import read_coco_results
 from downstream.metrics.metric import Metric
@@ -103,7 +102,7 @@ class PublishedCaptions(Published):
         if counts:
             log.info("evaluate: %s has %s, which are left out", self.label, counts)
         captions = {s.name: [self._captions[item.image_id] for item in s.items] for s in whole}
-        return score_captions_of_sets(whole, captions, metrics, device)
+        return score_captions_of_sets(whole, captions, metrics, folder, device)
 
 
 class PublishedCaptioner(Published):
@@ -209,7 +208,4 @@ class PublishedClip(Published):
         device: torch.device,
     ) -> dict[str, list[Metric]]:
         """Evaluate on every set for retrieval, and zero-shot on every classification set."""
-        described = [s for s in sets if isinstance(s, EvaluationSet) and s.retrieval]
-        results = {s.name: evaluate_retrieval(self, s) for s in described}
-        labelled = [s for s in sets if isinstance(s, ClassificationSet)]
-        return results | {s.name: classify(self, s, NOT_TRAINED) for s in labelled}
+        return evaluate_embeddings(self, sets, NOT_TRAINED, folder)

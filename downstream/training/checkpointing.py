@@ -24,7 +24,7 @@ class TrainReport:
     `samples_seen` is the budget: all samples drawn, including those `skipped` as unreadable (counted by reason, once
     per draw). `seconds` covers all steps, also those before the training was killed and resumed, but not the
     embedding of images before the first. `resumed_from` is the step at which it was last resumed, None if it never
-    was.
+    was. `losses` are pairs of samples seen and the loss logged then.
     """
 
     samples_seen: int
@@ -35,16 +35,22 @@ class TrainReport:
     skipped: dict[str, int]
     final_loss: float
     resumed_from: int | None = None
+    losses: tuple[tuple[int, float], ...] = ()
 
 
 @dataclass
 class TrainState:
-    """The progress of a training: steps done, seconds so far, the last logged loss, skipped samples by reason."""
+    """The progress of a training: steps done, seconds so far, logged losses, skipped samples by reason."""
 
     step: int = 0
     seconds: float = 0.0
-    loss: float = math.nan
+    losses: list[tuple[int, float]] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def loss(self) -> float:
+        """The last logged loss."""
+        return self.losses[-1][1] if self.losses else math.nan
 
 
 def _changing_tensors(model: nn.Module) -> dict[str, torch.Tensor]:
@@ -87,7 +93,8 @@ def load_checkpoint(
         for name, tensor in current.items():
             tensor.copy_(saved[name])
     optimizer.load_state_dict(torch.load(newest / "optimizer.pt", weights_only=True, map_location="cpu"))
-    return TrainState(**state | {"skipped": Counter(state["skipped"])})
+    losses = [(seen, loss) for seen, loss in state.get("losses", ())]
+    return TrainState(state["step"], state["seconds"], losses, Counter(state["skipped"]))
 
 
 def finished(folder: Path, fingerprint: str) -> TrainReport | None:
@@ -96,7 +103,10 @@ def finished(folder: Path, fingerprint: str) -> TrainReport | None:
     if not path.exists():
         return None
     marker = json.loads(path.read_text(encoding="utf-8"))
-    return TrainReport(**marker["report"]) if marker["fingerprint"] == fingerprint else None
+    if marker["fingerprint"] != fingerprint:
+        return None
+    report = marker["report"]
+    return TrainReport(**report | {"losses": tuple((seen, loss) for seen, loss in report.get("losses", ()))})
 
 
 def mark_finished(folder: Path, fingerprint: str, report: TrainReport) -> None:

@@ -191,7 +191,9 @@ class Trainer:
                 state.seconds = earlier_seconds + seconds
                 state.skipped.update(batch.skipped)
                 if loss is not None and (last or state.step % config.log_every == 0):
-                    state.loss = self._log(loss.item(), index, seen, accelerator.is_main_process)
+                    state.losses.append(
+                        (seen, self._log(loss.item(), index, seen, accelerator.is_main_process))
+                    )
                 advance(seen - before, f"loss {state.loss:.3f}, {(seen - started_at) / seconds:.0f}/s")
                 if not last and seen // config.checkpoint_every > before // config.checkpoint_every:
                     save()
@@ -222,6 +224,7 @@ class Trainer:
             skipped=dict(sorted(total.skipped.items())),
             final_loss=total.loss,
             resumed_from=resumed_from,
+            losses=tuple(total.losses),
         )
 
 

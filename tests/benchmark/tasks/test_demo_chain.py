@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from hydra.core.global_hydra import GlobalHydra
 
@@ -85,11 +86,25 @@ def test_runs_in_empty_caches_agree_and_the_third_reuses(
     assert "locked" in classes["linear_probe"]["reason"]
     assert set(first["stages"]) >= {"pool", "select", "train/captioner", "evaluate/dual_encoder"}
 
+    beside = tmp_path / "one" / first["run_id"]
+    scores = pq.read_table(beside / "captioner" / "image_scores.parquet").to_pylist()
+    rouge = [r["value"] for r in scores if (r["evaluation"], r["metric"]) == ("coco", "ROUGE_L")]
+    assert len(rouge) == 12
+    assert sum(rouge) / 12 == pytest.approx(coco["ROUGE_L"]["value"])
+    ranks = pq.read_table(beside / "dual_encoder" / "image_scores.parquet").to_pylist()
+    assert sum(r["metric"] == "zero_shot_rank" for r in ranks) == 2 * 39
+    assert json.loads((beside / "captioner" / "losses.json").read_text())[-1][0] == 200
+
     caplog.clear()
     third = run(capfd, monkeypatch, "filter=clip", "size.samples=10000", f"results_dir={tmp_path / 'two'}")
     assert "reusing the scores of clip" in caplog.text
     assert third["scoring"]["reused"] == 1
     assert third["k"] == 100
+    assert first["protocol"] == second["protocol"]
+    differing = {
+        name for name, fact in first["protocol"]["facts"].items() if third["protocol"]["facts"][name] != fact
+    }
+    assert differing == {"size"}
     assert len(list((tmp_path / "two").glob("*.json"))) == 2
 
     # The stages alone: the same training is found again, and evaluates to the same metrics.
@@ -106,8 +121,8 @@ def test_runs_in_empty_caches_agree_and_the_third_reuses(
     evaluated = json.loads(capfd.readouterr().out)
     assert evaluated == third["downstream"]["dual_encoder"]["evaluations"]
 
-    # The captions that the run left beside its checkpoint stay; those of task=evaluate lie with its record.
-    beside = Path(folders[0]) / "captions_coco.json"
+    # The captions that the run left beside its result stay; those of task=evaluate lie with its record.
+    beside = tmp_path / "two" / third["run_id"] / "captioner" / "captions_coco.json"
     before = beside.stat().st_mtime_ns
     arguments = ["task=evaluate", f"task.checkpoint={folders[0]}", "downstream=captioner"]
     arguments.append(f"results_dir={tmp_path}")

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
 from benchmark.core.errors import UserError
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
+from downstream.evaluation.image_scores import FILE, ImageScores
 from downstream.evaluation.retrieval import evaluate_retrieval
 from downstream.metrics.metric import Metric
 
@@ -40,7 +42,7 @@ def three_images(folder: Path, order: tuple[int, ...], ties: str = "against") ->
 
 def evaluated(found: EvaluationSet) -> tuple[list[Metric], list[str]]:
     model = Noisy()
-    return evaluate_retrieval(model, found), model.texts
+    return evaluate_retrieval(model, found, ImageScores()), model.texts
 
 
 def test_shared_captions_tie_in_any_order(tmp_path: Path) -> None:
@@ -59,3 +61,18 @@ def test_the_rule_for_ties_is_the_sets(tmp_path: Path) -> None:
     assert table["image_to_text_R@1"] == 1
     with pytest.raises(UserError, match="set set: ties=first must be against or topk"):
         three_images(tmp_path, (0, 1, 2), "first")
+
+
+def test_the_rank_of_every_query_is_kept(tmp_path: Path) -> None:
+    kept = ImageScores()
+    metrics = {m.name: m.value for m in evaluate_retrieval(Noisy(), three_images(tmp_path, (2, 0, 1)), kept)}
+    kept.write(tmp_path)
+    rows = pq.read_table(tmp_path / FILE).to_pylist()
+    assert {row["evaluation"] for row in rows} == {"set"}
+    hits = {name: [(r["image"], r["value"]) for r in rows if r["metric"] == name] for name in metrics}
+    assert [image for image, _ in hits["image_to_text_R@1"]] == ["2", "0", "1"]
+    assert [image for image, _ in hits["text_to_image_R@1"]] == ["2", "2", "0", "0", "0", "1", "1"]
+    for name in ("text_to_image_R@1", "image_to_text_R@1", "text_to_image_R@10"):
+        assert np.mean([value for _, value in hits[name]]) == pytest.approx(metrics[name])
+    ranks = [row["value"] for row in rows if row["metric"] == "text_to_image_rank"]
+    assert np.mean(np.array(ranks) <= 1) == pytest.approx(metrics["text_to_image_R@1"])

@@ -4,7 +4,7 @@ import torch
 
 from downstream.metrics import ranks as module
 from downstream.metrics.ranks import pair_ranks, ranks, topk_hits
-from downstream.metrics.retrieval import retrieval_metrics
+from downstream.metrics.retrieval import retrieval_metrics, retrieval_ranks
 
 
 def naive(similarity, owner):
@@ -61,7 +61,7 @@ def test_features_rank_as_their_cosines(monkeypatch, chunk_bytes, single_pair_co
     assert tuple(direction.ranks.tolist() for direction in found) == naive(cosines, owner)
     assert found[0].tied.all()
     assert 0 < found[1].tied.sum() < 40
-    metrics = retrieval_metrics(images, texts, owner)
+    metrics = retrieval_metrics(*retrieval_ranks(images, texts, owner))
     assert values(metrics)["text_to_image_R@5"] == np.mean(found[0].ranks <= 5)
     assert values(metrics)["image_to_text_median_rank"] == np.median(found[1].ranks)
     assert [metric.count for metric in metrics] == [200] * 5 + [40] * 5
@@ -113,7 +113,10 @@ def test_the_tied_share_bounds_what_topk_changes():
     images, owner = rng.normal(size=(50, 8)), np.repeat(np.arange(50), 2)
     texts = images[owner] + 0.1 * rng.normal(size=(100, 8))
     texts[:20] = texts[20:40]  # captions that two images share
-    against, topk = (values(retrieval_metrics(images, texts, owner, ties)) for ties in ("against", "topk"))
+    against, topk = (
+        values(retrieval_metrics(*retrieval_ranks(images, texts, owner, ties)))
+        for ties in ("against", "topk")
+    )
     assert against["image_to_text_tied"] == topk["image_to_text_tied"] > 0
     gain = topk["image_to_text_R@1"] - against["image_to_text_R@1"]
     assert 0 < gain <= against["image_to_text_tied"]
@@ -123,14 +126,16 @@ def test_the_tied_share_bounds_what_topk_changes():
 def test_by_hand():
     images = np.eye(2)
     texts = np.array([[0.9, 0.1], [0.8, 0.7], [0.2, 0.3]])  # text 0 is of image 0, texts 1 and 2 of image 1
-    table = values(retrieval_metrics(images, texts, np.array([0, 1, 1])))
+    table = values(retrieval_metrics(*retrieval_ranks(images, texts, np.array([0, 1, 1]))))
     assert table["text_to_image_R@1"] == pytest.approx(2 / 3)  # text 1 finds image 0 first
     assert table["image_to_text_R@1"] == 1
     assert table["text_to_image_median_rank"] == 1
 
 
 def test_collapsed_features_get_the_worst_rank_and_not_the_first():
-    table = values(retrieval_metrics(np.ones((50, 4)), np.ones((100, 4)), np.repeat(np.arange(50), 2)))
+    table = values(
+        retrieval_metrics(*retrieval_ranks(np.ones((50, 4)), np.ones((100, 4)), np.repeat(np.arange(50), 2)))
+    )
     assert table["text_to_image_R@10"] == 0
     assert table["text_to_image_median_rank"] == 50
     assert table["image_to_text_median_rank"] == 99
@@ -147,7 +152,7 @@ def test_collapsed_features_get_the_worst_rank_and_not_the_first():
 )
 def test_features_that_cannot_be_ranked_are_errors(images, owner, message):
     with pytest.raises(ValueError, match=message):
-        retrieval_metrics(images, np.ones((2, 3)), np.array(owner))
+        retrieval_ranks(images, np.ones((2, 3)), np.array(owner))
 
 
 def test_a_similarity_that_is_not_finite_is_an_error():
@@ -165,7 +170,7 @@ def test_coco_size_takes_little_memory_and_time(record_property):
     texts = images[owner] + rng.normal(size=(25_000, 256)).astype(np.float32)
     tracemalloc.start()
     started = time.monotonic()
-    retrieval_metrics(images, texts, owner)
+    retrieval_metrics(*retrieval_ranks(images, texts, owner))
     seconds, peak = time.monotonic() - started, tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     exact = unit(texts.astype(np.float64)), unit(images.astype(np.float64))

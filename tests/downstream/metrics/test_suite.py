@@ -8,6 +8,7 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from downstream.metrics import coco_metrics
@@ -94,6 +95,26 @@ def score_all(folder, shared_data) -> None:
         before = site_packages()
         table = score_domains(candidates, references, domains, JAVA_METRICS)
     (folder / "scored.pickle").write_bytes(pickle.dumps((table, before, site_packages())))
+
+
+def test_scores_of_images_make_up_the_metrics():
+    captions = {1: "a dog on the red sofa", 2: "two cats sit", 3: "a bowl"}
+    references = {
+        1: ["a dog lies on a sofa", "a brown dog"],
+        2: ["two cats sit in a box"],
+        3: ["a bowl of soup"],
+    }
+    of_images = {}
+    domains = {"set": [1, 2, 3], "set/part": [1]}
+    table = score_domains(captions, references, domains, [Bleu(), RougeL(), Cider()], of_images=of_images)
+    for domain, images in domains.items():
+        values = {metric.name: metric.value for metric in table[domain]}
+        for name in ("ROUGE_L", "CIDEr"):
+            assert np.mean([of_images[name][image] for image in images]) == pytest.approx(values[name])
+        sums = {name: sum(counts[image] for image in images) for name, counts in of_images.items()}
+        brevity = min(1, math.exp(1 - sums["BLEU_reference_length"] / sums["BLEU_length"]))
+        precisions = [sums[f"BLEU_{n}-grams_matched"] / sums[f"BLEU_{n}-grams"] for n in (1, 2)]
+        assert brevity * math.sqrt(math.prod(precisions)) == pytest.approx(values["BLEU-2"], rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["pacscore_example", "clipscore_example"])

@@ -1,0 +1,36 @@
+"""Evaluation of a model that embeds images and texts: retrieval and classification."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from downstream.evaluation.classification import classify
+from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.evaluation.image_scores import ImageScores
+from downstream.evaluation.linear_probe import FrozenTower
+from downstream.evaluation.protocols import Embeds
+from downstream.evaluation.retrieval import evaluate_retrieval
+from downstream.metrics.metric import Metric
+
+
+def evaluate_embeddings(
+    model: Embeds,
+    sets: Sequence[EvaluationSet | ClassificationSet],
+    tower: FrozenTower | str,
+    folder: Path,
+) -> dict[str, list[Metric]]:
+    """Evaluate on every set for retrieval, then on every classification set.
+
+    Args:
+        model: embeds images and texts.
+        sets: all evaluation sets of the run.
+        tower: what a linear probe is trained on, see `classify`.
+        folder: where the ranks of all queries are left.
+    """
+    kept = ImageScores()
+    described = [s for s in sets if isinstance(s, EvaluationSet) and s.retrieval]
+    results = {s.name: evaluate_retrieval(model, s, kept) for s in described}
+    labelled = [s for s in sets if isinstance(s, ClassificationSet)]
+    results |= {s.name: classify(model, s, tower, kept) for s in labelled}
+    kept.write(folder)
+    return results
