@@ -1,5 +1,6 @@
 """The table that a run ends with: headline metrics by model and evaluation set, above those of random selection."""
 
+import statistics
 from collections.abc import Iterable, Sequence
 
 from benchmark.report.leaderboard_figures import REFERENCE
@@ -16,6 +17,9 @@ HEADLINE_COLUMNS = {
     "image_to_text_R@1": "I2T R@1",
     "zero_shot": "zero-shot",
 }
+INTERVAL_NOTE = (
+    "± is half of a run's 95% bootstrap interval over evaluation images; it says nothing of other seeds."
+)
 
 
 def run_table(result: Result, others: Iterable[Result]) -> Table:
@@ -35,7 +39,8 @@ def run_table(result: Result, others: Iterable[Result]) -> Table:
             if metrics:
                 rows.append([*plain(label, model, name), *(_cell(metrics, column) for column in columns)])
     header = ["filter", "model", "evaluation set", *columns.values()]
-    return Table(result.protocol.name, header, rows, _missing(result))
+    intervals = any(m.interval for pair in evaluated for m in _metrics(result, *pair))
+    return Table(result.protocol.name, header, rows, [INTERVAL_NOTE] * intervals + _missing(result))
 
 
 def _metrics(result: Result, model: str, evaluation: str) -> list[Metric]:
@@ -44,9 +49,16 @@ def _metrics(result: Result, model: str, evaluation: str) -> list[Metric]:
 
 
 def _cell(metrics: Sequence[Metric], name: str) -> Cell:
-    """Return the metric's mean over runs; nothing where the evaluation set has no such metric."""
+    """Return the metric's mean over runs, of a single run with its interval; nothing where no such metric belongs."""
     named = [metric for metric in metrics if metric.name == name]
-    return metric_cell(name, [m.value for m in named if m.value is not None], None) if named else Cell("")
+    if not named:
+        return Cell("")
+    values = [metric.value for metric in named if metric.value is not None]
+    cell = metric_cell(name, [statistics.fmean(values)] if values else [], None)
+    if len(named) > 1 or named[0].interval is None:
+        return cell
+    low, high = named[0].interval
+    return Cell(f"{cell.text} ±{metric_cell(name, [(high - low) / 2], None).text}")
 
 
 def _missing(result: Result) -> list[str]:

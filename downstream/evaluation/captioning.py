@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 from PIL import Image
 
@@ -13,6 +14,7 @@ from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from downstream.evaluation.image_scores import ImageScores
 from downstream.evaluation.protocols import Captions
 from downstream.metrics.base import CaptionMetric
+from downstream.metrics.intervals import with_intervals
 from downstream.metrics.metric import ImageId, Metric, ScoresOfImages
 from downstream.metrics.suite import score_domains
 
@@ -89,4 +91,17 @@ def score_captions_of_sets(
             ]
             kept.add(evaluation_set.name, metric, ids, [values[evaluation_set.name, image] for image in ids])
     kept.write(folder)
-    return scored
+    return {
+        domain: _with_intervals(found, of_images, domains.get(domain, [])) for domain, found in scored.items()
+    }
+
+
+def _with_intervals(
+    metrics: Sequence[Metric], of_images: ScoresOfImages, ids: Sequence[ImageId]
+) -> list[Metric]:
+    columns = {
+        name: np.array([values[image] for image in ids], float)
+        for name, values in of_images.items()
+        if all(image in values for image in ids)
+    }
+    return with_intervals(metrics, columns, np.ones(len(ids)))

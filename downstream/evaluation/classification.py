@@ -7,7 +7,14 @@ from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.image_scores import ImageScores, keep_ranks
 from downstream.evaluation.linear_probe import FrozenTower, probe_ranks
 from downstream.evaluation.protocols import Embeds
-from downstream.metrics.classification import accuracy_at, class_ranks, classification_metrics, mean_per_class
+from downstream.metrics.classification import (
+    CUTOFF,
+    accuracy_at,
+    class_ranks,
+    classification_metrics,
+    mean_per_class,
+)
+from downstream.metrics.intervals import with_intervals
 from downstream.metrics.metric import Metric, library
 from downstream.metrics.ranks import Ranks
 
@@ -33,11 +40,12 @@ def classify(
     kept.add(evaluation_set.name, "label", ids, labels.tolist())
     keep_ranks(kept, evaluation_set.name, "zero_shot", ids, ranks, (1,))
     details = classification_metrics("zero_shot", ranks, labels, len(evaluation_set.classes))
-    return [
-        _score("zero_shot", evaluation_set, ranks, labels),
-        *details,
-        _linear_probe(tower, evaluation_set),
-    ]
+    score = _score("zero_shot", evaluation_set, ranks, labels)
+    columns = {f"zero_shot_acc@{k}": ranks.within(k).astype(float) for k in (1, CUTOFF)}
+    if evaluation_set.score == "accuracy":
+        columns["zero_shot"] = columns["zero_shot_acc@1"]
+    metrics = with_intervals([score, *details], columns, np.ones(len(labels)))
+    return [*metrics, _linear_probe(tower, evaluation_set)]
 
 
 def class_embeddings(model: Embeds, evaluation_set: ClassificationSet) -> npt.NDArray[np.float64]:

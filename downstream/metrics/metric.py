@@ -24,6 +24,7 @@ class Metric:
         count: number of images or queries behind it.
         version: library and version, revision of the weights.
         curve: numbers by position in the caption whose mean is `value`; empty for metrics without them.
+        interval: bounds of the 95% bootstrap interval over images; None for metrics without one.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Metric:
     count: int
     version: str
     curve: tuple[float, ...] = ()
+    interval: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.reason is None):

@@ -26,7 +26,7 @@ def test_random_of_the_same_protocol_stands_below() -> None:
     assert table.title == "demo 200k"
     assert table.header == ["filter", "model", "evaluation set", "CIDEr", "T2I R@1"]
     assert texts(table)[:2] == [
-        ["icc", "captioner", "coco", "50.0", ""], ["random", "captioner", "coco", "20.0 ± 14.1", ""],
+        ["icc", "captioner", "coco", "50.0", ""], ["random", "captioner", "coco", "20.0", ""],
     ]  # fmt: skip
     assert [row[1:3] for row in texts(table)[::2]] == [
         ["captioner", "coco"], ["captioner", "nocaps"], ["dual_encoder", "coco"], ["dual_encoder", "classes"],
@@ -41,3 +41,10 @@ def test_a_run_alone_has_one_row_per_set() -> None:
 def test_what_is_missing_is_said_once() -> None:
     notes = run_table(run("icc", 0.5), []).notes
     assert notes == ["SPICE, Polos missing: no models", "linear_probe missing: locked"]
+
+
+def test_a_single_run_shows_its_interval() -> None:
+    captions = [replace(metric("CIDEr", 0.5), interval=(0.48, 0.54)), metric("METEOR", 0.2)]
+    table = run_table(result("icc", downstream={"captioner": trained(coco=captions)}), [])
+    assert texts(table) == [["icc", "captioner", "coco", "50.0 ±3.0", "20.0"]]
+    assert "says nothing of other seeds" in table.notes[0]

@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+from downstream.metrics.intervals import bleu_columns, bleu_of_sums, with_intervals
+from downstream.metrics.metric import Metric
+
+
+def metric(name: str, value: float | None = 0.5) -> Metric:
+    return Metric(name, value, None if value is not None else "no Java", 10, "v")
+
+
+def interval(values: np.ndarray, counts: np.ndarray | None = None) -> tuple[float, float]:
+    counts = np.ones(len(values)) if counts is None else counts
+    (found,) = with_intervals([metric("CIDEr")], {"CIDEr": values}, counts)
+    assert found.interval is not None
+    return found.interval
+
+
+def test_95_percent_of_intervals_hold_the_true_mean() -> None:
+    rng = np.random.default_rng(0)
+    draws = rng.exponential(size=(500, 200))  # skewed, as CIDEr's scores are
+    covered = [low <= 1.0 <= high for low, high in map(interval, draws)]
+    assert 0.92 <= np.mean(covered) <= 0.98
+
+
+def test_queries_of_one_image_are_resampled_together() -> None:
+    rng = np.random.default_rng(0)
+    hits = 5.0 * rng.integers(0, 2, 400)  # five queries per image, all of them hits or none
+    low, high = interval(hits, np.full(400, 5.0))
+    apart_low, apart_high = interval(np.repeat(hits / 5, 5))
+    assert (high - low) / (apart_high - apart_low) == pytest.approx(5**0.5, rel=0.1)
+    assert low < hits.mean() / 5 < high
+
+
+def test_constant_values_have_a_point() -> None:
+    assert interval(np.full(30, 0.25)) == pytest.approx((0.25, 0.25))
+    assert interval(np.arange(9.0)) == interval(np.arange(9.0))
+
+
+def test_bleu_is_resampled_by_its_counts() -> None:
+    rng = np.random.default_rng(0)
+    columns = {name: rng.integers(8, 12, 50).astype(float) for name in bleu_columns(4)}
+    for name in [name for name in columns if name.endswith("matched")]:
+        columns[name] = rng.integers(2, 6, 50).astype(float)
+    value = bleu_of_sums({name: np.array([column.sum()]) for name, column in columns.items()}, 4)[0]
+    (found,) = with_intervals([metric("BLEU-4", value)], columns, np.ones(50))
+    low, high = found.interval or (0.0, 0.0)
+    assert low < value < high < 1.1 * value
+
+
+def test_what_is_no_mean_of_images_has_no_interval() -> None:
+    metrics = [metric("METEOR"), metric("CIDEr", None), metric("BLEU-4"), metric("Diversity")]
+    assert with_intervals(metrics, {"CIDEr": np.ones(3)}, np.ones(3)) == metrics
+    assert with_intervals(metrics, {"CIDEr": np.ones(0)}, np.ones(0)) == metrics
