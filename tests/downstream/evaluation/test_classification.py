@@ -1,5 +1,6 @@
 """A dual encoder as a classifier: zero-shot against the definition, and the linear probe."""
 
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,8 @@ def squares(tmp_path: Path) -> ClassificationSet:
 
 
 def metrics(encoder: DualEncoder, evaluation_set: ClassificationSet) -> dict[str, Metric]:
-    found = encoder.evaluate([evaluation_set], [], Path("unused"), CPU)[evaluation_set.name]
+    with tempfile.TemporaryDirectory() as folder:
+        found = encoder.evaluate([evaluation_set], [], Path(folder), CPU)[evaluation_set.name]
     return {metric.name: metric for metric in found}
 
 
