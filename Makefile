@@ -50,7 +50,7 @@ leaderboard-sizes: setup ## Half and two and a half times the leaderboard's size
 	$(PYTHON) -m benchmark filter=random,sba,vba,icc,oracle size=100k,500k results_dir=results/leaderboard_sizes
 	$(PYTHON) -m benchmark task=report results_dir=results/leaderboard_sizes
 
-models: setup ## Train the demo's scale models whose inputs changed, and build its ICC from them (all: five to six hours on two cores)
+models: setup ## Train the demo's scale models whose inputs changed, and build its ICC from them (all: under five hours on two cores)
 	$(PYTHON) -m benchmark.demo.training all
 	$(PYTHON) -m benchmark experiment=icc_demo
 	$(PYTHON) -m benchmark.demo.training.ship_icc
