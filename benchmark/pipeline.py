@@ -212,7 +212,8 @@ def downstream_result(
     trained: Trained, evaluations: dict[str, list[Metric]], folder: Path
 ) -> DownstreamResult:
     """Return what a result keeps of one trained model; the loss curve goes to ``losses.json`` in `folder`."""
-    write_text(folder / "losses.json", json.dumps(trained.report.losses))
+    if trained.report.losses:  # trainings that an older version finished kept none
+        write_text(folder / "losses.json", json.dumps(trained.report.losses))
     report = replace(trained.report, losses=())
     return DownstreamResult(
         str(trained.folder / "model"), report, trained.missing, trained.other_captions, evaluations

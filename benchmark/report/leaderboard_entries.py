@@ -36,30 +36,27 @@ class Leaderboard:
         title: the protocol's name, with its fingerprint where several have that name.
         protocol: what the runs share.
         entries: its rows.
-        difference: how the protocol differs from that of the first leaderboard, in one line; empty if in size alone.
+        notes: how the protocol differs from that of the first leaderboard, in one line; none if in size alone.
     """
 
     title: str
     protocol: Protocol
     entries: list[Entry]
-    difference: str
+    notes: list[str]
 
 
 def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
     """Return a leaderboard per protocol; those that differ in the size alone stand together, the smallest first."""
-    settings = by_setting(results)
-    protocols = [by_protocol(runs) for runs in settings]
-    names = Counter(runs[0].protocol.name for of_setting in protocols for runs in of_setting)
-    boards: list[Leaderboard] = []
-    for of_setting in protocols:
-        for runs in of_setting:
-            protocol = runs[0].protocol
-            title = protocol.name
-            if names[title] > 1:
-                title += f" [{protocol.fingerprint}]"
-            first = protocols[0][0][0].protocol
-            difference = "" if protocol.setting == first.setting else protocol.differences(first)
-            boards.append(Leaderboard(title, protocol, group(runs), difference))
+    protocols = [runs for of_setting in by_setting(results) for runs in _by_protocol(of_setting)]
+    names = Counter(runs[0].protocol.name for runs in protocols)
+    boards = []
+    for runs in protocols:
+        protocol, first = runs[0].protocol, protocols[0][0].protocol
+        title = protocol.name if names[protocol.name] == 1 else f"{protocol.name} [{protocol.fingerprint}]"
+        notes = []
+        if protocol.setting != first.setting:
+            notes = [f"Not comparable with the first leaderboard: {protocol.differences(first)}."]
+        boards.append(Leaderboard(title, protocol, group(runs), notes))
     return boards
 
 
@@ -71,7 +68,7 @@ def by_setting(results: Iterable[Result]) -> list[list[Result]]:
     return sorted(settings.values(), key=lambda runs: (-len(runs), runs[0].protocol.name))
 
 
-def by_protocol(results: Iterable[Result]) -> list[list[Result]]:
+def _by_protocol(results: Iterable[Result]) -> list[list[Result]]:
     """Return the results of each protocol, ordered by size."""
     protocols: dict[str, list[Result]] = defaultdict(list)
     for result in results:

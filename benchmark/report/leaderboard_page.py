@@ -49,7 +49,6 @@ def _section(board: Leaderboard, all_sizes: Sequence[Entry]) -> list[str]:
     entries, compared = board.entries, headlines(all_sizes)
     run = entries[0].runs[0]
     title = f"{board.title}: {run.k:,} pairs kept of {run.selection.scored:,} scored"
-    facts = [f"Not comparable with the first leaderboard: {board.difference}."] if board.difference else []
     ranked = sorted(entries, key=lambda entry: _rank(entry, compared))
     rows = [[ranking_figure(headline, entries, all_sizes) for headline in compared], [noise_figure(ranked)]]
     captioning = next((headline for headline in compared if headline.model == "captioner"), None)
@@ -57,7 +56,7 @@ def _section(board: Leaderboard, all_sizes: Sequence[Entry]) -> list[str]:
         rows[1].append(cost_figure(captioning, entries))
         rows.append(diversity_figures(captioning, ranked))
     grids = [f'<div class="charts">{"".join(row)}</div>' for row in rows if any(row)]
-    return [f"<h2>{escape(title)}</h2>", *(f"<p>{escape(fact)}</p>" for fact in facts), *grids]
+    return [f"<h2>{escape(title)}</h2>", *(f"<p>{escape(note)}</p>" for note in board.notes), *grids]
 
 
 def _rank(entry: Entry, compared: Sequence[Headline]) -> float:

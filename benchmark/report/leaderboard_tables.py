@@ -68,8 +68,7 @@ def _board_tables(board: Leaderboard) -> list[Table]:
     tables += [_cost_table(f"{board.title}: cost", entries)]
     tables += [_noise_table(f"{board.title}: kept by kind of noise (%)", entries)]
     tables = [table for table in tables if table.rows]
-    if board.difference:
-        tables[0].notes.insert(0, f"Not comparable with the first leaderboard: {board.difference}.")
+    tables[0].notes[:0] = board.notes
     return tables
 
 

@@ -68,8 +68,11 @@ FINDINGS = (
 def findings_tables(results: Iterable[Result]) -> list[Table]:
     """Return for each setting the findings whose two selections were both run in it, sizes aside."""
     tables = []
-    for runs in by_setting(results):
+    settings = by_setting(results)
+    for runs in settings:
         entries, pool = group(runs), runs[0].pool
+        if len(settings) > 1:
+            pool += f" [{runs[0].protocol.setting}]"
         rows = [row for finding in FINDINGS for row in _rows(finding, entries)]
         header = ["the paper's finding", "metric", "its figures", "this pool's", "agrees", "source"]
         note = "Both figures are in the order of the comparison, the paper's higher one first."

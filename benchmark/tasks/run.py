@@ -59,10 +59,12 @@ def run(cfg: DictConfig) -> None:
             pool = make_pool(cfg)
             sources = CaptionSources(pool, **resolved(cfg.captions))
         sets, metrics, models = load_evaluation_sets(cfg), make_metrics(cfg), make_models(cfg)
-        protocol = run_protocol(cfg, pool, models, sets, metrics)
-        log.info("protocol: %s (%s)", protocol.name, protocol.fingerprint)
+        for model in models.values():
+            model.identity()  # raises for missing weights, before anything is scored
         with watch.stage("select"):
             chosen = choose(cfg, pool)
+            protocol = run_protocol(cfg, pool, models, sets, metrics)
+            log.info("protocol: %s (%s)", protocol.name, protocol.fingerprint)
         with watch.stage("subset"):
             subset = open_subset(pool, chosen.selection, sources)
             kept = kept_by_noise(pool, chosen.selection)

@@ -1,4 +1,4 @@
-"""The protocol of a run, gathered from its configuration before anything is scored."""
+"""The protocol of a run, gathered from its configuration."""
 
 from collections.abc import Mapping, Sequence
 

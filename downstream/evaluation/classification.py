@@ -38,10 +38,11 @@ def classify(
     ranks = _zero_shot_ranks(model, evaluation_set, labels)
     ids = [item.image_id for item in evaluation_set.test]
     kept.add(evaluation_set.name, "label", ids, labels.tolist())
-    keep_ranks(kept, evaluation_set.name, "zero_shot", ids, ranks, (1,))
+    hits = {f"zero_shot_acc@{k}": ranks.within(k) for k in (1, CUTOFF)}
+    keep_ranks(kept, evaluation_set.name, "zero_shot", ids, ranks, hits)
     details = classification_metrics("zero_shot", ranks, labels, len(evaluation_set.classes))
     score = _score("zero_shot", evaluation_set, ranks, labels)
-    columns = {f"zero_shot_acc@{k}": ranks.within(k).astype(float) for k in (1, CUTOFF)}
+    columns = {name: within.astype(float) for name, within in hits.items()}
     if evaluation_set.score == "accuracy":
         columns["zero_shot"] = columns["zero_shot_acc@1"]
     metrics = with_intervals([score, *details], columns, np.ones(len(labels)))

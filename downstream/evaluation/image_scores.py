@@ -1,6 +1,6 @@
 """Metrics of single images and queries, kept beside a result for intervals and paired tests."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.paths import atomic_write
-from downstream.metrics.ranks import Ranks
+from downstream.metrics.ranks import Bools, Ranks
 
 FILE = "image_scores.parquet"
 SCHEMA = pa.schema(
@@ -46,9 +46,9 @@ def keep_ranks(
     name: str,
     images: Sequence[object],
     found: Ranks,
-    cutoffs: Sequence[int],
+    hits: Mapping[str, Bools],
 ) -> None:
-    """Add the rank of each query, ``<name>_rank``, and whether it is within each cutoff, ``<name>_R@<k>``."""
+    """Add the rank of each query, ``<name>_rank``, and its hits by the name of the metric that is their mean."""
     kept.add(evaluation, f"{name}_rank", images, found.ranks.tolist())
-    for k in cutoffs:
-        kept.add(evaluation, f"{name}_R@{k}", images, found.within(k).tolist())
+    for metric, within in hits.items():
+        kept.add(evaluation, metric, images, within.tolist())

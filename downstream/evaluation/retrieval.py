@@ -7,7 +7,7 @@ from downstream.evaluation.image_scores import ImageScores, keep_ranks
 from downstream.evaluation.protocols import Embeds
 from downstream.metrics.intervals import Doubles, with_intervals
 from downstream.metrics.metric import Metric
-from downstream.metrics.ranks import Indices, Ranks
+from downstream.metrics.ranks import Indices
 from downstream.metrics.retrieval import CUTOFFS, retrieval_metrics, retrieval_ranks
 
 MAX_REFERENCES = 5  # some COCO images have six or seven captions; Karpathy's protocol takes five
@@ -28,17 +28,19 @@ def evaluate_retrieval(model: Embeds, evaluation_set: EvaluationSet, kept: Image
     embedded = model.embed_texts(distinct.tolist())
     to_images, to_texts = retrieval_ranks(images, embedded[index], image_of_text, evaluation_set.ties)
     ids = [item.image_id for item in evaluation_set.items]
-    owners = [ids[image] for image in image_of_text]
-    keep_ranks(kept, evaluation_set.name, "text_to_image", owners, to_images, CUTOFFS)
-    keep_ranks(kept, evaluation_set.name, "image_to_text", ids, to_texts, CUTOFFS)
-    by_text = _hits_per_image("text_to_image", to_images, image_of_text)
-    by_image = _hits_per_image("image_to_text", to_texts, np.arange(len(ids)))
     metrics = retrieval_metrics(to_images, to_texts)
-    metrics = with_intervals(metrics, by_text, np.bincount(image_of_text).astype(float))
-    return with_intervals(metrics, by_image, np.ones(len(ids)))
+    directions = (
+        ("text_to_image", to_images, image_of_text),
+        ("image_to_text", to_texts, np.arange(len(ids))),
+    )
+    for name, found, image_of_query in directions:
+        hits = {f"{name}_R@{k}": found.within(k) for k in CUTOFFS}
+        keep_ranks(kept, evaluation_set.name, name, [ids[image] for image in image_of_query], found, hits)
+        columns = {m: _per_image(image_of_query, h.astype(float)) for m, h in hits.items()}
+        metrics = with_intervals(metrics, columns, _per_image(image_of_query, np.ones(len(found))))
+    return metrics
 
 
-def _hits_per_image(name: str, found: Ranks, image_of_query: Indices) -> dict[str, Doubles]:
-    """Return the number of each image's queries that are within a cutoff, by metric, each (n,)."""
-    hits = {f"{name}_R@{k}": found.within(k) for k in CUTOFFS}
-    return {m: np.asarray(np.bincount(image_of_query, h.astype(float)), float) for m, h in hits.items()}
+def _per_image(image_of_query: Indices, values: Doubles) -> Doubles:
+    """Return the sum of each image's queries, (n,)."""
+    return np.asarray(np.bincount(image_of_query, values), float)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmark.core.paths import cache_dir
 from benchmark.core.uids import read_subset
 from tests.command_line import Done, Run, assert_one_line
 from tests.filters.checkpoints import open_clip_model
@@ -60,6 +61,15 @@ POOL = ["task=select", "pool=img2dataset", "filter=random", "size.samples=10"]
 )
 def test_mistakes_of_a_user(run: Run, pool_folder: Path, overrides: list[str], message: str) -> None:
     assert_one_line(run(*POOL, *(o.format(pool=pool_folder) for o in overrides)), message)
+
+
+def test_missing_weights_are_refused_before_scoring(run: Run, pool_folder: Path) -> None:
+    sets = [f"~evalset.{name}" for name in ("coco", "nocaps", "flickr30k")]
+    weights = ["downstream=captioner", "models.captioner.encoder=/nowhere/swin"]
+    done = run(*POOL[1:], f"pool.url={pool_folder}", *sets, *weights)
+    assert_one_line(done, "checkpoint /nowhere/swin is not there")
+    assert "score:" not in done.stderr
+    assert not (cache_dir() / "scores").exists()
 
 
 def test_a_pool_without_images_for_an_image_filter(run: Run, tmp_path: Path) -> None:
