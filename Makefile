@@ -25,7 +25,7 @@ setup: .venv/.ready ## Make .venv with everything pinned (fetches uv if it is mi
 demo: setup ## The main job on the demo pool: score, keep exactly k, train two models, evaluate, report
 	$(PYTHON) -m benchmark filter=icc size=200k
 
-test: setup ## The default tests: CPU, no network, two minutes on two cores
+test: setup ## The default tests: CPU, no network, two and a half minutes on two cores
 	$(PYTHON) -m pytest $(IN_PARALLEL)
 
 test-slow: setup ## Tests of whole runs, launches and engines: three minutes on two cores
