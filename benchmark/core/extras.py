@@ -36,6 +36,8 @@ EXTRAS = {
         ("spacy",), "parsing captions (filter=complexity_action, informativeness; task=weak_labels)"
     ),
     "studies": Extra(("sklearn",), "fitting topics and weights (task=weak_labels, icc_build)"),
+    "dashboard": Extra(("wandb_workspaces",), "task=dashboard"),
+    "tensorboard": Extra(("tensorboard",), "tracker=tensorboard"),
     "joblib": Extra(("hydra_plugins.hydra_joblib_launcher",), "hydra/launcher=joblib"),
     "slurm": Extra(("hydra_plugins.hydra_submitit_launcher",), "hydra/launcher=submitit_slurm"),
     "ray": Extra(("ray",), "engine=ray"),
