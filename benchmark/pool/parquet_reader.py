@@ -46,14 +46,34 @@ def read_captions(url: str, columns: Mapping[str, str], uids: UidIndex) -> Itera
 
     A file without uids yields nothing: its uids are hashes of url and caption, so no other caption has them.
     """
-    for record in _records(url, columns, ("uid", "text"), _LOOKUP_ROWS, Counter()):
+    for rows, values in _values_of(url, columns, "text", uids):
+        usable, captions = _captions(values, Counter())
+        yield rows[usable], captions
+
+
+def read_numbers(
+    url: str, columns: Mapping[str, str], name: str, uids: UidIndex
+) -> Iterator[tuple[_Rows, npt.NDArray[np.float64]]]:
+    """Yield the numbers in the column `name` of those `uids` that the file lists, with the row of each in `uids`.
+
+    A missing number is NaN; a file without uids, or whose column is not one of numbers, yields nothing.
+    """
+    for rows, values in _values_of(url, columns, name, uids):
+        if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
+            yield rows, pc.cast(values, pa.float64(), safe=False).to_numpy(False)
+
+
+def _values_of(
+    url: str, columns: Mapping[str, str], name: str, uids: UidIndex
+) -> Iterator[tuple[_Rows, pa.Array]]:
+    """Yield the values of one column of those `uids` that the file lists, with the row of each in `uids`."""
+    for record in _records(url, columns, ("uid", name), _LOOKUP_ROWS, Counter()):
         if len(record) < 2:
             return
         listed, given = listed_uids(record["uid"])
         rows = uids.find(given)
         hits = rows >= 0
-        usable, captions = _captions(record["text"].take(pa.array(listed[hits])), Counter())
-        yield rows[hits][usable], captions
+        yield rows[hits], record[name].take(pa.array(listed[hits]))
 
 
 def listed_uids(column: pa.Array) -> tuple[_Rows, UidArray]:

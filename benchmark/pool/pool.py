@@ -18,13 +18,15 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
 import fsspec
+import numpy as np
+import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import cache_dir
 from benchmark.core.uids import UidArray, UidIndex, unite_uids
-from benchmark.pool.parquet_reader import read_captions, read_metadata
+from benchmark.pool.parquet_reader import read_captions, read_metadata, read_numbers
 from benchmark.pool.sample_fields import pick_column
 from benchmark.pool.tar_index import TarIndex, index_tar
 from benchmark.pool.tar_reader import load_index, read_images, read_texts, save_index
@@ -181,6 +183,16 @@ class Pool:
                     if captions[row] is None:
                         captions[row] = text
         return [captions[row] for row in index.find(uids)]
+
+    def metadata_numbers(self, uids: UidArray, name: str) -> npt.NDArray[np.float64]:
+        """Return what the metadata parquet has in a column of numbers of each of n uids, NaN where it has nothing."""
+        distinct = unite_uids([uids])
+        index = UidIndex(distinct)
+        numbers = np.full(len(distinct), np.nan)
+        for shard in self._metadata:
+            for rows, values in read_numbers(shard.url, self.columns, name, index):
+                numbers[rows] = values
+        return numbers[index.find(uids)]
 
     def _find(self, patterns: Sequence[str]) -> list[Shard]:
         try:

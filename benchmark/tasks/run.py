@@ -43,6 +43,7 @@ from benchmark.results.result import DownstreamResult, Result, Scoring
 from benchmark.results.stopwatch import Stopwatch, peak_rss_bytes
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.output import print_result
+from benchmark.tasks.run_files import write_run_files
 from benchmark.tasks.run_protocol import run_protocol
 
 log = logging.getLogger(__name__)
@@ -69,6 +70,9 @@ def run(cfg: DictConfig) -> None:
             subset = open_subset(pool, chosen.selection, sources)
             kept = kept_by_noise(pool, chosen.selection)
     run_id = make_run_id(cfg, subset.captions.sha256)
+    if is_main_process():  # before the training, which an error here would else cost
+        with watch.stage("describe"):
+            write_run_files(Path(cfg.results_dir) / run_id, pool, chosen, subset, sets, models.values())
     tracker = make_tracker(cfg, run_id)
     downstream: dict[str, DownstreamResult] = {}
     for name, model in models.items():

@@ -11,8 +11,8 @@ def language_revision() -> str:
     return f"{LIBRARY}-{importlib.metadata.version(LIBRARY)}"
 
 
-def english_detector() -> Callable[[str], bool]:
-    """Return a function that tells whether the most probable language of a text is English.
+def language_detector() -> Callable[[str], str]:
+    """Return a function that returns the code of a text's most probable language, empty if there is none.
 
     The model is fastText's lid.176 (Joulin et al. 2017), which DataComp's baselines use, in the compressed form that
     the library's wheel includes. As in DataComp, text is neither truncated nor lower-cased, and is put on one line.
@@ -21,8 +21,14 @@ def english_detector() -> Callable[[str], bool]:
 
     detector = LangDetector(LangDetectConfig(model="lite", normalize_input=False, max_input_length=None))
 
-    def is_english(text: str) -> bool:
+    def language(text: str) -> str:
         languages = detector.detect(text, k=1)  # empty for a text without any known feature
-        return bool(languages) and languages[0]["lang"] == "en"
+        return str(languages[0]["lang"]) if languages else ""
 
-    return is_english
+    return language
+
+
+def english_detector() -> Callable[[str], bool]:
+    """Return a function that tells whether the most probable language of a text is English."""
+    language = language_detector()
+    return lambda text: language(text) == "en"
