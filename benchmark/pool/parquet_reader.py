@@ -46,34 +46,39 @@ def read_captions(url: str, columns: Mapping[str, str], uids: UidIndex) -> Itera
 
     A file without uids yields nothing: its uids are hashes of url and caption, so no other caption has them.
     """
-    for rows, values in _values_of(url, columns, "text", uids):
-        usable, captions = _captions(values, Counter())
+    for rows, values in _values_of(url, columns, ("text",), uids):
+        usable, captions = _captions(values["text"], Counter())
         yield rows[usable], captions
 
 
 def read_numbers(
-    url: str, columns: Mapping[str, str], name: str, uids: UidIndex
+    url: str, columns: Mapping[str, str], names: tuple[str, ...], uids: UidIndex
 ) -> Iterator[tuple[_Rows, npt.NDArray[np.float64]]]:
-    """Yield the numbers in the column `name` of those `uids` that the file lists, with the row of each in `uids`.
+    """Yield the numbers in the columns `names`, shape (n, len(names)), of n of the `uids`, with their rows in `uids`.
 
-    A missing number is NaN; a file without uids, or whose column is not one of numbers, yields nothing.
+    NaN stands for a missing number, for a column that the file lacks, and for one of another type.
     """
-    for rows, values in _values_of(url, columns, name, uids):
-        if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
-            yield rows, pc.cast(values, pa.float64(), safe=False).to_numpy(False)
+    for rows, values in _values_of(url, columns, names, uids):
+        numbers = np.full((len(rows), len(names)), np.nan)
+        for position, name in enumerate(names):
+            column = values.get(name)
+            if column is not None and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+                numbers[:, position] = pc.cast(column, pa.float64(), safe=False).to_numpy(False)
+        yield rows, numbers
 
 
 def _values_of(
-    url: str, columns: Mapping[str, str], name: str, uids: UidIndex
-) -> Iterator[tuple[_Rows, pa.Array]]:
-    """Yield the values of one column of those `uids` that the file lists, with the row of each in `uids`."""
-    for record in _records(url, columns, ("uid", name), _LOOKUP_ROWS, Counter()):
-        if len(record) < 2:
+    url: str, columns: Mapping[str, str], names: tuple[str, ...], uids: UidIndex
+) -> Iterator[tuple[_Rows, _Record]]:
+    """Yield the columns among `names` that the file has, for the `uids` that it lists, and their rows in `uids`."""
+    for record in _records(url, columns, ("uid", *names), _LOOKUP_ROWS, Counter()):
+        if "uid" not in record or len(record) < 2:
             return
         listed, given = listed_uids(record["uid"])
         rows = uids.find(given)
         hits = rows >= 0
-        yield rows[hits], record[name].take(pa.array(listed[hits]))
+        taken = pa.array(listed[hits])
+        yield rows[hits], {name: record[name].take(taken) for name in names if name in record}
 
 
 def listed_uids(column: pa.Array) -> tuple[_Rows, UidArray]:

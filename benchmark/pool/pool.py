@@ -184,15 +184,15 @@ class Pool:
                         captions[row] = text
         return [captions[row] for row in index.find(uids)]
 
-    def metadata_numbers(self, uids: UidArray, name: str) -> npt.NDArray[np.float64]:
-        """Return what the metadata parquet has in a column of numbers of each of n uids, NaN where it has nothing."""
+    def metadata_numbers(self, uids: UidArray, names: tuple[str, ...]) -> npt.NDArray[np.float64]:
+        """Return the numbers that the metadata parquet has in m columns of each of n uids, shape (n, m), else NaN."""
         distinct = unite_uids([uids])
         index = UidIndex(distinct)
-        numbers = np.full(len(distinct), np.nan)
+        numbers = np.full((len(distinct), len(names)), np.nan)
         for shard in self._metadata:
-            for rows, values in read_numbers(shard.url, self.columns, name, index):
+            for rows, values in read_numbers(shard.url, self.columns, names, index):
                 numbers[rows] = values
-        return numbers[index.find(uids)]
+        return np.asarray(numbers[index.find(uids)])
 
     def _find(self, patterns: Sequence[str]) -> list[Shard]:
         try:

@@ -25,7 +25,7 @@ OUTLIERS = 0.001  # share of scores at each end that may lie beyond the edges
 SEED = 0x736B65746368
 MAX_CHARACTERS = 2_000  # of a caption that are searched for words and language: it may be a megabyte
 WORD = re.compile(r"[^\W\d_]{1,40}")
-SIDES = (("original_width", "original_height"), ("width", "height"))
+SIDES = ("original_width", "original_height", "width", "height")
 Floats = npt.NDArray[np.floating[Any]]
 
 
@@ -40,19 +40,25 @@ def summarise(
         kept: which of them are selected, shape (n,).
         pool: the pool, to read captions from; None leaves out all that depends on them.
     """
-    samples = [uids[_smallest(uids, SAMPLE)], uids[kept][_smallest(uids[kept], SAMPLE)]]
-    hashes = np.sort(hash_uids(uids[kept], SEED))
-    captions = [[text for text in captions_of(pool, uids) if text] if pool else [] for uids in samples]
-    sides = [shorter_sides(pool, uids) if pool else np.empty(0) for uids in samples]
+    of_pool, of_kept = uids[_smallest(uids, SAMPLE)], uids[kept][_smallest(uids[kept], SAMPLE)]
+    both = np.concatenate([of_pool, of_kept])
+    texts = captions_of(pool, both) if pool else []
+    captions = [[text for text in part if text] for part in (texts[: len(of_pool)], texts[len(of_pool) :])]
     counts = {
-        "words per caption": [np.array([len(text.split()) for text in texts]) for texts in captions],
-        "characters per caption": [np.array([len(text) for text in texts]) for texts in captions],
-        "shorter side of the image (pixels)": sides,
+        "words per caption": [np.array([len(text.split()) for text in part]) for part in captions],
+        "characters per caption": [np.array([len(text) for text in part]) for part in captions],
     }
+    if pool:
+        sides = shorter_sides(pool, both)
+        counts["shorter side of the image (pixels)"] = [sides[: len(of_pool)], sides[len(of_pool) :]]
+    histograms = {name: histogram(*values) for name, values in counts.items()}
+    hashes = np.sort(hash_uids(uids[kept], SEED))
     return SelectionSummary(
         scores=histogram(scores, scores[kept]),
         sampled=(len(captions[0]), len(captions[1])),
-        histograms={name: histogram(*values) for name, values in counts.items() if all(map(len, values))},
+        histograms={
+            name: counted for name, counted in histograms.items() if any(counted.pool) and any(counted.kept)
+        },
         shares=_language_shares(*captions),
         words=changed_words(*captions),
         sketch=tuple(hashes[:SKETCH].tolist()),
@@ -69,12 +75,10 @@ def _smallest(uids: UidArray, count: int) -> npt.NDArray[np.int64]:
 
 
 def shorter_sides(pool: Pool, uids: UidArray) -> npt.NDArray[np.float64]:
-    """Return the shorter sides of the images in pixels, of those uids for which the metadata has both."""
-    for names in SIDES:
-        sides = np.minimum(*(pool.metadata_numbers(uids, name) for name in names))
-        if not np.isnan(sides).all():
-            return np.asarray(sides[~np.isnan(sides)])
-    return np.empty(0)
+    """Return the shorter side of each of n images in pixels, shape (n,), NaN where the metadata does not say."""
+    width, height, downloaded_width, downloaded_height = pool.metadata_numbers(uids, SIDES).T
+    original = np.minimum(width, height)
+    return np.where(np.isnan(original), np.minimum(downloaded_width, downloaded_height), original)
 
 
 def histogram(pool: Floats, kept: Floats) -> Histogram:
