@@ -103,6 +103,11 @@ class Pool:
         """Whether the tars can be read at random offsets."""
         return "://" not in self.url or self.url.startswith("file://")
 
+    @property
+    def tars(self) -> list[Shard]:
+        """The shards with images."""
+        return list(self._tars)
+
     def shards(self, needs: frozenset[str]) -> list[Shard]:
         """Return the shards that a filter with `needs` reads: tars for images, else metadata alone."""
         if "image" in needs:

@@ -78,7 +78,8 @@ def shorter_sides(pool: Pool, uids: UidArray) -> npt.NDArray[np.float64]:
     """Return the shorter side of each of n images in pixels, shape (n,), NaN where the metadata does not say."""
     width, height, downloaded_width, downloaded_height = pool.metadata_numbers(uids, SIDES).T
     original = np.minimum(width, height)
-    return np.where(np.isnan(original), np.minimum(downloaded_width, downloaded_height), original)
+    downloaded = np.minimum(downloaded_width, downloaded_height)
+    return np.asarray(np.where(np.isnan(original), downloaded, original))
 
 
 def histogram(pool: Floats, kept: Floats) -> Histogram:

@@ -37,6 +37,7 @@ from benchmark.pipeline import (
 )
 from benchmark.report.run_table import run_table
 from benchmark.report.terminal import print_tables
+from benchmark.results.contamination import Contamination, contamination
 from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import provenance
 from benchmark.results.result import DownstreamResult, Result, Scoring
@@ -70,9 +71,11 @@ def run(cfg: DictConfig) -> None:
             subset = open_subset(pool, chosen.selection, sources)
             kept = kept_by_noise(pool, chosen.selection)
     run_id = make_run_id(cfg, subset.captions.sha256)
+    contaminated: dict[str, Contamination] = {}
     if is_main_process():  # before the training, which an error here would else cost
         with watch.stage("describe"):
             write_run_files(Path(cfg.results_dir) / run_id, pool, chosen, subset, sets, models.values())
+            contaminated = contamination(pool, chosen.selection.uids, subset.pool, sets)
     tracker = make_tracker(cfg, run_id)
     downstream: dict[str, DownstreamResult] = {}
     for name, model in models.items():
@@ -84,7 +87,7 @@ def run(cfg: DictConfig) -> None:
                 evaluations = evaluate_all(trained.model, folder, sets, metrics, device)
                 downstream[name] = downstream_result(trained, evaluations, folder)
     if is_main_process():
-        result = make_result(cfg, run_id, protocol, chosen, downstream, kept, watch)
+        result = make_result(cfg, run_id, protocol, chosen, downstream, kept, contaminated, watch)
         path = write_record(Path(cfg.results_dir), result)
         tracker.finish(result)
         print_tables([run_table(result, _earlier_results(cfg))], stderr=True)
@@ -107,6 +110,7 @@ def make_result(
     chosen: Chosen,
     downstream: dict[str, DownstreamResult],
     kept: dict[str, int],
+    contaminated: dict[str, Contamination],
     watch: Stopwatch,
 ) -> Result:
     """Return the result of a run; its fields are those of `Result`."""
@@ -126,6 +130,7 @@ def make_result(
         stages=watch.stages,
         config=recorded(cfg),
         kept=kept,
+        contamination=contaminated,
         peak_rss_bytes=peak_rss_bytes(),
         **provenance(),
     )

@@ -103,6 +103,8 @@ def test_runs_in_empty_caches_agree_and_the_third_reuses(
     assert len(read_gallery(beside)) == 24
     assert [example.evaluation for example in read_examples(beside)] == ["coco"] * 8 + ["nocaps"] * 8
     assert "describe" in first["stages"]
+    clean = {"pool": 0, "kept": 0}
+    assert first["contamination"] == dict.fromkeys(("coco", "nocaps", "flickr30k", "classes"), clean)
 
     caplog.clear()
     third = run(capfd, monkeypatch, "filter=clip", "size.samples=10000", f"results_dir={tmp_path / 'two'}")
