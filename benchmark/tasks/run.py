@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
+import torch
 from omegaconf import DictConfig
 
 from benchmark.config import (
@@ -38,6 +39,7 @@ from benchmark.pipeline import (
 from benchmark.report.run_table import run_table
 from benchmark.report.terminal import print_tables
 from benchmark.results.contamination import Contamination, contamination
+from benchmark.results.near_images import NearImages
 from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import provenance
 from benchmark.results.result import DownstreamResult, Result, Scoring
@@ -46,6 +48,7 @@ from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.output import print_result
 from benchmark.tasks.run_files import write_run_files
 from benchmark.tasks.run_protocol import run_protocol
+from filters.clip import ClipFeatures
 
 log = logging.getLogger(__name__)
 # The settings that make a run what it is; the rest (where it ran, where it logged) does not change its metrics.
@@ -75,7 +78,8 @@ def run(cfg: DictConfig) -> None:
     if is_main_process():  # before the training, which an error here would else cost
         with watch.stage("describe"):
             write_run_files(Path(cfg.results_dir) / run_id, pool, chosen, subset, sets, models.values())
-            contaminated = contamination(pool, chosen.selection.uids, subset.pool, sets)
+            near = _near_images(cfg, device)
+            contaminated = contamination(pool, chosen.selection.uids, subset.pool, sets, near)
     tracker = make_tracker(cfg, run_id)
     downstream: dict[str, DownstreamResult] = {}
     for name, model in models.items():
@@ -92,6 +96,13 @@ def run(cfg: DictConfig) -> None:
         tracker.finish(result)
         print_tables([run_table(result, _earlier_results(cfg))], stderr=True)
         print_result(str(path))
+
+
+def _near_images(cfg: DictConfig, device: torch.device) -> NearImages | None:
+    """Return what finds near-duplicates of evaluation images; None where the CLIP model has no threshold for them."""
+    if cfg.models.clip_duplicate is None:
+        return None
+    return NearImages(ClipFeatures(**resolved(cfg.models.clip)), float(cfg.models.clip_duplicate), device)
 
 
 def _earlier_results(cfg: DictConfig) -> list[Result]:
