@@ -13,7 +13,9 @@ from benchmark.core.ties import hash_uids
 from benchmark.core.uids import UidArray
 from benchmark.pool.pool import Pool
 from benchmark.results.selection_summary import SKETCH, Histogram, SelectionSummary, Shares
+from benchmark.results.text_in_images import have_text
 from benchmark.subset.subset import captions_of
+from filters.base import Filter
 
 SAMPLE = 20_000  # captions of the pool, and as many kept ones: a share of them has a standard error of at most .0035
 LANGUAGE_SAMPLE = 5_000  # of these; .12 s
@@ -30,7 +32,7 @@ Floats = npt.NDArray[np.floating[Any]]
 
 
 def summarise(
-    uids: UidArray, scores: Floats, kept: npt.NDArray[np.bool_], pool: Pool | None
+    uids: UidArray, scores: Floats, kept: npt.NDArray[np.bool_], scorer: Filter, pool: Pool | None
 ) -> SelectionSummary:
     """Return the summary of a selection.
 
@@ -38,6 +40,7 @@ def summarise(
         uids: the n scored pairs.
         scores: their scores, shape (n,); NaN is left out of the histogram.
         kept: which of them are selected, shape (n,).
+        scorer: the filter; if it looked for text in the images, their share is counted.
         pool: the pool, to read captions from; None leaves out all that depends on them.
     """
     of_pool, of_kept = uids[_smallest(uids, SAMPLE)], uids[kept][_smallest(uids[kept], SAMPLE)]
@@ -48,9 +51,11 @@ def summarise(
         "words per caption": [np.array([len(text.split()) for text in part]) for part in captions],
         "characters per caption": [np.array([len(text) for text in part]) for part in captions],
     }
+    shares = _language_shares(*captions)
     if pool:
-        sides = shorter_sides(pool, both)
+        sides, text = shorter_sides(pool, both), have_text(pool, scorer, both)
         counts["shorter side of the image (pixels)"] = [sides[: len(of_pool)], sides[len(of_pool) :]]
+        shares |= _text_shares(text[: len(of_pool)], text[len(of_pool) :])
     histograms = {name: histogram(*values) for name, values in counts.items()}
     hashes = np.sort(hash_uids(uids[kept], SEED))
     return SelectionSummary(
@@ -59,7 +64,7 @@ def summarise(
         histograms={
             name: counted for name, counted in histograms.items() if any(counted.pool) and any(counted.kept)
         },
-        shares=_language_shares(*captions),
+        shares=shares,
         words=changed_words(*captions),
         sketch=tuple(hashes[:SKETCH].tolist()),
     )
@@ -140,6 +145,15 @@ def _language_shares(pool: Sequence[str], kept: Sequence[str]) -> dict[str, dict
 
 def _languages(texts: Iterable[str], detect: Callable[[str], str]) -> Counter[str]:
     return Counter(detect(text[:MAX_CHARACTERS]) or "unknown" for text in texts)
+
+
+def _text_shares(pool: Floats, kept: Floats) -> dict[str, dict[str, Shares]]:
+    """Return the shares of images with and without text, of those where it is known."""
+    known = [array[~np.isnan(array)] for array in (pool, kept)]
+    if not all(map(len, known)):
+        return {}
+    counts = [Counter({"yes": int(array.sum()), "no": int((array == 0).sum())}) for array in known]
+    return {"text area in the image": _shares(counts[0], counts[1], len(known[0]), len(known[1]))}
 
 
 def _shares(pool: Counter[str], kept: Counter[str], of_pool: int, of_kept: int) -> dict[str, Shares]:

@@ -37,7 +37,9 @@ def write_run_files(
     kept = UidIndex(chosen.selection.uids).find(uids) >= 0
     if not pool.is_local:
         log.info("describe: pool %s is remote; captions and images of dropped pairs are left out", pool.name)
-    write_selection_summary(folder, summarise(uids, scores, kept, pool if pool.is_local else None))
+    write_selection_summary(
+        folder, summarise(uids, scores, kept, chosen.scorer, pool if pool.is_local else None)
+    )
     write_gallery(folder, gallery(uids, scores, kept, chosen.manifest.seed, subset.pool))
     if any(isinstance(model, Captioner) for model in models):
         write_examples(folder, examples(s for s in sets if isinstance(s, EvaluationSet) and s.captioning))

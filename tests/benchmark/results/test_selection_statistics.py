@@ -1,3 +1,4 @@
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -5,11 +6,20 @@ import numpy as np
 import pytest
 
 from benchmark.core.uids import encode_uids
+from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.results import selection_statistics
 from benchmark.results.selection_statistics import BINS, WORDS, changed_words, histogram, summarise
 from benchmark.results.selection_summary import SelectionSummary, Shares
+from benchmark.scoring.score_pool import score_pool
+from filters.base import Filter
+from filters.composite import Cascade
+from filters.no_text import NoText
+from filters.random import Random
+from tests.filters.ocr.spotters import PlantedText
 from tests.pools import Row, rows, write_metadata, write_tar
+
+RANDOM = Random(0)
 
 
 def pool_of(folder: Path, captions: Sequence[str], **columns: Sequence[int | None]) -> tuple[Pool, list[Row]]:
@@ -18,12 +28,14 @@ def pool_of(folder: Path, captions: Sequence[str], **columns: Sequence[int | Non
     return Pool("p", str(folder)), samples
 
 
-def summary_of(pool: Pool, samples: Sequence[Row], kept: Sequence[int]) -> SelectionSummary:
+def summary_of(
+    pool: Pool, samples: Sequence[Row], kept: Sequence[int], scorer: Filter = RANDOM
+) -> SelectionSummary:
     """The summary where the samples with the numbers `kept` are selected."""
     uids = encode_uids([sample.uid for sample in samples])
     order = np.argsort(uids)
     selected = np.isin(np.arange(len(samples)), kept)
-    return summarise(uids[order], selected[order].astype(float), selected[order], pool)
+    return summarise(uids[order], selected[order].astype(float), selected[order], scorer, pool)
 
 
 def test_every_score_is_counted_but_nan() -> None:
@@ -116,6 +128,24 @@ def test_captions_of_a_pool_of_tars_are_counted(tmp_path: Path) -> None:
 
 def test_without_a_pool_scores_alone_are_counted() -> None:
     uids = encode_uids([row.uid for row in rows(3)])
-    summary = summarise(np.sort(uids), np.array([1.0, 2.0, 3.0]), np.array([False, False, True]), None)
+    summary = summarise(
+        np.sort(uids), np.array([1.0, 2.0, 3.0]), np.array([False, False, True]), Random(0), None
+    )
     assert (summary.sampled, summary.histograms, summary.shares, summary.words) == ((0, 0), {}, {}, {})
     assert (sum(summary.scores.pool), len(summary.sketch)) == (3, 1)
+
+
+def test_images_with_text_are_counted_where_the_filter_looked(tmp_path: Path) -> None:
+    samples = rows(4)
+    write_tar(tmp_path / "0.tar", samples)
+    pool = Pool("p", str(tmp_path))
+    needs = frozenset({"image"})
+    (batch,) = pool.batches(pool.shards(needs)[0], needs, 9, Counter())
+    area = ([0, 0, 9, 0, 9, 9, 0, 9], "word")
+    no_text = NoText(PlantedText({PlantedText.name(batch.images[2]): [area]}))
+    scorer = Cascade({"first": Random(0), "last": no_text}, {"first": "50%"})
+    assert "text area in the image" not in summary_of(pool, samples, [1, 2], scorer).shares
+    score_pool(pool, no_text, LocalEngine("cpu", 1))
+    counted = summary_of(pool, samples, [1, 2], scorer).shares["text area in the image"]
+    assert counted == {"no": Shares(0.75, 0.5), "yes": Shares(0.25, 0.5)}
+    assert "text area in the image" not in summary_of(pool, samples, [1, 2]).shares

@@ -11,13 +11,14 @@ from benchmark.results.selection_summary import (
     read_selection_summary,
     write_selection_summary,
 )
+from filters.random import Random
 from tests.pools import hashed_uids
 
 UIDS = np.sort(hashed_uids(30_000))
 
 
 def sketch(uids: UidArray) -> tuple[int, ...]:
-    return summarise(uids, np.zeros(len(uids)), np.ones(len(uids), bool), None).sketch
+    return summarise(uids, np.zeros(len(uids)), np.ones(len(uids), bool), Random(0), None).sketch
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,6 @@ def test_nothing_in_common_with_nothing() -> None:
 
 def test_a_summary_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read_selection_summary(tmp_path) is None
-    summary = summarise(UIDS, np.linspace(0, 1, len(UIDS)), np.arange(len(UIDS)) > 29_000, None)
+    summary = summarise(UIDS, np.linspace(0, 1, len(UIDS)), np.arange(len(UIDS)) > 29_000, Random(0), None)
     write_selection_summary(tmp_path, summary)
     assert read_selection_summary(tmp_path) == summary

@@ -15,6 +15,7 @@ from benchmark.results.selection_summary import read_selection_summary
 from benchmark.scoring.score_pool import ScoreTable
 from benchmark.selection.top_k import select_top_k
 from benchmark.tasks.run_files import write_run_files
+from filters.random import Random
 from tests.benchmark.report.made_results import result
 from tests.pools import rows, write_pool
 
@@ -24,7 +25,7 @@ def leave(pool: Pool, folder: Path) -> None:
     uids = np.sort(encode_uids([row.uid for row in rows(40)]))
     table = ScoreTable(uids, np.arange(40, dtype=np.float32), Counter())
     selection = select_top_k(table, 10, seed=0)
-    chosen = Chosen(selection, result("icc").selection, [], table)
+    chosen = Chosen(selection, result("icc").selection, [], table, Random(0))
     write_run_files(folder, pool, chosen, open_subset(pool, selection), [], [])
 
 
