@@ -15,6 +15,7 @@ def sha256(data: bytes) -> str:
 def test_images_with_the_given_bytes_are_found_in_every_shard(tmp_path: Path) -> None:
     samples = rows(9)
     samples[7].image = samples[2].image
+    samples[3].image = samples[2].image[:-1] + b"x"
     pool = Pool("p", str(write_pool(tmp_path, [samples[:5], samples[5:]])))
     given = [samples[2].image, samples[8].image, b"elsewhere"]
     found = find_images(pool, {len(data) for data in given}, {sha256(data) for data in given})

@@ -12,6 +12,7 @@ from tests.pools import jpeg
 
 def evaluation_set(folder: Path, ids: range) -> EvaluationSet:
     items = []
+    folder.mkdir(exist_ok=True)
     for number in ids:
         (folder / f"{number}.jpg").write_bytes(jpeg(number))
         items.append(Item(number, ImageFile(folder / f"{number}.jpg"), [f"thing\n{number}", "x" * 1000]))
@@ -21,7 +22,7 @@ def evaluation_set(folder: Path, ids: range) -> EvaluationSet:
 def test_every_run_shows_the_same_images(tmp_path: Path) -> None:
     shown = examples([evaluation_set(tmp_path, range(30))])
     assert len(shown) == IMAGES
-    assert examples([evaluation_set(tmp_path, range(29, -1, -1))]) == shown
+    assert examples([evaluation_set(tmp_path / "elsewhere", range(29, -1, -1))]) == shown
     assert sorted(example.image for example in shown) != [str(number) for number in range(IMAGES)]
     first = shown[0]
     assert first.references == (f"thing {first.image}", "x" * 300)

@@ -103,7 +103,7 @@ def test_runs_in_empty_caches_agree_and_the_third_reuses(
     assert len(read_gallery(beside)) == 24
     assert [example.evaluation for example in read_examples(beside)] == ["coco"] * 8 + ["nocaps"] * 8
     assert "describe" in first["stages"]
-    clean = {"pool": 0, "kept": 0}
+    clean = {"pool": 0, "kept": 0, "near_pool": None, "near_kept": None}
     assert first["contamination"] == dict.fromkeys(("coco", "nocaps", "flickr30k", "classes"), clean)
 
     caplog.clear()
