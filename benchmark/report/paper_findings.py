@@ -1,18 +1,24 @@
 """What the ICC paper found, beside what runs on a pool find: which of two selections trains the better model."""
 
-import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from benchmark.report.certainty import Compared, RunFolders, compare_entries
+from benchmark.report.headlines import Headline
 from benchmark.report.leaderboard_entries import Entry, by_setting, group
-from benchmark.report.leaderboard_figures import Headline
 from benchmark.report.leaderboard_tables import thousands
+from benchmark.report.significance import Comparison
 from benchmark.report.table import Cell, Table, plain
 from benchmark.results.result import Result
 
 CIDER = Headline("captioner", "CIDEr", "coco", "CIDEr")
 RECALL = Headline("dual_encoder", "text_to_image_R@1", "coco", "R@1")
 MIDDLE = 200_000
+NOTES = (
+    "Both figures are in the order of the comparison, the paper's higher one first. The paper's are of single runs.",
+    "Agrees: yes or no where the difference here is significant over images and over seeds; (over images) where a"
+    " filter has fewer than three seeds, so that nothing is known of others.",
+)
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ FINDINGS = (
 )  # fmt: skip
 
 
-def findings_tables(results: Iterable[Result]) -> list[Table]:
+def findings_tables(results: Iterable[Result], folders: RunFolders) -> list[Table]:
     """Return for each setting the findings whose two selections were both run in it, sizes aside."""
     tables = []
     settings = by_setting(results)
@@ -73,31 +79,36 @@ def findings_tables(results: Iterable[Result]) -> list[Table]:
         entries, pool = group(runs), runs[0].pool
         if len(settings) > 1:
             pool += f" [{runs[0].protocol.setting}]"
-        rows = [row for finding in FINDINGS for row in _rows(finding, entries)]
+        compared = {metric: compare_entries(metric, entries, folders) for metric in (CIDER, RECALL)}
+        rows = [row for finding in FINDINGS for row in _rows(finding, compared[finding.metric])]
         header = ["the paper's finding", "metric", "its figures", "this pool's", "agrees", "source"]
-        note = "Both figures are in the order of the comparison, the paper's higher one first."
-        tables.append(Table(f"Findings of the ICC paper, pool {pool}", header, rows, [note]))
+        tables.append(Table(f"Findings of the ICC paper, pool {pool}", header, rows, list(NOTES)))
     return [table for table in tables if table.rows]
 
 
-def _rows(finding: Finding, entries: Sequence[Entry]) -> list[list[Cell]]:
+def _rows(finding: Finding, compared: Compared) -> list[list[Cell]]:
     """Return the finding's row; none unless both selections have the metric."""
-    better, worse = (_mean(finding.metric, side, entries) for side in (finding.better, finding.worse))
+    better, worse = (_index(side, compared.entries) for side in (finding.better, finding.worse))
     if better is None or worse is None:
         return []
     paper = ", ".join(f"{_named(side)} {side.paper:.1f}" for side in (finding.better, finding.worse))
-    agrees = "yes" if better > worse else "no"
-    metric = f"{finding.metric.name}, COCO"
-    return [
-        plain(finding.claim, metric, paper, f"{better:.1f}, {worse:.1f}", agrees, f"Table {finding.source}")
-    ]
+    ours = ", ".join(f"{compared.comparison.estimates[index].mean:.1f}" for index in (better, worse))
+    cells = (f"{finding.metric.name}, COCO", paper, ours, _agrees(compared.comparison, better, worse))
+    return [plain(finding.claim, *cells, f"Table {finding.source}")]
+
+
+def _agrees(comparison: Comparison, better: int, worse: int) -> str:
+    sure = "" if comparison.seeds_known[better, worse] else " (over images)"
+    if comparison.above(better, worse):
+        return "yes" + sure
+    return "no" + sure if comparison.above(worse, better) else "not significant"
 
 
 def _named(figure: PaperFigure) -> str:
     return figure.filter if figure.size == MIDDLE else f"{figure.filter} {thousands(figure.size)}"
 
 
-def _mean(metric: Headline, figure: PaperFigure, entries: Sequence[Entry]) -> float | None:
-    """Return the mean over seeds, or None where the pool has no such run, or several that differ in settings."""
-    values = [metric.values(e) for e in entries if e.label == figure.filter and e.size == figure.size]
-    return statistics.fmean(values[0]) if len(values) == 1 and values[0] else None
+def _index(figure: PaperFigure, entries: Sequence[Entry]) -> int | None:
+    """Return the entry of the filter at the size; None where there is none, or several that differ in settings."""
+    found = [i for i, e in enumerate(entries) if e.label == figure.filter and e.size == figure.size]
+    return found[0] if len(found) == 1 else None

@@ -8,6 +8,7 @@ from omegaconf import DictConfig
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
 from benchmark.core.records import read_records
+from benchmark.report.certainty import RunFolders
 from benchmark.report.evaluation_tables import evaluation_tables
 from benchmark.report.leaderboard_page import leaderboard_page
 from benchmark.report.leaderboard_tables import LEGEND, leaderboard
@@ -34,9 +35,9 @@ def report(cfg: DictConfig) -> None:
     """Write ``report.html`` and ``.md``, and ``explained.html`` if captions were explained; print the paths."""
     folder = Path(cfg.results_dir)
     results = read_records(folder, Result)
-    tables = (
-        leaderboard(results) + findings_tables(results) + evaluation_tables(read_records(folder, Evaluation))
-    )
+    folders = RunFolders({result.run_id: folder / result.run_id for result in results})
+    tables = leaderboard(results, folders) + findings_tables(results, folders)
+    tables += evaluation_tables(read_records(folder, Evaluation))
     tables += concreteness_tables(read_records(folder, ConcretenessEvaluation))
     tables += text_spotting_tables(read_records(folder, TextSpottingEvaluation))
     tables += [likeness_table(found.pool, found.likeness) for found in read_records(folder, CaptionProfile)]
@@ -51,17 +52,19 @@ def report(cfg: DictConfig) -> None:
     _write(folder / "report.html", leaderboard_page(results, tables))
     print_tables(tables)
     if cfg.task.publish or cfg.task.picture is not None:
-        _publish([Path(name) for name in cfg.task.publish], cfg.task.picture, results)
+        _publish([Path(name) for name in cfg.task.publish], cfg.task.picture, results, folders)
     _write(folder / "report.md", to_markdown("Leaderboard", LEGEND, tables))
 
 
-def _publish(files: Sequence[Path], image: str | None, results: Sequence[Result]) -> None:
+def _publish(
+    files: Sequence[Path], image: str | None, results: Sequence[Result], folders: RunFolders
+) -> None:
     """Put the summary table into Markdown files, and write the picture."""
     entries = summary_entries(results)
     for file in files:
         if not file.is_file():
             raise UserError(f"task.publish: {file} does not exist; give Markdown files with the two markers")
-        _write(file, publish(file.read_text(encoding="utf-8"), summary_table(entries), str(file)))
+        _write(file, publish(file.read_text(encoding="utf-8"), summary_table(entries, folders), str(file)))
     if image is not None:
         _write(Path(image), summary_picture(entries))
 
