@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from benchmark.core.batch import NO_SCORE
 from benchmark.report.leaderboard_entries import Entry, Leaderboard, leaderboards
+from benchmark.report.paper_rows import paper_rows
 from benchmark.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
@@ -108,6 +109,9 @@ def _metric_table(
         for entry, by_name in values
     ]
     notes = [f"{columns[name]} is missing: {reason}" for name, reason in reasons.items()]
+    if rows:
+        of_papers, sources = paper_rows(entries, model, evaluation, columns)
+        rows, notes = rows + of_papers, notes + sources
     if not columns.keys().isdisjoint(RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS):
         notes += ties_notes(m for entry in entries for m in _metrics(entry, model, evaluation))
     return Table(title, ["filter", *columns.values()], rows, notes)
