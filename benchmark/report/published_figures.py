@@ -42,7 +42,7 @@ class PublishedTable:
         about: what was trained on what.
         protocol: the experiment of ``conf/experiment`` with the same setting; empty if there is none.
         rows: in the paper's order.
-        notes: what is odd about the figures.
+        notes: what is odd about the figures, and whether its bold is known.
     """
 
     paper: str
@@ -94,7 +94,7 @@ def _tables(path: Path) -> Iterator[PublishedTable]:
         rows = [_row(line.split(), measures) for line in table["rows"].splitlines() if line]
         yield PublishedTable(
             paper["paper"], paper["citation"], table["number"], table["about"], table.get("protocol", ""), rows,
-            table.get("notes", []),
+            [*table.get("notes", []), paper["bold"]],
         )  # fmt: skip
 
 

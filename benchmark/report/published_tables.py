@@ -7,11 +7,10 @@ from benchmark.report.published_figures import Measure, PublishedTable, publishe
 from benchmark.report.table import Cell, Table, plain
 
 BEST = "†"
-SETS = {"coco": "COCO", "nocaps": "NoCaps", "flickr30k": "Flickr30k"}
+SETS = {"coco": "COCO", "nocaps": "NoCaps", "flickr30k": "Flickr30k", "imagenet": "ImageNet"}
 SHORT = {name: short for columns in COLUMNS.values() for name, short in columns.items()}
 NOTES = (
-    f"{BEST} best as printed: the highest figure of its size and column, recomputed from the figures, ties included."
-    " (Which cells the paper itself prints in bold is not known here.)",
+    f"{BEST} best as printed: the highest figure of its size and column, recomputed from the figures, ties included.",
     "Single runs of the paper's own setting: nothing can be said of significance, and nothing here is comparable with"
     " the leaderboards of other settings.",
 )

@@ -19,6 +19,7 @@ SUBMISSION = "ICC, first submission"
 def test_the_tables_are_there_with_all_their_cells() -> None:
     shapes = {(t.paper, t.number): (len(t.rows), len(t.measures)) for t in published_tables()}
     assert shapes == {
+        ("DS-CLIP", "2b"): (3, 1), ("DS-CLIP", "2f"): (4, 1),
         (ICC, "1"): (18, 14), (ICC, "2"): (18, 6), (ICC, "5"): (3, 4),
         (SUBMISSION, "2"): (4, 6), (SUBMISSION, "5"): (3, 6), (SUBMISSION, "6"): (12, 12),
     }  # fmt: skip
@@ -46,13 +47,13 @@ def test_figures_are_those_of_the_paper(
 
 
 def test_digits_are_kept_as_printed() -> None:
-    table = published_tables()[0]
+    table = next(table for table in published_tables() if table.paper == ICC)
     polos = [row.figures[Measure("captioner", "coco", "Polos")] for row in table.rows[2:4]]
     assert (polos, table.rows[0].figures[CIDER]) == (["0.20", "0.20"], "5")
 
 
-def test_every_best_cell_of_the_papers_is_iccs() -> None:
-    for table in published_tables():
+def test_every_best_cell_of_the_icc_papers_is_iccs() -> None:
+    for table in (table for table in published_tables() if table.paper in (ICC, SUBMISSION)):
         best = table.best()
         winners = {
             r.filter for r in table.rows for m, text in r.figures.items() if float(text) == best[r.size, m]

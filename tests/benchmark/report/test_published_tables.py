@@ -9,8 +9,7 @@ from tests.benchmark.report.made_results import metric, protocol, result, texts,
 
 
 def test_best_cells_are_marked_with_a_sign_per_size() -> None:
-    table = paper_tables()[1]
-    assert table.title.startswith("Published: Table 2 of ICC: ")
+    (table,) = [t for t in paper_tables() if t.title.startswith("Published: Table 2 of ICC: ")]
     assert table.header[:4] == ["filter", "size", "COCO T2I R@1", "COCO R@5"]
     rows = texts(table)
     assert rows[0][:4] == ["random", "100k", "5", "15.4"]
@@ -24,7 +23,8 @@ def test_best_cells_are_marked_with_a_sign_per_size() -> None:
 def test_chosen_metrics_are_the_columns_of_papers_too() -> None:
     tables = paper_tables({"SPICE"})
     assert [table.header[2:] for table in tables] == [["COCO S", "NoCaps S"]] * 2 + [["COCO S"]] * 3
-    assert paper_tables({"zero_shot"}) == []
+    assert [table.header[2:] for table in paper_tables({"zero_shot"})] == [["ImageNet zero-shot"]] * 2
+    assert paper_tables({"linear_probe"}) == []
 
 
 def run(name: str, published: str, size: int = 200_000) -> Result:
