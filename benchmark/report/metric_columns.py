@@ -10,6 +10,7 @@ from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
 
 Evaluations = dict[str, list[Metric]]  # metrics by evaluation set
+# The names of the columns by metric.
 SHORT = {name: short for columns in COLUMNS.values() for name, short in columns.items()}
 
 

@@ -1,14 +1,14 @@
-"""Tables of the papers' own figures, and their rows beside runs of the same protocol."""
+"""Tables of the papers' own figures, apart from those of runs."""
 
 from collections.abc import Collection, Sequence
 
-from benchmark.report.leaderboard_tables import COLUMNS, thousands
+from benchmark.report.leaderboard_tables import thousands
+from benchmark.report.metric_columns import SHORT
 from benchmark.report.published_figures import Measure, PublishedTable, published_tables
 from benchmark.report.table import Cell, Table, plain
 
 BEST = "†"
 SETS = {"coco": "COCO", "nocaps": "NoCaps", "flickr30k": "Flickr30k", "imagenet": "ImageNet"}
-SHORT = {name: short for columns in COLUMNS.values() for name, short in columns.items()}
 NOTES = (
     f"{BEST} best as printed: the highest figure of its size and column, recomputed from the figures, ties included.",
     "Single runs of the paper's own setting: nothing can be said of significance, and nothing here is comparable with"
