@@ -8,6 +8,7 @@ from benchmark.core.batch import NO_SCORE
 from benchmark.report.certainty import RunFolders, certainty_table, compare_entries
 from benchmark.report.headlines import Headline, headlines
 from benchmark.report.leaderboard_entries import Entry, Leaderboard, leaderboards
+from benchmark.report.paper_rows import paper_rows
 from benchmark.report.significance import t_interval
 from benchmark.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
@@ -117,6 +118,9 @@ def _metric_table(board: Leaderboard, ending: str, model: str, evaluation: str, 
         for entry, by_name in values
     ]
     notes = [f"{columns[name]} is missing: {reason}" for name, reason in reasons.items()]
+    if rows:
+        of_papers, sources = paper_rows(entries, model, evaluation, columns)
+        rows, notes = rows + of_papers, notes + sources
     if not columns.keys().isdisjoint(RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS):
         notes += ties_notes(m for entry in entries for m in _metrics(entry, model, evaluation))
     title = f"{board.title}: {model} on {evaluation}{ending}"

@@ -7,6 +7,7 @@ from benchmark.report.certainty import Compared, RunFolders, compare_entries
 from benchmark.report.headlines import Headline
 from benchmark.report.leaderboard_entries import Entry, by_setting, group
 from benchmark.report.leaderboard_tables import thousands
+from benchmark.report.published_figures import ICC, Measure, paper_figure
 from benchmark.report.significance import Comparison
 from benchmark.report.table import Cell, Table, plain
 from benchmark.results.result import Result
@@ -22,11 +23,10 @@ NOTES = (
 
 
 @dataclass(frozen=True)
-class PaperFigure:
-    """A filter at a size, and the paper's figure for it."""
+class Selected:
+    """What a filter keeps at a size."""
 
     filter: str
-    paper: float
     size: int = MIDDLE
 
 
@@ -45,29 +45,30 @@ class Finding:
     claim: str
     source: str
     metric: Headline
-    better: PaperFigure
-    worse: PaperFigure
+    better: Selected
+    worse: Selected
+
+    def paper_figure(self, selected: Selected) -> float:
+        """Return the paper's figure."""
+        measure = Measure(self.metric.model, self.metric.evaluation, self.metric.metric)
+        return paper_figure(ICC, self.source, selected.filter, selected.size, measure)
 
 
 FINDINGS = (
-    Finding("ICC is far above random", "1", CIDER, PaperFigure("icc", 35.5), PaperFigure("random", 5.0)),
-    Finding("Random is above CLIP", "1", CIDER, PaperFigure("random", 5.0), PaperFigure("clip", 3.4)),
-    Finding("T-MARS is above random", "1", CIDER, PaperFigure("tmars", 6.5), PaperFigure("random", 5.0)),
-    Finding("Random is above Complexity-Action", "1", CIDER, PaperFigure("random", 5.0),
-            PaperFigure("complexity_action", 3.7)),
-    Finding("PACScore is above random", "1", CIDER, PaperFigure("pacscore", 7.0), PaperFigure("random", 5.0)),
-    Finding("ICC is above the best of the others", "1", CIDER, PaperFigure("icc", 35.5),
-            PaperFigure("pacscore", 7.0)),
-    Finding("VBA is above SBA", "5", CIDER, PaperFigure("vba", 29.8), PaperFigure("sba", 17.8)),
-    Finding("ICC is a little above VBA", "5", CIDER, PaperFigure("icc", 30.9), PaperFigure("vba", 29.8)),
-    Finding("ICC's best 100k are above its best 500k", "1", CIDER, PaperFigure("icc", 35.8, 100_000),
-            PaperFigure("icc", 30.9, 500_000)),
-    Finding("100k random pairs are above 500k", "1", CIDER, PaperFigure("random", 5.0, 100_000),
-            PaperFigure("random", 4.5, 500_000)),
-    Finding("ICC retrieves better than random", "2", RECALL, PaperFigure("icc", 15.5),
-            PaperFigure("random", 9.6)),
-    Finding("Random retrieves better than T-MARS", "2", RECALL, PaperFigure("random", 9.6),
-            PaperFigure("tmars", 8.2)),
+    Finding("ICC is far above random", "1", CIDER, Selected("icc"), Selected("random")),
+    Finding("Random is above CLIP", "1", CIDER, Selected("random"), Selected("clip")),
+    Finding("T-MARS is above random", "1", CIDER, Selected("tmars"), Selected("random")),
+    Finding("Random is above Complexity-Action", "1", CIDER, Selected("random"), Selected("complexity_action")),
+    Finding("PACScore is above random", "1", CIDER, Selected("pacscore"), Selected("random")),
+    Finding("ICC is above the best of the others", "1", CIDER, Selected("icc"), Selected("pacscore")),
+    Finding("VBA is above SBA", "5", CIDER, Selected("vba"), Selected("sba")),
+    Finding("ICC is a little above VBA", "5", CIDER, Selected("icc"), Selected("vba")),
+    Finding("ICC's best 100k are above its best 500k", "1", CIDER,
+            Selected("icc", 100_000), Selected("icc", 500_000)),
+    Finding("100k random pairs are above 500k", "1", CIDER,
+            Selected("random", 100_000), Selected("random", 500_000)),
+    Finding("ICC retrieves better than random", "2", RECALL, Selected("icc"), Selected("random")),
+    Finding("Random retrieves better than T-MARS", "2", RECALL, Selected("random"), Selected("tmars")),
 )  # fmt: skip
 
 
@@ -91,7 +92,8 @@ def _rows(finding: Finding, compared: Compared) -> list[list[Cell]]:
     better, worse = (_index(side, compared.entries) for side in (finding.better, finding.worse))
     if better is None or worse is None:
         return []
-    paper = ", ".join(f"{_named(side)} {side.paper:.1f}" for side in (finding.better, finding.worse))
+    sides = (finding.better, finding.worse)
+    paper = ", ".join(f"{_named(side)} {finding.paper_figure(side):.1f}" for side in sides)
     ours = ", ".join(f"{compared.comparison.estimates[index].mean:.1f}" for index in (better, worse))
     cells = (f"{finding.metric.name}, COCO", paper, ours, _agrees(compared.comparison, better, worse))
     return [plain(finding.claim, *cells, f"Table {finding.source}")]
@@ -104,11 +106,11 @@ def _agrees(comparison: Comparison, better: int, worse: int) -> str:
     return "no" + sure if comparison.above(worse, better) else "not significant"
 
 
-def _named(figure: PaperFigure) -> str:
-    return figure.filter if figure.size == MIDDLE else f"{figure.filter} {thousands(figure.size)}"
+def _named(selected: Selected) -> str:
+    return selected.filter if selected.size == MIDDLE else f"{selected.filter} {thousands(selected.size)}"
 
 
-def _index(figure: PaperFigure, entries: Sequence[Entry]) -> int | None:
+def _index(selected: Selected, entries: Sequence[Entry]) -> int | None:
     """Return the entry of the filter at the size; None where there is none, or several that differ in settings."""
-    found = [i for i, e in enumerate(entries) if e.label == figure.filter and e.size == figure.size]
+    found = [i for i, e in enumerate(entries) if e.label == selected.filter and e.size == selected.size]
     return found[0] if len(found) == 1 else None
