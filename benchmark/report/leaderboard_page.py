@@ -4,16 +4,10 @@ import statistics
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from benchmark.report.headlines import Headline, headlines
 from benchmark.report.html_page import page, table_html
 from benchmark.report.leaderboard_entries import Entry, Leaderboard, leaderboards
-from benchmark.report.leaderboard_figures import (
-    Headline,
-    cost_figure,
-    diversity_figures,
-    headlines,
-    noise_figure,
-    ranking_figure,
-)
+from benchmark.report.leaderboard_figures import cost_figure, diversity_figures, noise_figure, ranking_figure
 from benchmark.report.leaderboard_tables import LEGEND
 from benchmark.report.table import Table
 from benchmark.results.result import Result

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.core.extras import is_installed
+from benchmark.core.errors import UserError
+from benchmark.core.extras import require
 from benchmark.core.ties import hash_uids
 from benchmark.core.uids import UidArray
 from benchmark.pool.pool import Pool
@@ -129,7 +130,11 @@ def _words(texts: Iterable[str]) -> Counter[str]:
 
 def _language_shares(pool: Sequence[str], kept: Sequence[str]) -> dict[str, dict[str, Shares]]:
     """Return the shares of the most frequent languages; nothing where the extra `language` is not installed."""
-    if not pool or not kept or not is_installed("language"):
+    try:
+        require("language")
+    except UserError:
+        return {}
+    if not pool or not kept:
         return {}
     from filters.text.language import language_detector
 
@@ -143,7 +148,7 @@ def _language_shares(pool: Sequence[str], kept: Sequence[str]) -> dict[str, dict
     return {"language": _shares(named[0], named[1], totals[0], totals[1])}
 
 
-def _languages(texts: Iterable[str], detect: Callable[[str], str]) -> Counter[str]:
+def _languages(texts: Iterable[str], detect: Callable[[str], str | None]) -> Counter[str]:
     return Counter(detect(text[:MAX_CHARACTERS]) or "unknown" for text in texts)
 
 

@@ -23,7 +23,6 @@ from benchmark.config import (
     resolved,
 )
 from benchmark.core.devices import resolve_device
-from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, main_process_first
 from benchmark.core.paths import cache_dir
 from benchmark.core.records import read_records, write_record
@@ -94,7 +93,8 @@ def run(cfg: DictConfig) -> None:
         result = make_result(cfg, run_id, protocol, chosen, downstream, kept, contaminated, watch)
         path = write_record(Path(cfg.results_dir), result)
         tracker.finish(result)
-        print_tables([run_table(result, _earlier_results(cfg))], stderr=True)
+        earlier = read_records(Path(cfg.results_dir), Result)
+        print_tables([run_table(result, earlier)], stderr=True)
         print_result(str(path))
 
 
@@ -103,15 +103,6 @@ def _near_images(cfg: DictConfig, device: torch.device) -> NearImages | None:
     if cfg.models.clip_duplicate is None:
         return None
     return NearImages(ClipFeatures(**resolved(cfg.models.clip)), float(cfg.models.clip_duplicate), device)
-
-
-def _earlier_results(cfg: DictConfig) -> list[Result]:
-    """Return the results that the run's table may show beside it; a damaged one does not undo a finished run."""
-    try:
-        return read_records(Path(cfg.results_dir), Result)
-    except UserError as error:
-        log.warning("%s", error)
-        return []
 
 
 def make_result(
