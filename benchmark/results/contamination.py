@@ -43,7 +43,7 @@ def contamination(
     sets: Iterable[EvaluationSet | ClassificationSet],
     near: NearImages | None,
 ) -> dict[str, Contamination]:
-    """Count the pairs whose image is in each of the evaluation sets, by its name; warn of kept ones.
+    """Count the pairs whose image is in each of the evaluation sets with images, by its name; warn of kept ones.
 
     Args:
         pool: the pool.
@@ -52,7 +52,9 @@ def contamination(
         sets: the evaluation sets.
         near: finds near-duplicates; None counts equal bytes alone.
     """
-    images = {evaluation_set.name: evaluation_set.image_files() for evaluation_set in sets}
+    images = {
+        evaluation_set.name: files for evaluation_set in sets if (files := evaluation_set.image_files())
+    }
     same = _same_bytes(tars, images)
     similar = near.find(pool, images) if near else None
     counts = {}
