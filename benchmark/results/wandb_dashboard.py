@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from wandb_workspaces.reports.v2.interface import Report
     from wandb_workspaces.workspaces import Workspace
 
-VIEW = (
-    "pairsiftfilters"  # in the view's address: the same in every run, so that the view is found and replaced
-)
+VIEW = "pairsiftfilters"  # in the view's address; always the same, so that the view is found and replaced
 GROUPS = ("protocol_fingerprint", "filter_name")  # runs of one protocol are compared; seeds are averaged
 COLUMNS = ("filter_family", "protocol_name", "size_name", "seed")
 WIDTH, HEIGHT = 8, 6  # of a panel, in a grid of 24 columns

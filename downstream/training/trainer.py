@@ -163,7 +163,7 @@ class Trainer:
         model.to(accelerator.device)
         recipe = self.config
         if recipe.validate_every and self.validate is None:
-            log.warning("%s: not validated, as no evaluation set fits it", self.name)
+            log.warning("%s: not validated, as there is nothing to validate it on", self.name)
         optimizer = make_optimizer(model, recipe.optimizer, recipe.lr, recipe.weight_decay, self.lr_ratios)
         state = load_checkpoint(folder, model, optimizer, fingerprint)
         resumed_from = state.step or None
@@ -235,8 +235,7 @@ class Trainer:
         """Validate in the main process while the others wait; return the seconds, which no training is charged."""
         accelerator, seconds = stepper.accelerator, 0.0
         if self.validate is not None and accelerator.is_main_process:
-            device = accelerator.device
-            seconds = log_validation(self.name, self.validate, stepper.model, device, self.tracker, seen)
+            seconds = log_validation(self.name, self.validate, stepper.model, self.tracker, seen)
         accelerator.wait_for_everyone()
         return seconds
 

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import torch
 from torch import nn
 
 from benchmark.core.metric_logger import CaptionedImage, MetricLogger
@@ -22,15 +21,14 @@ Validate = Callable[[], Validated]
 
 
 def log_validation(
-    name: str, validate: Validate, model: nn.Module, device: torch.device, tracker: MetricLogger, seen: int
+    name: str, validate: Validate, model: nn.Module, tracker: MetricLogger, seen: int
 ) -> float:
     """Log what `validate` returns after `seen` samples, and return the seconds that it took.
 
-    The random generators are those of before, and `model` is in training mode again.
+    `model` is in training mode again. The random generators need no care: every step of a training seeds them.
     """
     started = time.monotonic()
-    with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        validated = validate()
+    validated = validate()
     model.train()
     tracker.log({f"{name}/validation/{metric}": v for metric, v in validated.metrics.items()}, step=seen)
     if validated.captions:

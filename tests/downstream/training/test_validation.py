@@ -91,7 +91,7 @@ def test_a_resumed_training_is_validated_as_the_whole(tmp_path: Path) -> None:
 
 def test_no_set_to_validate_on_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     fit(Guess(), tmp_path, validate_every=40)
-    assert "toy: not validated, as no evaluation set fits it" in caplog.text
+    assert "toy: not validated, as there is nothing to validate it on" in caplog.text
 
 
 @pytest.mark.parametrize("every", [0, -5])
