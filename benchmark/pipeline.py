@@ -37,11 +37,12 @@ from benchmark.subset.reshard import reshard
 from benchmark.subset.subset import Subset, selected_samples
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.evaluation.validation import make_validation
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.metric import Metric
 from downstream.models.base import Downstream, Trainable
 from downstream.models.published import Published
-from downstream.training.checkpointing import TrainReport
+from downstream.training.checkpointing import TrainReport, finished
 from filters.base import Filter
 
 log = logging.getLogger(__name__)
@@ -172,13 +173,34 @@ class Trained:
     other_captions: dict[str, int]
 
 
-def train(model: Downstream, subset: Subset, sha256: str, device: torch.device, tracker: Tracker) -> Trained:
-    """Train one downstream model, or load it if the same training has been finished before."""
+def train(
+    model: Downstream,
+    subset: Subset,
+    sha256: str,
+    device: torch.device,
+    tracker: Tracker,
+    sets: Sequence[EvaluationSet | ClassificationSet],
+) -> Trained:
+    """Train one downstream model, or load it if the same training has been finished before.
+
+    Args:
+        model: the untrained model.
+        subset: the selected samples.
+        sha256: hash of their uids.
+        device: where it is trained.
+        tracker: where losses are logged.
+        sets: evaluation sets, on a part of one of which the model is validated if its training says so.
+    """
+    model.validate = make_validation(model, sets)
     identity = subset.identity(sha256)
     fingerprint = training_fingerprint(model, identity, device.type, subset.captions.sha256)
     folder = cache_dir() / "trained" / f"{model.name}-{fingerprint}"
     with one_launch(folder, device):
+        reused = finished(folder, fingerprint) is not None
         report = model.train(subset, folder, device, tracker, fingerprint)
+    if reused:
+        for seen, loss in report.losses:
+            tracker.log({f"{model.name}/loss": loss}, step=seen)
     other_captions = dict(subset.captions.counts()) if subset.captions.by_uid else {}
     return Trained(model, folder, report, dict(subset.missing), other_captions)
 

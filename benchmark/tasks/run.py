@@ -21,6 +21,8 @@ from benchmark.config import (
     make_tracker,
     recorded,
     resolved,
+    run_facts,
+    size_name,
 )
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import is_main_process, main_process_first
@@ -56,7 +58,7 @@ IDENTITY = ("pool", "filter", "selector", "size", "downstream", "evalset", "metr
 
 def run(cfg: DictConfig) -> None:
     """Score, select, train, evaluate; print the path of the result, the last line on stdout."""
-    device = resolve_device(cfg.device)
+    device, tracker = resolve_device(cfg.device), make_tracker(cfg)
     watch = Stopwatch(device.type)
     with main_process_first(device):
         with watch.stage("pool"):
@@ -73,26 +75,27 @@ def run(cfg: DictConfig) -> None:
             subset = open_subset(pool, chosen.selection, sources)
             kept = kept_by_noise(pool, chosen.selection)
     run_id = make_run_id(cfg, subset.captions.sha256)
+    outputs = Path(cfg.results_dir) / run_id
     contaminated: dict[str, Contamination] = {}
     if is_main_process():  # before the training, which an error here would else cost
         with watch.stage("describe"):
-            write_run_files(Path(cfg.results_dir) / run_id, pool, chosen, subset, sets, models.values())
+            write_run_files(outputs, pool, chosen, subset, sets, models.values())
             near = _near_images(cfg, device)
             contaminated = contamination(pool, chosen.selection.uids, subset.pool, sets, near)
-    tracker = make_tracker(cfg, run_id)
+    tracker.start(run_facts(cfg, run_id, protocol))
     downstream: dict[str, DownstreamResult] = {}
     for name, model in models.items():
         with watch.stage(f"train/{name}"):
-            trained = train(model, subset, chosen.selection.sha256, device, tracker)
+            trained = train(model, subset, chosen.selection.sha256, device, tracker, sets)
         if is_main_process():
             with watch.stage(f"evaluate/{name}"):
-                folder = Path(cfg.results_dir) / run_id / name
+                folder = outputs / name
                 evaluations = evaluate_all(trained.model, folder, sets, metrics, device)
                 downstream[name] = downstream_result(trained, evaluations, folder)
     if is_main_process():
         result = make_result(cfg, run_id, protocol, chosen, downstream, kept, contaminated, watch)
         path = write_record(Path(cfg.results_dir), result)
-        tracker.finish(result)
+        tracker.finish(result, outputs)
         earlier = read_records(Path(cfg.results_dir), Result)
         print_tables([run_table(result, earlier)], stderr=True)
         print_result(str(path))
@@ -147,14 +150,15 @@ def make_run_id(cfg: DictConfig, captions: str | None) -> str:
     """
     identity: dict[str, Any] = {name: resolved(cfg[name]) for name in IDENTITY}
     identity["filter"] = resolved(filter_settings(cfg))
+    for model in identity["downstream"].values():
+        model.get("training", {}).pop("validate_every", None)  # it changes no metric
     if captions is not None:
         identity["captions"] = captions
     digest = portable_hash(identity)
-    size = f"{int(cfg.size.samples) // 1000}k" if cfg.size.samples % 1000 == 0 else str(cfg.size.samples)
     names = [cfg.pool.name, choice(cfg, "filter")]
     if choice(cfg, "selector") != "best":
         names.append(choice(cfg, "selector"))
-    return f"{'-'.join(names)}-{size}-seed{cfg.seed}-{digest}"
+    return f"{'-'.join(names)}-{size_name(cfg)}-seed{cfg.seed}-{digest}"
 
 
 def portable_hash(identity: dict[str, Any]) -> str:

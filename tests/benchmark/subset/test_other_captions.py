@@ -127,6 +127,12 @@ def test_where_the_cache_lies_does_not_change_a_run_id(
     assert make_run_id(cfg, None) == here
 
 
+def test_validation_does_not_change_a_run_id(cfg: DictConfig) -> None:
+    here = make_run_id(cfg, None)
+    cfg.validate_every = 100
+    assert make_run_id(cfg, None) == here
+
+
 def test_fingerprints_depend_on_captions_not_on_paths(cfg: DictConfig) -> None:
     one = OtherCaptions({"a": ("x", "y"), "b": ("z",)}).sha256
     same = OtherCaptions({"b": ("z",), "a": ("x", "y")}).sha256
