@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hydra
-from hydra.errors import InstantiationException, MissingConfigException
+from hydra.errors import HydraException, InstantiationException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from filters.base import Filter
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
+USER_ERRORS = (UserError, HydraException, OmegaConfBaseException)
 
 
 def register_resolvers() -> None:
@@ -162,6 +163,14 @@ def choice(cfg: DictConfig, group: str) -> str:
     from hydra.core.hydra_config import HydraConfig
 
     return str(HydraConfig.get().runtime.choices[group])
+
+
+def call_task(cfg: DictConfig) -> Any:
+    """Call the task that the configuration names. Raises `UserError` for any mistake of the user."""
+    try:
+        return hydra.utils.get_method(cfg.task._target_)(cfg)
+    except USER_ERRORS as error:
+        raise UserError(explain(error)) from error
 
 
 def explain(error: Exception) -> str:

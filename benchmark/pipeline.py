@@ -70,8 +70,7 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
     epochs = _epochs(cfg, k)
     seed = int(cfg.seed)
     selection = selector.select(table, k, epochs, seed, pool, engine)
-    name = f"{scorer.key()}{_selector_key(cfg, epochs)}-{k}-seed{seed}.npy"
-    path = cache_dir() / "selections" / pool.key / name
+    path = subset_path(cfg, pool, scorer)
     paths = subset_files(path, selection)
     manifest = Manifest(
         pool=pool.name,
@@ -112,6 +111,13 @@ def _check_size(pool: Pool, k: int) -> None:
         raise UserError(
             f"size asks for {k:,} pairs, but pool {pool.name} lists {listed:,}; choose a smaller size"
         )
+
+
+def subset_path(cfg: DictConfig, pool: Pool, scorer: Filter) -> Path:
+    """Return where the subset file lies (see `subset_files`); its name changes with the weights of `scorer`."""
+    k = subset_size(cfg)
+    name = f"{scorer.key()}{_selector_key(cfg, _epochs(cfg, k))}-{k}-seed{int(cfg.seed)}.npy"
+    return cache_dir() / "selections" / pool.key / name
 
 
 def _epochs(cfg: DictConfig, k: int) -> int:

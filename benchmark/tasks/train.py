@@ -9,7 +9,7 @@ from benchmark.pipeline import choose, open_subset
 from benchmark.pipeline import train as train_one
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.output import print_result
-from benchmark.tasks.run import make_run_id
+from benchmark.tasks.run_id import make_run_id
 
 
 def train(cfg: DictConfig) -> None:

@@ -16,7 +16,7 @@ from benchmark.pipeline import choose, open_subset, training_fingerprint
 from benchmark.selection.selection import Selection
 from benchmark.studies.weak_labels.labels import label_pool, read_labels
 from benchmark.tasks.output import print_result
-from benchmark.tasks.run import make_run_id
+from benchmark.tasks.run_id import make_run_id
 from benchmark.tasks.weak_labels import label_config
 from downstream.models.weak_backbone import TopicLabels, check_architecture
 
