@@ -74,13 +74,15 @@ def flat_facts(name: str, node: Any) -> Iterator[tuple[str, str]]:
 def protocol_overrides(overrides: Sequence[str]) -> tuple[str, ...]:
     """Return those overrides of the command line that change settings of the protocol, like ``models.bertscore=...``.
 
-    ``downstream=captioner`` is none of them: it only picks models. Nor are settings that change no metric.
+    ``downstream=captioner`` is none of them: it only picks models. Nor are settings that change no metric. Of the pool's
+    settings those of the demo are, as they make another world; others, like ``pool.url=...``, say where a pool lies.
     """
     keys = {override: _key(override) for override in overrides}
     return tuple(
         override
         for override, key in keys.items()
-        if key.partition(".")[0] in GROUPS and key != "downstream" and key.rpartition(".")[2] not in INERT
+        if (key.partition(".")[0] in GROUPS and key != "downstream" and key.rpartition(".")[2] not in INERT)
+        or key.startswith("pool.demo.")
     )
 
 

@@ -52,18 +52,15 @@ def earlier_result(
     if not path.is_file():
         return None
     results, left_out = scan_records(path.parent, Result)
-    if path not in results:
-        log.info(
-            "%s is made again: %s", path, next((f.reason for f in left_out if f.path == path), "no result")
-        )
-        return None
-    result = results[path]
-    protocol = make_protocol()
-    if result.protocol.fingerprint != protocol.fingerprint:
-        log.info("%s is made again: %s", path, protocol.differences(result.protocol))
+    result = results.get(path)
+    if result is None:
+        reason = next((file.reason for file in left_out if file.path == path), "no result")
+    elif result.protocol.fingerprint != (protocol := make_protocol()).fingerprint:
+        reason = protocol.differences(result.protocol)
     elif Path(result.subset).stem.partition("-epoch")[0] != subset.stem:
-        log.info("%s is made again: the weights of its filter have changed", path)
+        reason = "the weights of its filter have changed"
     else:
         log.info("%s is there (commit %s); delete it to make it again", path, result.git_commit)
         return path
+    log.info("%s is made again: %s", path, reason)
     return None

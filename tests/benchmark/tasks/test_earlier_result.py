@@ -85,6 +85,7 @@ def test_another_protocol_or_schema_is_made_again(
     older = json.loads(path.read_text()) | {"schema_version": Result.SCHEMA.version - 1}
     path.write_text(json.dumps(older))
     assert look(cfg) is None
+    assert "is made again: run record of the older schema version" in caplog.text
 
 
 def test_other_weights_of_the_filter_are_made_again(settings: Settings, tmp_path: Path) -> None:
