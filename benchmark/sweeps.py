@@ -185,7 +185,7 @@ def _outcome(name: str, cfg: DictConfig) -> Outcome:
     try:
         finished: Finished | None = call_task(cfg)
     except UserError as error:
-        return Outcome(name, "failed", time.monotonic() - started, str(error), 2)
+        return Outcome(name, "failed", time.monotonic() - started, " ".join(str(error).split()), 2)
     except Exception as error:
         log.exception("unexpected error")
         text = f"{type(error).__name__}: {error}".splitlines()[0]
