@@ -9,8 +9,8 @@ from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
 from benchmark.core.records import read_records
 from benchmark.report.evaluation_tables import evaluation_tables
-from benchmark.report.leaderboard_page import leaderboard_page
 from benchmark.report.leaderboard_tables import LEGEND, leaderboard
+from benchmark.report.page.page import leaderboard_page
 from benchmark.report.paper_findings import findings_tables
 from benchmark.report.summary import publish, summary_entries, summary_picture, summary_table
 from benchmark.report.table import to_markdown
@@ -31,7 +31,7 @@ from benchmark.tasks.output import print_result
 
 
 def report(cfg: DictConfig) -> None:
-    """Write ``report.html`` and ``.md``, and ``explained.html`` if captions were explained; print the paths."""
+    """Write ``report.md`` and ``.html``, and ``explained.html`` if captions were explained; print the paths."""
     folder = Path(cfg.results_dir)
     results = read_records(folder, Result)
     tables = (
@@ -48,11 +48,12 @@ def report(cfg: DictConfig) -> None:
         )
     if explanations:
         _write(folder / "explained.html", explanations_page(explanations))
-    _write(folder / "report.html", leaderboard_page(results, tables))
     print_tables(tables)
     if cfg.task.publish or cfg.task.picture is not None:
         _publish([Path(name) for name in cfg.task.publish], cfg.task.picture, results)
     _write(folder / "report.md", to_markdown("Leaderboard", LEGEND, tables))
+    folders = {result.run_id: folder / result.run_id for result in results}
+    _write(folder / "report.html", leaderboard_page(results, folders, tables))
 
 
 def _publish(files: Sequence[Path], image: str | None, results: Sequence[Result]) -> None:

@@ -1,0 +1,137 @@
+"""All that the page shows of one leaderboard, from its results and the folders of its runs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchmark.report.leaderboard_entries import Entry, Leaderboard, leaderboards
+from benchmark.report.page.board_tables import PageTable, board_tables, seconds_text
+from benchmark.report.page.estimates import all_measures, contenders, headline_measures, ranked
+from benchmark.report.page.galleries import CaptionedSet, FilterPanel, captioned_sets, filter_panel
+from benchmark.report.page.plotly_charts import Chart, Styles, line_styles
+from benchmark.report.page.quality_charts import cost_chart, diversity_chart, size_chart, training_chart
+from benchmark.report.page.run_files import RunFiles
+from benchmark.report.page.selection_charts import kept_chart, overlap_chart
+from benchmark.results.result import Result
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The filters that a metric does not tell from its highest value, and the cheapest of them with its cost."""
+
+    metric: str
+    labels: list[str]
+    cheapest: str
+    cost: str
+
+
+@dataclass(frozen=True)
+class BoardView:
+    """One leaderboard on the page.
+
+    Args:
+        key: prefix of the names of its parts, unique in the page.
+        board: its runs, with its title and notes.
+        first: the first of its runs.
+        seeds: the numbers of seeds of its filters, smallest first.
+        answers: one per headline metric that has intervals.
+        tables: one per set of metrics, the headline metrics first.
+        charts: those that its data are there for, in the order of the page.
+        panels: one per filter.
+        captioned: generated captions side by side.
+        missing: in one line each, which files are missing beside the results.
+    """
+
+    key: str
+    board: Leaderboard
+    first: Result
+    seeds: list[int]
+    answers: list[Answer]
+    tables: list[PageTable]
+    charts: list[Chart]
+    panels: list[FilterPanel]
+    captioned: list[CaptionedSet]
+    missing: list[str]
+
+
+def board_views(results: Sequence[Result], folders: Mapping[str, Path]) -> list[BoardView]:
+    """Return the leaderboards, one per protocol; `folders` has the folders of runs by their ids."""
+    boards = leaderboards(results)
+    settings = list(dict.fromkeys(board.protocol.setting for board in boards))
+    views = []
+    for number, board in enumerate(boards):
+        setting = board.protocol.setting
+        all_sizes = [entry for b in boards if b.protocol.setting == setting for entry in b.entries]
+        styles = line_styles(all_sizes)
+        sizes = size_chart(f"sizes{settings.index(setting)}", all_sizes, all_measures(all_sizes), styles)
+        views.append(_view(f"board{number}", board, folders, styles, [sizes] if sizes else []))
+    return views
+
+
+def _view(
+    key: str, board: Leaderboard, folders: Mapping[str, Path], styles: Styles, shared: Sequence[Chart]
+) -> BoardView:
+    """Return one leaderboard; `styles` and the charts `shared` are those of its setting.
+
+    Of several seeds the files of the first are read.
+    """
+    entries = [replace(e, runs=sorted(e.runs, key=lambda run: run.seed)) for e in board.entries]
+    headline = headline_measures(entries)
+    entries = ranked(entries, headline[0]) if headline else entries
+    files = [(entry, RunFiles(folders.get(entry.runs[0].run_id))) for entry in entries]
+    summaries = {entry.label: found for entry, run in files if (found := run.summary())}
+    panels = [
+        filter_panel(f"{key}-scores{number}", entry, summaries.get(entry.label), run.gallery())
+        for number, (entry, run) in enumerate(files)
+    ]
+    first = entries[0].runs[0]
+    models = dict.fromkeys(model for entry in entries for model in entry.runs[0].downstream)
+    losses = {model: {entry.label: run.losses(model) for entry, run in files} for model in models}
+    captioner = next((m.evaluation for m in headline if m.model == "captioner"), "")
+    charts = [
+        cost_chart(f"{key}-cost", entries, all_measures(entries), styles),
+        kept_chart(f"{key}-kept", entries, summaries),
+        overlap_chart(f"{key}-overlap", summaries, first.k / max(1, first.selection.scored)),
+        training_chart(f"{key}-training", losses, styles),
+        diversity_chart(f"{key}-diversity", entries, captioner, styles),
+    ]
+    return BoardView(
+        key=key,
+        board=board,
+        first=first,
+        seeds=sorted({len(entry.runs) for entry in entries}),
+        answers=_answers(entries),
+        tables=board_tables(entries),
+        charts=[*shared, *(chart for chart in charts if chart)],
+        panels=panels,
+        captioned=captioned_sets(files),
+        missing=_missing(panels, losses),
+    )
+
+
+def _answers(entries: Sequence[Entry]) -> list[Answer]:
+    answers = []
+    for measure in headline_measures(entries):
+        if found := contenders(entries, measure):
+            cheapest = min(found, key=lambda entry: entry.runs[0].scoring.seconds)
+            name = f"{measure.label}, {measure.evaluation}"
+            labels = [entry.label for entry in found]
+            answers.append(
+                Answer(name, labels, cheapest.label, seconds_text(cheapest.runs[0].scoring.seconds))
+            )
+    return answers
+
+
+def _missing(panels: Sequence[FilterPanel], losses: Mapping[str, Mapping[str, object]]) -> list[str]:
+    lacking = {
+        "selection.json (scores, what is kept, overlap)": [p.label for p in panels if not p.scores],
+        "gallery.parquet (pairs by score)": [p.label for p in panels if not p.pairs],
+        "losses.json (training curves)": [
+            p.label for p in panels if losses and not any(of_model[p.label] for of_model in losses.values())
+        ],
+    }
+    return [
+        f"{name}: missing for {', '.join(labels) if len(labels) < len(panels) else 'every filter'}"
+        for name, labels in lacking.items()
+        if labels
+    ]
