@@ -149,7 +149,7 @@ def _cost_cells(entry: Entry) -> list[PageCell]:
 
 def seconds_text(seconds: float) -> str:
     """Return seconds as the page shows them."""
-    return f"{seconds:,.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
+    return f"{seconds:,.0f} s" if seconds >= 9.95 else f"{seconds:.2g} s"
 
 
 def _seconds(seconds: float) -> PageCell:

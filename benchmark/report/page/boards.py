@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmark.report.leaderboard_entries import Entry, Leaderboard, leaderboards
+from benchmark.report.leaderboard_entries import Entry, Leaderboard, group, leaderboards
 from benchmark.report.page.board_tables import PageTable, board_tables, seconds_text
-from benchmark.report.page.estimates import all_measures, contenders, headline_measures, ranked
+from benchmark.report.page.estimates import chart_measures, contenders, headline_measures, ranked
 from benchmark.report.page.galleries import CaptionedSet, FilterPanel, captioned_sets, filter_panel
 from benchmark.report.page.plotly_charts import Chart, Styles, line_styles
 from benchmark.report.page.quality_charts import cost_chart, diversity_chart, size_chart, training_chart
@@ -61,9 +61,10 @@ def board_views(results: Sequence[Result], folders: Mapping[str, Path]) -> list[
     views = []
     for number, board in enumerate(boards):
         setting = board.protocol.setting
-        all_sizes = [entry for b in boards if b.protocol.setting == setting for entry in b.entries]
-        styles = line_styles(all_sizes)
-        sizes = size_chart(f"sizes{settings.index(setting)}", all_sizes, all_measures(all_sizes), styles)
+        of_setting = [entry for b in boards if b.protocol.setting == setting for entry in b.entries]
+        all_sizes = group([run for entry in of_setting for run in entry.runs])  # one label at all sizes
+        styles = line_styles([*all_sizes, *of_setting])
+        sizes = size_chart(f"sizes{settings.index(setting)}", all_sizes, chart_measures(all_sizes), styles)
         views.append(_view(f"board{number}", board, folders, styles, [sizes] if sizes else []))
     return views
 
@@ -87,9 +88,10 @@ def _view(
     first = entries[0].runs[0]
     models = dict.fromkeys(model for entry in entries for model in entry.runs[0].downstream)
     losses = {model: {entry.label: run.losses(model) for entry, run in files} for model in models}
+    captioned = captioned_sets(files)
     captioner = next((m.evaluation for m in headline if m.model == "captioner"), "")
     charts = [
-        cost_chart(f"{key}-cost", entries, all_measures(entries), styles),
+        cost_chart(f"{key}-cost", entries, chart_measures(entries), styles),
         kept_chart(f"{key}-kept", entries, summaries),
         overlap_chart(f"{key}-overlap", summaries, first.k / max(1, first.selection.scored)),
         training_chart(f"{key}-training", losses, styles),
@@ -104,8 +106,8 @@ def _view(
         tables=board_tables(entries),
         charts=[*shared, *(chart for chart in charts if chart)],
         panels=panels,
-        captioned=captioned_sets(files),
-        missing=_missing(panels, losses),
+        captioned=captioned,
+        missing=_missing(panels, losses, captioned),
     )
 
 
@@ -122,16 +124,23 @@ def _answers(entries: Sequence[Entry]) -> list[Answer]:
     return answers
 
 
-def _missing(panels: Sequence[FilterPanel], losses: Mapping[str, Mapping[str, object]]) -> list[str]:
+def _missing(
+    panels: Sequence[FilterPanel],
+    losses: Mapping[str, Mapping[str, object]],
+    captioned: Sequence[CaptionedSet],
+) -> list[str]:
+    """Return a line per kind of file that is missing beside some results."""
+    labels = [panel.label for panel in panels]
     lacking = {
         "selection.json (scores, what is kept, overlap)": [p.label for p in panels if not p.scores],
         "gallery.parquet (pairs by score)": [p.label for p in panels if not p.pairs],
+        "examples.parquet (generated captions)": [] if captioned else labels,
         "losses.json (training curves)": [
-            p.label for p in panels if losses and not any(of_model[p.label] for of_model in losses.values())
+            label for label in labels if not any(of_model[label] for of_model in losses.values())
         ],
     }
     return [
-        f"{name}: missing for {', '.join(labels) if len(labels) < len(panels) else 'every filter'}"
-        for name, labels in lacking.items()
-        if labels
+        f"{name}: missing for {', '.join(of_file) if len(of_file) < len(labels) else 'every filter'}"
+        for name, of_file in lacking.items()
+        if of_file
     ]

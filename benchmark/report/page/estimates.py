@@ -80,6 +80,12 @@ def all_measures(entries: Sequence[Entry]) -> list[Measure]:
     return [*first, *(m for m in others if any(estimate(entry, m) for entry in entries))]
 
 
+def chart_measures(entries: Sequence[Entry]) -> list[Measure]:
+    """Return the metrics that charts offer: all of those models and evaluation sets that a headline metric is of."""
+    headline = {(m.model, m.evaluation) for m in headline_measures(entries)}
+    return [m for m in all_measures(entries) if (m.model, m.evaluation) in headline]
+
+
 def evaluations(entries: Iterable[Entry]) -> list[tuple[str, str]]:
     """Return (downstream model, evaluation set) in the order in which runs report them."""
     pairs = (
@@ -101,11 +107,11 @@ def ranked(entries: Sequence[Entry], measure: Measure) -> list[Entry]:
 def contenders(entries: Sequence[Entry], measure: Measure) -> list[Entry]:
     """Return the competing entries whose interval reaches that of the highest value, highest first.
 
-    None where the highest value has no interval.
+    Nothing where fewer than two have the metric, or the highest value has no interval.
     """
     competing = [entry for entry in ranked(entries, measure) if not entry.is_upper_bound]
     found = [(entry, e) for entry in competing if (e := estimate(entry, measure))]
-    if not found or found[0][1].low is None:
+    if len(found) < 2 or found[0][1].low is None:
         return []
     lowest = found[0][1].low
     return [entry for entry, e in found if (e.value if e.high is None else e.high) >= lowest]

@@ -4,7 +4,7 @@ import base64
 import hashlib
 from collections.abc import Iterable
 
-BUDGET = 6_000_000  # characters of base64 in the page
+BUDGET = 4_500_000  # characters of base64 in the page
 
 
 class Images:

@@ -19,7 +19,7 @@ from benchmark.report.page.plotly_charts import (
 from benchmark.report.page.run_files import Losses
 
 LABELLED = 12  # points of a chart that can have their names beside them
-POINTS = 200  # of a loss curve
+POINTS = 100  # of a loss curve
 NGRAMS = {"Unique-1": "words", "Unique-2": "pairs of words", "Unique-4": "4-grams"}
 
 

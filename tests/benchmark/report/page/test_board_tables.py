@@ -1,0 +1,48 @@
+from benchmark.report.leaderboard_entries import group
+from benchmark.report.page.board_tables import PageCell, Range, board_tables, seconds_text
+from benchmark.results.result import Scoring
+from tests.benchmark.report.made_results import metric, result, trained
+from tests.benchmark.report.made_run_folders import full_result
+
+
+def test_the_best_by_the_first_headline_comes_first() -> None:
+    table = board_tables(
+        group([full_result(name, q) for name, q in (("random", 0.1), ("icc", 0.5), ("oracle", 0.6))])
+    )[0]
+    assert table.header == [
+        "filter", "CIDEr, coco", "text-to-image R@1 (%), coco", "clean pairs kept", "scoring", "seeds",
+    ]  # fmt: skip
+    assert [row.label for row in table.rows] == ["oracle", "icc", "random"]
+    assert [row.role for row in table.rows] == ["does not compete", "", "reference"]
+    assert [cell.text for cell in table.rows[1].cells] == ["50.0", "25.0", "75%", "55 s", "1"]
+
+
+def test_intervals_of_a_column_share_a_scale() -> None:
+    low, high = board_tables(group([full_result("clip", 0.53), full_result("random", 0.13)]))[0].rows[::-1]
+    assert low.cells[0].range == Range(0.0, 6.5, 13.0)  # 10 to 16 of 10 to 56
+    assert high.cells[0].range == Range(87.0, 93.5, 100.0)
+
+
+def test_every_set_of_metrics_has_its_table() -> None:
+    names = [table.name for table in board_tables(group([full_result("clip", 0.5)]))]
+    assert names == [
+        "headline metrics", "captioner on coco", "captioner on coco, best reference and diversity",
+        "dual encoder on coco", "selection and cost",
+    ]  # fmt: skip
+
+
+def test_what_a_run_lacks_is_a_dash_that_sorts_last() -> None:
+    lacking = result("icc", downstream={"captioner": trained(coco=[metric("CIDEr", None, "no Java")])})
+    rows = board_tables(group([lacking, full_result("clip", 0.5)]))[0].rows
+    assert rows[1].label == "icc"
+    assert rows[1].cells[0] == PageCell("–")
+
+
+def test_runs_without_metrics_have_costs() -> None:
+    headline, costs = board_tables(group([result("clip", scoring=Scoring(0.0, 0.0))]))
+    assert [cell.text for cell in headline.rows[0].cells] == ["–", "1"]
+    assert [cell.text for cell in costs.rows[0].cells] == ["2,000", "2,000", "0.25", "–", "–", "–"]
+
+
+def test_short_times_keep_two_digits() -> None:
+    assert [seconds_text(s) for s in (0.137, 9.96, 12.4, 12345)] == ["0.14 s", "10 s", "12 s", "12,345 s"]
