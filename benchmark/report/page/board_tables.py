@@ -1,7 +1,7 @@
 """The leaderboard's tables on the page: one per set of metrics, every cell with what it is sorted by."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field, replace
 
 from benchmark.core.batch import NO_SCORE
 from benchmark.report.leaderboard_entries import Entry
@@ -50,11 +50,12 @@ class Row:
 
 @dataclass(frozen=True)
 class PageTable:
-    """A set of metrics of all filters of a leaderboard."""
+    """A set of metrics of all filters of a leaderboard; `notes` say why metrics are missing."""
 
     name: str
     header: list[str]
     rows: list[Row]
+    notes: list[str] = field(default_factory=list)
 
 
 def board_tables(entries: Sequence[Entry]) -> list[PageTable]:
@@ -70,7 +71,8 @@ def board_tables(entries: Sequence[Entry]) -> list[PageTable]:
             ]
             if chosen:
                 name = f"{model.replace('_', ' ')} on {evaluation}{ending}"
-                tables.append(_table(name, [m.label for m in chosen], entries, _columns(entries, chosen)))
+                table = _table(name, [m.label for m in chosen], entries, _columns(entries, chosen))
+                tables.append(replace(table, notes=_missing(entries, model, evaluation, columns)))
     costs = [_cost_cells(entry) for entry in entries]
     header = ["kept", "distinct", "threshold", "scoring", "pairs/s", "training"]
     tables.append(_table("selection and cost", header, entries, list(zip(*costs, strict=True))))
@@ -97,6 +99,14 @@ def _table(
         for index, entry in enumerate(entries)
     ]
     return PageTable(name, ["filter", *header], rows)
+
+
+def _missing(entries: Sequence[Entry], model: str, evaluation: str, columns: Container[str]) -> list[str]:
+    """Return a line per metric that some run could not compute, with the reason."""
+    trained = [run.downstream[model] for entry in entries for run in entry.runs if model in run.downstream]
+    metrics = [metric for result in trained for metric in result.evaluations.get(evaluation, [])]
+    reasons = {metric.name: metric.reason for metric in metrics if metric.reason and metric.name in columns}
+    return [f"{name.replace('_', ' ')} is missing: {reason}" for name, reason in reasons.items()]
 
 
 def role(entry: Entry) -> str:

@@ -120,7 +120,7 @@ def _line(label: str, x: Sequence[float], values: Sequence[Estimate], texts: Seq
         "width": 3,
     }
     return {
-        "type": "scatter", "mode": "lines+markers", "name": words(label), "x": list(x),
+        "type": "scatter", "mode": "lines+markers", "name": words(label), "meta": label, "x": list(x),
         "y": [number(v.value) for v in values], "error_y": bars, "hovertext": [words(text) for text in texts],
         "hoverinfo": "text",
     }  # fmt: skip
@@ -139,7 +139,8 @@ def training_chart(key: str, curves: Mapping[str, Mapping[str, Losses]], styles:
             shown = losses[:: math.ceil(len(losses) / POINTS)] if losses else []
             data.append(
                 {
-                    "type": "scatter", "mode": "lines", "name": words(label), "line": styles[label]["line"],
+                    "type": "scatter", "mode": "lines", "name": words(label), "meta": label,
+                    "line": styles[label]["line"],
                     "x": [number(seen) for seen, _ in shown], "y": [number(loss) for _, loss in shown],
                     "hovertemplate": "%{fullData.name}: %{y:.3g} at %{x:,}<extra></extra>",
                 }
@@ -163,8 +164,8 @@ def diversity_chart(key: str, entries: Sequence[Entry], evaluation: str, styles:
                 texts = [f"{entry.label}, position {x}: {y:g}" for x, y in zip(positions, curve, strict=True)]
                 data.append(
                     {
-                        "type": "scatter", "mode": "lines", "name": words(entry.label), "x": positions,
-                        "y": [number(y) for y in curve], "line": styles[entry.label]["line"],
+                        "type": "scatter", "mode": "lines", "name": words(entry.label), "meta": entry.label,
+                        "x": positions, "y": [number(y) for y in curve], "line": styles[entry.label]["line"],
                         "hovertext": [words(text) for text in texts], "hoverinfo": "text",
                     }
                 )  # fmt: skip

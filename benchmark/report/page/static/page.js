@@ -8,6 +8,7 @@
   // Charts. Python gives data and layout; colours of text and grid are the page's.
   const NARROW = 600;
   const drawn = new Set();
+  let leftOut = new Set(); // labels of filters that the reader filters out
 
   function themed({ data, layout }, narrow) {
     const style = getComputedStyle(document.documentElement);
@@ -37,6 +38,7 @@
     if (!window.Plotly) loadPlotly();
     const chosen = slot.closest("figure").querySelector(".variant");
     const variant = JSON.parse(byId(slot.dataset.chart).textContent)[chosen ? chosen.value : 0];
+    variant.data = variant.data.filter((trace) => !leftOut.has(trace.meta));
     const narrow = slot.clientWidth < NARROW;
     if (narrow) variant.data = variant.data.map((trace) => (trace.text ? { ...trace, mode: "markers", showlegend: true } : trace));
     const layout = themed(variant, narrow);
@@ -65,7 +67,8 @@
   }, { rootMargin: "300px" });
   all(".chart, .pictures").forEach((element) => seen.observe(element));
   all(".variant").forEach((select) => select.addEventListener("change", () => draw(select.closest("figure").querySelector(".chart"))));
-  dark.addEventListener("change", () => drawn.forEach((slot) => seen.observe(slot))); // drawn anew when next in view
+  const drawAnew = () => drawn.forEach((slot) => seen.observe(slot)); // when next in view
+  dark.addEventListener("change", drawAnew);
   addEventListener("beforeprint", () => all(".chart").filter((slot) => slot.clientWidth && !drawn.has(slot)).forEach(draw));
 
   // Tables: a click on a column sorts by it, the largest numbers first, and a second click turns the order round.
@@ -122,6 +125,8 @@
       const named = element.dataset.label.toLowerCase().includes(wanted);
       element.hidden = !named || Boolean(family.value && element.dataset.family !== family.value);
     }
+    leftOut = new Set(all("[data-label][hidden]").map((element) => element.dataset.label));
+    drawAnew();
   }
 
   board.addEventListener("change", choose);

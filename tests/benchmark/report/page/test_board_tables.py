@@ -38,6 +38,14 @@ def test_what_a_run_lacks_is_a_dash_that_sorts_last() -> None:
     assert rows[1].cells[0] == PageCell("–")
 
 
+def test_a_missing_metric_has_its_reason() -> None:
+    metrics = [metric("CIDEr", 0.5), metric("SPICE", None, "no Java")]
+    tables = board_tables(group([result("clip", downstream={"captioner": trained(coco=metrics)})]))
+    assert {table.name: table.notes for table in tables if table.notes} == {
+        "captioner on coco": ["SPICE is missing: no Java"]
+    }
+
+
 def test_runs_without_metrics_have_costs() -> None:
     headline, costs = board_tables(group([result("clip", scoring=Scoring(0.0, 0.0))]))
     assert [cell.text for cell in headline.rows[0].cells] == ["–", "1"]
