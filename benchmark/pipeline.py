@@ -42,18 +42,20 @@ from downstream.metrics.metric import Metric
 from downstream.models.base import Downstream, Trainable
 from downstream.models.published import Published
 from downstream.training.checkpointing import TrainReport
+from filters.base import Filter
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A selection with its manifest, the subset file of each epoch, and the scores it was made from."""
+    """A selection with its manifest, the subset file of each epoch, the scores it was made from and their filter."""
 
     selection: Selection
     manifest: Manifest
     paths: list[Path]
     table: ScoreTable
+    scorer: Filter
 
 
 def choose(cfg: DictConfig, pool: Pool) -> Chosen:
@@ -96,7 +98,7 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
     if len(paths) > 1:
         distinct = f"{manifest.distinct:,}"
         log.info("select: %d different epochs with %s distinct pairs", len(paths), distinct)
-    return Chosen(selection, manifest, paths, table)
+    return Chosen(selection, manifest, paths, table, scorer)
 
 
 def _check_size(pool: Pool, k: int) -> None:

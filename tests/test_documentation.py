@@ -141,7 +141,8 @@ def test_settings_named_in_a_sentence_exist(settings: str) -> None:
     words = shlex.split(settings)
     if any(word.startswith("task.") for word in words):  # which task, the sentence before says
         names = [word.partition("=")[0].removeprefix("task.") for word in words if word.startswith("task.")]
-        tasks = [path for path in (CONF / "task").glob("*.yaml") if set(names) <= set(OmegaConf.load(path))]
+        files = {path: OmegaConf.load(path) for path in (CONF / "task").glob("*.yaml")}
+        tasks = [path for path, content in files.items() if set(names) <= set(content.get("task", content))]
         assert tasks, f"{settings}: no such setting"
         words = [f"task={tasks[0].stem}", *words]
     check_overrides(words)

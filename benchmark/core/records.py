@@ -2,13 +2,15 @@
 
 import json
 import logging
+import reprlib
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
 
 log = logging.getLogger(__name__)
@@ -29,6 +31,18 @@ class Schema:
     version: int
     folder: str
     command: str
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A file in a folder of records that is not read as one, and why; equal causes have equal reasons."""
+
+    path: Path
+    reason: str
+
+
+class UnreadableError(Exception):
+    """A file that is no readable record; the message is its reason, in one line."""
 
 
 class Record(Protocol):
@@ -54,71 +68,71 @@ def write_record(results: Path, record: Record) -> Path:
     return path
 
 
-def read_records(results: Path, record_type: type[R]) -> list[R]:
-    """Read all records of one type below `results`, in the order of their file names.
+def scan_records(results: Path, record_type: type[R]) -> tuple[dict[Path, R], list[LeftOut]]:
+    """Return all records of one type below `results` by their paths, in this order, and the files left out.
 
-    Records of an older schema are left out with a warning; JSON files that are not such records are ignored.
-
-    Raises:
-        UserError: when a file is damaged, or its schema is newer than this version or unknown.
+    Records of other types are neither: they say in the file what they are.
     """
     schema, adapter = record_type.SCHEMA, TypeAdapter(record_type)
-    folder = results / schema.folder
-    records, older = [], 0
-    for path in sorted(folder.glob("*.json")):
-        text, version = _read(path, schema)
-        if version is None:
-            continue
-        if version < schema.version:
-            older += 1
-            continue
+    records, left_out = {}, []
+    for path in sorted((results / schema.folder).glob("*.json")):
         try:
-            records.append(adapter.validate_json(text, strict=True))
+            text = _text_of_kind(path, schema)
+            if text is not None:
+                records[path] = adapter.validate_json(text, strict=True)
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(map(str, first["loc"]))
-            raise _damaged(path, schema, f"{field}: {first['msg']}") from None
-    if older:
-        log.warning(
-            "%s: left out %s records of an older schema (%d); run `%s` again to have them in the report",
-            folder,
-            schema.kind,
-            older,
-            schema.command,
-        )
-    return records
+            left_out.append(LeftOut(path, f"not a readable {schema.kind} record: {field}: {first['msg']}"))
+        except UnreadableError as error:
+            left_out.append(LeftOut(path, str(error)))
+    return records, left_out
 
 
-def _read(path: Path, schema: Schema) -> tuple[str, int | None]:
-    """Return a file's text and its schema version; None for a file that is not a record of this kind."""
+def read_records(results: Path, record_type: type[R]) -> list[R]:
+    """Return all records of one type below `results`, in the order of their file names; warn of those left out."""
+    records, left_out = scan_records(results, record_type)
+    warn_of(left_out)
+    return list(records.values())
+
+
+def warn_of(left_out: Iterable[LeftOut]) -> None:
+    """Log a warning per reason for which files are left out; it names the first of them."""
+    by_reason: dict[str, list[Path]] = defaultdict(list)
+    for file in left_out:
+        by_reason[file.reason].append(file.path)
+    for reason, paths in by_reason.items():
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        log.warning("left out %s%s: %s", paths[0], more, reason)
+
+
+def _text_of_kind(path: Path, schema: Schema) -> str | None:
+    """Return a file's text; None for a record of another kind. Raises `UnreadableError` unless it has this schema."""
     try:
         text = path.read_text(encoding="utf-8")
         data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise _damaged(path, schema, str(error)) from None
-    # Records of schema version 1 had no kind.
-    if (
-        not isinstance(data, dict)
-        or "schema_version" not in data
-        or data.get("kind", schema.kind) != schema.kind
-    ):
-        return text, None
-    version = data["schema_version"]
-    if type(version) is int and version > schema.version:
-        raise UserError(
-            f"{path} has schema version {version}, and this version of pairsift reads {schema.kind} records up to"
-            f" version {schema.version}; upgrade pairsift, or move the file away"
-        )
+    except (OSError, ValueError, RecursionError) as error:
+        raise UnreadableError(f"not readable as JSON: {error}") from None
+    if isinstance(data, dict) and isinstance(data.get("kind", ""), str):
+        # Records of schema version 1 had no kind.
+        if data.get("kind", schema.kind) != schema.kind:
+            return None
+        if "schema_version" in data:
+            _check_version(data["schema_version"], schema)
+            return text
+    raise UnreadableError(f"JSON, but no {schema.kind} record")
+
+
+def _check_version(version: Any, schema: Schema) -> None:
+    """Raise `UnreadableError` unless a record of this version can be read."""
     if type(version) is not int or version < 0:
-        raise UserError(
-            f"{path} has the unknown schema version {version!r}, and this version of pairsift reads {schema.kind}"
-            f" records of version {schema.version}; move the file away"
+        raise UnreadableError(f"unknown schema version {reprlib.repr(version)}")
+    if version > schema.version:
+        raise UnreadableError(
+            f"schema version {version}, and this version of pairsift reads {schema.kind} records up to version"
+            f" {schema.version}; upgrade pairsift"
         )
-    return text, version
-
-
-def _damaged(path: Path, schema: Schema, reason: str) -> UserError:
-    return UserError(
-        f"{path} is not a readable {schema.kind} record of schema version {schema.version} ({reason}); move the file"
-        f" away, or run `{schema.command}` again"
-    )
+    if version < schema.version:
+        raise UnreadableError(
+            f"{schema.kind} record of the older schema version {version}; run `{schema.command}` again"
+        )

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -11,46 +10,63 @@ import numpy.typing as npt
 import pandas as pd
 
 from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.progress import progress
 from benchmark.core.uids import UidArray
 from benchmark.pool.pool import Pool
 
 NEEDS = frozenset({"text"})
 BATCH = 65536
+VERSION = 2  # raised when the same samples get another hash
 Hashes = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
 class PoolContent:
-    """The usable samples of a pool, and a hash of their uids and captions in any order and any shards."""
+    """The usable samples of a pool, and a hash of them in any order and any shards.
+
+    Args:
+        samples: how many there are.
+        sha256: hash of their uids and captions, and of the uids and image sizes in bytes in the tars.
+        images: whether the tars are in the hash, which they are if they are local.
+    """
 
     samples: int
     sha256: str
+    images: bool
 
     def __str__(self) -> str:
-        return f"{self.samples:,} pairs, {self.sha256[:12]}"
+        return f"{self.samples:,} pairs, {self.sha256[:12]}" + ", images not hashed" * (not self.images)
 
 
 def pool_content(pool: Pool) -> PoolContent:
-    """Return the content of `pool`; it is read once, and again when a shard changes. Images are not read."""
-    shards = pool.shards(NEEDS)
-    files = hashlib.sha256(json.dumps([[shard.name, shard.fingerprint] for shard in shards]).encode())
-    cached = cache_dir() / "content" / pool.key / f"{files.hexdigest()[:16]}.json"
+    """Return the content of `pool`; it is read once, and again when a shard changes."""
+    shards, tars = pool.shards(NEEDS), pool.tars if pool.is_local else []
+    files = [[shard.name, shard.fingerprint] for shard in (*shards, *tars)]
+    key = hashlib.sha256(json.dumps([VERSION, files]).encode()).hexdigest()[:16]
+    cached = cache_dir() / "content" / pool.key / f"{key}.json"
     if cached.is_file():
         return PoolContent(**json.loads(cached.read_text()))
-    samples, sums = 0, np.zeros(2, np.uint64)
+    samples, captions, images = 0, np.zeros(2, np.uint64), np.zeros(2, np.uint64)
     for shard in shards:
         for batch in pool.batches(shard, NEEDS, BATCH, Counter()):
             samples += len(batch)
-            sums += _sums(batch.uids, batch.texts)
-    content = PoolContent(samples, hashlib.sha256(f"{samples} {sums.tolist()}".encode()).hexdigest())
+            captions += _sums(batch.uids, np.array(batch.texts, object))
+    with progress("index", len(tars), "shards") as advance:
+        for shard in tars:
+            with pool.local(shard) as path:
+                index = pool.index(shard, path)
+            images += _sums(index.uids, index.sizes.astype(np.uint64))
+            advance(1, "")
+    inputs = f"{samples} {captions.tolist()} {images.tolist()}"
+    content = PoolContent(samples, hashlib.sha256(inputs.encode()).hexdigest(), bool(tars))
     write_text(cached, json.dumps(asdict(content)))
     return content
 
 
-def _sums(uids: UidArray, texts: Sequence[str]) -> Hashes:
+def _sums(uids: UidArray, values: npt.NDArray[np.object_] | Hashes) -> Hashes:
     """Return two sums of hashes over samples, modulo 2^64: they do not depend on the order."""
-    captions = _hashed(np.array(texts, object))
-    rows = (_hashed(np.ascontiguousarray(uids[word]) ^ captions) for word in ("f0", "f1"))
+    hashes = _hashed(values)
+    rows = (_hashed(np.ascontiguousarray(uids[word]) ^ hashes) for word in ("f0", "f1"))
     return np.array([row.sum(dtype=np.uint64) for row in rows], np.uint64)
 
 

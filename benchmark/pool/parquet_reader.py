@@ -46,14 +46,39 @@ def read_captions(url: str, columns: Mapping[str, str], uids: UidIndex) -> Itera
 
     A file without uids yields nothing: its uids are hashes of url and caption, so no other caption has them.
     """
-    for record in _records(url, columns, ("uid", "text"), _LOOKUP_ROWS, Counter()):
-        if len(record) < 2:
+    for rows, values in _values_of(url, columns, ("text",), uids):
+        usable, captions = _captions(values["text"], Counter())
+        yield rows[usable], captions
+
+
+def read_numbers(
+    url: str, columns: Mapping[str, str], names: tuple[str, ...], uids: UidIndex
+) -> Iterator[tuple[_Rows, npt.NDArray[np.float64]]]:
+    """Yield the numbers in the columns `names`, shape (n, len(names)), of n of the `uids`, with their rows in `uids`.
+
+    NaN stands for a missing number, for a column that the file lacks, and for one of another type.
+    """
+    for rows, values in _values_of(url, columns, names, uids):
+        numbers = np.full((len(rows), len(names)), np.nan)
+        for position, name in enumerate(names):
+            column = values.get(name)
+            if column is not None and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+                numbers[:, position] = pc.cast(column, pa.float64(), safe=False).to_numpy(False)
+        yield rows, numbers
+
+
+def _values_of(
+    url: str, columns: Mapping[str, str], names: tuple[str, ...], uids: UidIndex
+) -> Iterator[tuple[_Rows, _Record]]:
+    """Yield the columns among `names` that the file has, for the `uids` that it lists, and their rows in `uids`."""
+    for record in _records(url, columns, ("uid", *names), _LOOKUP_ROWS, Counter()):
+        if "uid" not in record or len(record) < 2:
             return
         listed, given = listed_uids(record["uid"])
         rows = uids.find(given)
         hits = rows >= 0
-        usable, captions = _captions(record["text"].take(pa.array(listed[hits])), Counter())
-        yield rows[hits][usable], captions
+        taken = pa.array(listed[hits])
+        yield rows[hits], {name: record[name].take(taken) for name in names if name in record}
 
 
 def listed_uids(column: pa.Array) -> tuple[_Rows, UidArray]:
@@ -101,9 +126,7 @@ def _batch(record: _Record, extra_columns: frozenset[str], drops: Counter[str], 
     if len(usable) < len(rows):
         rows, texts = rows[usable], [texts[row] for row in usable]
     # A file may lack a column that others of the pool have.
-    kept = {
-        name: record.get(name, pa.nulls(size)).take(pa.array(rows)).to_numpy(False) for name in extra_columns
-    }
+    kept = {name: _to_numpy(record.get(name, pa.nulls(size)).take(pa.array(rows))) for name in extra_columns}
     return Batch(uids, texts, columns=kept)
 
 
@@ -154,6 +177,15 @@ def _checked(count: int, check: Callable[[int], str], drops: Counter[str]) -> tu
         else:
             rows.append(row)
     return np.array(rows, np.int64), values
+
+
+def _to_numpy(array: pa.Array) -> npt.NDArray[Any]:
+    """Return the values; strings with invalid UTF-8 come back as bytes."""
+    try:
+        values: npt.NDArray[Any] = array.to_numpy(False)
+    except pa.ArrowException:
+        values = array.cast(pa.binary()).to_numpy(False)
+    return values
 
 
 def _values(array: pa.Array) -> list[Any]:

@@ -18,13 +18,15 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
 import fsspec
+import numpy as np
+import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import cache_dir
 from benchmark.core.uids import UidArray, UidIndex, unite_uids
-from benchmark.pool.parquet_reader import read_captions, read_metadata
+from benchmark.pool.parquet_reader import read_captions, read_metadata, read_numbers
 from benchmark.pool.sample_fields import pick_column
 from benchmark.pool.tar_index import TarIndex, index_tar
 from benchmark.pool.tar_reader import load_index, read_images, read_texts, save_index
@@ -101,13 +103,19 @@ class Pool:
         """Whether the tars can be read at random offsets."""
         return "://" not in self.url or self.url.startswith("file://")
 
+    @property
+    def tars(self) -> list[Shard]:
+        """The shards with images."""
+        return list(self._tars)
+
     def shards(self, needs: frozenset[str]) -> list[Shard]:
         """Return the shards that a filter with `needs` reads: tars for images, else metadata alone."""
         if "image" in needs:
             if not self._tars:
                 raise UserError(
-                    f"pool {self.name} ({self.url}) holds metadata only, no tars, and images are needed;"
-                    " download them with img2dataset, or choose a filter of captions alone"
+                    f"pool {self.name} ({self.url}) holds metadata only, no tars, and images are needed; choose pairs"
+                    " by their captions with `python -m benchmark task=export filter=icc size=200k` on this pool, and"
+                    " download their images with the img2dataset command in the README.md that it writes"
                 )
             return self._tars
         if self._metadata:
@@ -181,6 +189,16 @@ class Pool:
                     if captions[row] is None:
                         captions[row] = text
         return [captions[row] for row in index.find(uids)]
+
+    def metadata_numbers(self, uids: UidArray, names: tuple[str, ...]) -> npt.NDArray[np.float64]:
+        """Return the numbers that the metadata parquet has in m columns of each of n uids, shape (n, m), else NaN."""
+        distinct = unite_uids([uids])
+        index = UidIndex(distinct)
+        numbers = np.full((len(distinct), len(names)), np.nan)
+        for shard in self._metadata:
+            for rows, values in read_numbers(shard.url, self.columns, names, index):
+                numbers[rows] = values
+        return np.asarray(numbers[index.find(uids)])
 
     def _find(self, patterns: Sequence[str]) -> list[Shard]:
         try:

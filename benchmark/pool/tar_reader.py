@@ -56,9 +56,12 @@ def _batch(index: TarIndex, rows: Integers, images: list[Image.Image]) -> Batch:
 
 
 def _typed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a column of JSON values as numbers or strings if all are of one type, else as the objects they are."""
+    """Return a column of JSON values as numbers if all are of one type, else as the objects they are.
+
+    Strings stay objects: numpy's own would all take the memory of the longest.
+    """
     types = {type(value) for value in values}
-    return np.asarray(values.tolist()) if len(types) == 1 and types <= {bool, int, float, str} else values
+    return np.asarray(values.tolist()) if len(types) == 1 and types <= {bool, int, float} else values
 
 
 def save_index(path: Path, index: TarIndex) -> None:

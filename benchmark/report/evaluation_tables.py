@@ -36,7 +36,7 @@ def _table(title: str, name: str, abbreviations: Mapping[str, str], rows: Sequen
     columns = [column for column in abbreviations if any(column in by_name for by_name in values.values())]
     body = [
         plain(label, f"{max(metric.count for metric in by_name.values()):,}")
-        + [metric_cell(column, _value(by_name.get(column)), None) for column in columns]
+        + [metric_cell(column, _value(by_name.get(column))) for column in columns]
         for label, by_name in values.items()
         if by_name.keys() & abbreviations.keys()
     ]

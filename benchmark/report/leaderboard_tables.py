@@ -2,10 +2,14 @@
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from benchmark.core.batch import NO_SCORE
+from benchmark.report.certainty import RunFolders, certainty_table, compare_entries
+from benchmark.report.headlines import Headline, headlines
 from benchmark.report.leaderboard_entries import Entry, Leaderboard, leaderboards
+from benchmark.report.paper_rows import paper_rows
+from benchmark.report.significance import t_interval
 from benchmark.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
@@ -49,21 +53,28 @@ COLUMNS = {
 UNITS = dict.fromkeys(("BERTScore", "Polos", "PAC-S", "RefPAC-S"), (1.0, 3))
 UNITS |= dict.fromkeys(("Unique-1", "Unique-2", "Unique-4"), (1.0, 1))
 TIED = {"text_to_image_tied": "T2I", "image_to_text_tied": "I2T", "zero_shot_tied": "zero-shot"}
-LEGEND = "The best value is bold. The oracle reads the planted noise labels: it does not compete."
+LEGEND = (
+    "A value is bold where its filter is better than every other, over images and over seeds; ± is half of the 95%"
+    " t-interval over three seeds or more. The oracle reads the planted noise labels: it does not compete."
+)
 Values = dict[str, list[float]]  # of each metric, one per run
 
 
-def leaderboard(results: Iterable[Result]) -> list[Table]:
-    """Return per protocol a table per downstream model and evaluation set, the costs, and the kinds of noise kept."""
-    return [table for board in leaderboards(results) for table in _board_tables(board)]
+def leaderboard(results: Iterable[Result], folders: RunFolders) -> list[Table]:
+    """Return per protocol how sure its headlines are, its metrics by model and evaluation set, costs, noise kept."""
+    return [table for board in leaderboards(results) for table in _board_tables(board, folders)]
 
 
-def _board_tables(board: Leaderboard) -> list[Table]:
+def _board_tables(board: Leaderboard, folders: RunFolders) -> list[Table]:
     entries = board.entries
     tables = [
-        _metric_table(f"{board.title}: {model} on {evaluation}{ending}", columns, model, evaluation, entries)
+        certainty_table(f"{board.title}: {headline.title}", compare_entries(headline, entries, folders))
+        for headline in headlines(entries)
+    ]
+    tables += [
+        _metric_table(board, ending, model, evaluation, folders)
         for model, evaluation in _evaluations(entries)
-        for ending, columns in COLUMNS.items()
+        for ending in COLUMNS
     ]
     tables += [_cost_table(f"{board.title}: cost", entries)]
     tables += [_noise_table(f"{board.title}: kept by kind of noise (%)", entries)]
@@ -84,10 +95,9 @@ def _evaluations(entries: Iterable[Entry]) -> list[tuple[str, str]]:
     return list(dict.fromkeys(pairs))
 
 
-def _metric_table(
-    title: str, abbreviations: Mapping[str, str], model: str, evaluation: str, entries: Sequence[Entry]
-) -> Table:
+def _metric_table(board: Leaderboard, ending: str, model: str, evaluation: str, folders: RunFolders) -> Table:
     """Return the table of one downstream model on one evaluation set; without rows if no entry has a column of it."""
+    entries, abbreviations = board.entries, COLUMNS[ending]
     reasons = {
         metric.name: metric.reason
         for entry in entries
@@ -98,18 +108,22 @@ def _metric_table(
     values = [(entry, by_name) for entry, by_name in values if by_name]
     names = {name for _, by_name in values for name in by_name} | set(reasons)
     columns = {name: short for name, short in abbreviations.items() if name in names}
-    best = _best(values)
+    best = {
+        name: compare_entries(Headline(model, name, evaluation, short), entries, folders).best()
+        for name, short in columns.items()
+    }
     rows = [
         plain(entry.label)
-        + [
-            metric_cell(name, by_name.get(name, []), None if entry.is_upper_bound else best.get(name))
-            for name in columns
-        ]
+        + [metric_cell(name, by_name.get(name, []), bold=entry is best[name]) for name in columns]
         for entry, by_name in values
     ]
     notes = [f"{columns[name]} is missing: {reason}" for name, reason in reasons.items()]
+    if rows:
+        of_papers, sources = paper_rows(entries, model, evaluation, columns)
+        rows, notes = rows + of_papers, notes + sources
     if not columns.keys().isdisjoint(RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS):
         notes += ties_notes(m for entry in entries for m in _metrics(entry, model, evaluation))
+    title = f"{board.title}: {model} on {evaluation}{ending}"
     return Table(title, ["filter", *columns.values()], rows, notes)
 
 
@@ -142,27 +156,16 @@ def _values(entry: Entry, model: str, evaluation: str, names: Iterable[str]) -> 
     return values
 
 
-def _best(rows: Iterable[tuple[Entry, Values]]) -> dict[str, float]:
-    """Return the best mean of each metric; upper bounds do not compete."""
-    best: dict[str, float] = {}
-    for entry, values in rows:
-        for name, of_runs in values.items():
-            if not entry.is_upper_bound:
-                mean = statistics.fmean(of_runs)
-                best[name] = max(mean, best.get(name, mean))
-    return best
-
-
-def metric_cell(name: str, values: Sequence[float], best: float | None) -> Cell:
-    """Return the mean of a metric's values in the unit of tables, with their deviation if there are several."""
+def metric_cell(name: str, values: Sequence[float], *, bold: bool = False) -> Cell:
+    """Return the mean of a metric's runs in the unit of tables, with half of its t-interval over seeds."""
     if not values:
         return Cell(MISSING)
     factor, digits = UNITS.get(name, (100.0, 1))
     mean = statistics.fmean(values)
     text = f"{mean * factor:.{digits}f}"
-    if len(values) > 1:
-        text += f" ± {statistics.stdev(values) * factor:.{digits}f}"
-    return Cell(text, bold=mean == best)
+    if interval := t_interval(values):
+        text += f" ± {(interval[1] - interval[0]) / 2 * factor:.{digits}f}"
+    return Cell(text, bold)
 
 
 def _cost_table(title: str, entries: Iterable[Entry]) -> Table:

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Iterable, Sequence
 
-from benchmark.report.leaderboard_figures import REFERENCE
+from benchmark.report.headlines import REFERENCE
 from benchmark.report.leaderboard_tables import metric_cell
 from benchmark.report.table import Cell, Table, plain
 from benchmark.results.result import Result
@@ -54,11 +54,11 @@ def _cell(metrics: Sequence[Metric], name: str) -> Cell:
     if not named:
         return Cell("")
     values = [metric.value for metric in named if metric.value is not None]
-    cell = metric_cell(name, [statistics.fmean(values)] if values else [], None)
+    cell = metric_cell(name, [statistics.fmean(values)] if values else [])
     if len(named) > 1 or named[0].interval is None:
         return cell
     low, high = named[0].interval
-    return Cell(f"{cell.text} ±{metric_cell(name, [(high - low) / 2], None).text}")
+    return Cell(f"{cell.text} ±{metric_cell(name, [(high - low) / 2]).text}")
 
 
 def _missing(result: Result) -> list[str]:

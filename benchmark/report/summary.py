@@ -4,8 +4,10 @@ import statistics
 from collections.abc import Sequence
 
 from benchmark.core.errors import UserError
+from benchmark.report.certainty import Compared, RunFolders, compare_entries
+from benchmark.report.headlines import Headline, headlines
 from benchmark.report.leaderboard_entries import Entry, leaderboards
-from benchmark.report.leaderboard_figures import Headline, headline_bars, headlines
+from benchmark.report.leaderboard_figures import headline_bars
 from benchmark.report.leaderboard_tables import thousands
 from benchmark.report.svg import picture
 from benchmark.report.table import MISSING, Cell, Table, plain, table_lines
@@ -28,17 +30,18 @@ def summary_entries(results: Sequence[Result]) -> list[Entry]:
     return sorted(entries, key=lambda entry: -_mean(compared[0], entry)) if compared else entries
 
 
-def summary_table(entries: Sequence[Entry]) -> Table:
+def summary_table(entries: Sequence[Entry], folders: RunFolders) -> Table:
     """Return a row per filter: its headline metrics, its share of clean pairs, its cost."""
-    compared = headlines(entries)
+    compared = [compare_entries(headline, entries, folders) for headline in headlines(entries)]
+    best = [found.best() for found in compared]
     clean = any(entry.runs[0].kept for entry in entries)
-    header = ["filter", *(f"{h.name}, {h.evaluation}" for h in compared)]
+    header = ["filter", *(f"{c.headline.name}, {c.headline.evaluation}" for c in compared)]
     header += ["clean pairs kept"] * clean + ["scoring, worker s"]
-    competing = [entry for entry in entries if not entry.is_upper_bound]
-    best = {h: max((_mean(h, entry) for entry in competing), default=0.0) for h in compared}
     rows = []
     for entry in entries:
-        cells = [_cell(h, entry, best[h]) for h in compared]
+        cells = [
+            _cell(found, entry, bold=entry is first) for found, first in zip(compared, best, strict=True)
+        ]
         kept = entry.runs[0].kept
         share = [f"{100 * kept.get('concrete', 0) / sum(kept.values()):.0f}%"] if kept else [MISSING]
         cost = f"{entry.runs[0].scoring.seconds:,.0f}"
@@ -71,8 +74,11 @@ def _mean(headline: Headline, entry: Entry) -> float:
     return statistics.fmean(values) if values else float("-inf")
 
 
-def _cell(headline: Headline, entry: Entry, best: float) -> Cell:
-    mean = _mean(headline, entry)
-    if not headline.values(entry):
+def _cell(compared: Compared, entry: Entry, *, bold: bool) -> Cell:
+    """Return the mean with its interval over seeds, or over images where there are too few seeds."""
+    if entry not in compared.entries:
         return Cell(MISSING)
-    return Cell(f"{mean:.1f}", bold=mean == best)
+    estimate = compared.comparison.estimates[compared.entries.index(entry)]
+    interval = estimate.over_seeds or estimate.over_images
+    spread = f" ({interval[0]:.1f} to {interval[1]:.1f})" if interval else ""
+    return Cell(f"{estimate.mean:.1f}{spread}{'*' * (estimate.over_seeds is None)}", bold)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from benchmark.core.records import Schema
+from benchmark.results.contamination import Contamination
 from benchmark.results.protocol import Protocol
 from benchmark.results.stopwatch import Stage
 from benchmark.selection.selection import Manifest
@@ -59,6 +60,7 @@ class Result:
         stages: cost of each stage by name.
         config: the resolved configuration.
         kept: draws that carry each planted kind of noise; empty for pools whose noise is unknown.
+        contamination: pairs that have an image of an evaluation set, by its name.
         peak_rss_bytes: largest resident memory of this process or an ended child.
         git_commit: commit that the code was run from; None outside git.
         versions: versions of Python and libraries by name.
@@ -66,7 +68,7 @@ class Result:
         finished: time, in ISO 8601.
     """
 
-    SCHEMA: ClassVar[Schema] = Schema("run", 4, "", "python -m benchmark filter=... size=...")
+    SCHEMA: ClassVar[Schema] = Schema("run", 5, "", "python -m benchmark filter=... size=...")
 
     run_id: str
     protocol: Protocol
@@ -83,6 +85,7 @@ class Result:
     stages: dict[str, Stage]
     config: dict[str, Any]
     kept: dict[str, int] = field(default_factory=dict)
+    contamination: dict[str, Contamination] = field(default_factory=dict)
     peak_rss_bytes: int = 0
     git_commit: str | None = None
     versions: dict[str, str] = field(default_factory=dict)

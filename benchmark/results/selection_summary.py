@@ -14,7 +14,7 @@ FILE = "selection.json"
 
 @dataclass(frozen=True)
 class Histogram:
-    """Pairs of the pool, and the kept ones among them, in n bins.
+    """Pairs of the pool, and the kept ones among them, in n bins; the outer bins hold those beyond the edges too.
 
     Args:
         edges: the n + 1 borders of the bins, ascending.

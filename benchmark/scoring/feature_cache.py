@@ -51,10 +51,12 @@ def save_features(
         writer.write_table(table)
 
 
-def load_features(path: Path) -> FeatureTable:
-    """Read what `save_features` wrote."""
+def load_features(path: Path, uids: UidIndex | None = None) -> FeatureTable:
+    """Read what `save_features` wrote, of those `uids` alone if they are given."""
     with pa.memory_map(str(path)) as source:
         table = pa.ipc.open_file(source).read_all()
+        if uids is not None:
+            table = table.filter(pa.array(uids.find(read_uid_columns(table)) >= 0))
     columns = {name: _to_numpy(table[name]) for name in table.column_names if name not in UID_COLUMNS}
     info = json.loads(table.schema.metadata[_INFO])
     return FeatureTable(read_uid_columns(table), columns, Counter(info["drops"]), info["seconds"])

@@ -75,6 +75,7 @@ class Subset:
                 f"none of the {len(uids):,} selected uids is in the tars of pool {pool.name} ({pool.url});"
                 " give the tars that belong to its metadata"
             )
+        self.pool = pool
         self._paths: list[Path] = []
         for part in parts:
             with pool.local(part.shard) as path:
@@ -138,6 +139,21 @@ def selected_samples(pool: Pool, uids: UidArray) -> list[ShardSamples]:
                 parts.append(ShardSamples(shard, samples.take(repeated)))
             advance(1, "")
     return parts
+
+
+def captions_of(pool: Pool, uids: UidArray) -> list[str | None]:
+    """Return the caption of each of n uids that counts in a local pool (see `benchmark.pool.pool`), or None."""
+    captions = pool.metadata_captions(uids)
+    unlisted = np.array([caption is None for caption in captions], bool)
+    if unlisted.any():
+        parts = [part.samples for part in selected_samples(pool, uids[unlisted])]
+        texts = [text for part in parts for text in part.texts]
+        rows = find_uids(np.concatenate([np.empty(0, UID_DTYPE), *(part.uids for part in parts)]), uids)
+        captions = [
+            texts[row] if caption is None and row >= 0 else caption
+            for caption, row in zip(captions, rows, strict=True)
+        ]
+    return captions
 
 
 def use_metadata_captions(parts: Sequence[ShardSamples], pool: Pool) -> list[ShardSamples]:

@@ -1,22 +1,32 @@
-"""``task=report``: all records of a results folder, on the terminal, as Markdown and as a page with charts."""
+"""``task=report``: all records of results folders, on the terminal, as Markdown, as a page and as data."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
+from benchmark.config import choice
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
-from benchmark.core.records import read_records
+from benchmark.core.records import warn_of
+from benchmark.report.certainty import RunFolders
 from benchmark.report.evaluation_tables import evaluation_tables
+from benchmark.report.leaderboard_entries import leaderboards
 from benchmark.report.leaderboard_tables import LEGEND, leaderboard
+from benchmark.report.left_out_tables import left_out_tables
+from benchmark.report.metric_columns import choose_metrics, evaluations_of, only_metrics
 from benchmark.report.page.page import leaderboard_page
 from benchmark.report.paper_findings import findings_tables
+from benchmark.report.published_tables import paper_tables
+from benchmark.report.rank_agreement import rank_agreement_tables
+from benchmark.report.report_data import leaderboards_csv, leaderboards_json
 from benchmark.report.summary import publish, summary_entries, summary_picture, summary_table
-from benchmark.report.table import to_markdown
+from benchmark.report.table import Table, to_markdown
 from benchmark.report.terminal import print_tables
 from benchmark.results.evaluation import Evaluation
 from benchmark.results.result import Result
+from benchmark.results.results_folders import ResultsFolders
 from benchmark.studies.concreteness.coloured_captions import explanations_page
 from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation
 from benchmark.studies.concreteness.explanation import Explanation
@@ -31,38 +41,82 @@ from benchmark.tasks.output import print_result
 
 
 def report(cfg: DictConfig) -> None:
-    """Write ``report.md`` and ``.html``, and ``explained.html`` if captions were explained; print the paths."""
-    folder = Path(cfg.results_dir)
-    results = read_records(folder, Result)
-    tables = (
-        leaderboard(results) + findings_tables(results) + evaluation_tables(read_records(folder, Evaluation))
-    )
-    tables += concreteness_tables(read_records(folder, ConcretenessEvaluation))
-    tables += text_spotting_tables(read_records(folder, TextSpottingEvaluation))
-    tables += [likeness_table(found.pool, found.likeness) for found in read_records(folder, CaptionProfile)]
-    tables += [overall_tables(profile)[0] for profile in read_records(folder, Profile)]
-    explanations = read_records(folder, Explanation)
+    """Write ``report.html``, ``.csv``, ``.json`` and ``.md``, and ``explained.html`` if captions were explained."""
+    folders = _folders(cfg)
+    source = ResultsFolders(folders)
+    runs = source.read(Result)
+    results, evaluations = list(runs.values()), list(source.read(Evaluation).values())
+    names, chosen = _metric_names(cfg), None
+    if names is not None and (results or evaluations):
+        chosen = choose_metrics(names, results, evaluations)
+        results = [only_metrics(result, chosen) for result in results]
+        evaluations = [replace(e, evaluations=evaluations_of(e.evaluations, chosen)) for e in evaluations]
+    beside = RunFolders({run.run_id: path.parent / run.run_id for path, run in runs.items()})
+    tables = leaderboard(results, beside) + rank_agreement_tables(results) + findings_tables(results, beside)
+    tables += evaluation_tables(evaluations) + _study_tables(source)
+    tables += paper_tables(chosen) if results else []
+    explanations = list(source.read(Explanation).values())
+    left_out = list(source.left_out.values())
+    warn_of(left_out)
     if not tables and not explanations:
+        named = ", ".join(map(str, folders))
+        readable = " that can be read" if left_out else ""
         raise UserError(
-            f"results_dir={folder} holds no results; run `python -m benchmark filter=random,clip` first"
+            f"results_dir={named} holds no results{readable}; run `python -m benchmark filter=random,clip` first"
         )
     if explanations:
-        _write(folder / "explained.html", explanations_page(explanations))
+        _write(folders[0] / "explained.html", explanations_page(explanations))
     print_tables(tables)
+    tables += left_out_tables(left_out)
+    _write(folders[0] / "report.html", leaderboard_page(results, beside, tables))
     if cfg.task.publish or cfg.task.picture is not None:
-        _publish([Path(name) for name in cfg.task.publish], cfg.task.picture, results)
-    _write(folder / "report.md", to_markdown("Leaderboard", LEGEND, tables))
-    folders = {result.run_id: folder / result.run_id for result in results}
-    _write(folder / "report.html", leaderboard_page(results, folders, tables))
+        _publish([Path(name) for name in cfg.task.publish], cfg.task.picture, results, beside)
+    boards = leaderboards(results)
+    _write(folders[0] / "report.csv", leaderboards_csv(boards))
+    _write(folders[0] / "report.json", leaderboards_json(boards, left_out))
+    _write(folders[0] / "report.md", to_markdown("Leaderboard", LEGEND, tables))
 
 
-def _publish(files: Sequence[Path], image: str | None, results: Sequence[Result]) -> None:
+def _folders(cfg: DictConfig) -> list[Path]:
+    """Return the results folders, the first of which the report is written to."""
+    if not isinstance(cfg.results_dir, str):
+        raise UserError(
+            "results_dir must be one folder, which the report is written to; name others in task.folders=[FOLDER,...]"
+        )
+    others = [Path(name) for name in cfg.task.folders]
+    for folder in others:
+        if not folder.is_dir():
+            raise UserError(f"task.folders: {folder} must be a folder with results")
+    return [Path(cfg.results_dir), *others]
+
+
+def _metric_names(cfg: DictConfig) -> list[str] | None:
+    """Return the names that ``metric=`` lists; None for all metrics."""
+    if choice(cfg, "metrics") != "default":
+        raise UserError(
+            "metrics= says what a run computes; the report shows the columns that metric=NAME names"
+        )
+    if cfg.metric is None:
+        return None
+    return [str(name) for name in cfg.metric] if OmegaConf.is_list(cfg.metric) else [str(cfg.metric)]
+
+
+def _study_tables(source: ResultsFolders) -> list[Table]:
+    tables = concreteness_tables([*source.read(ConcretenessEvaluation).values()])
+    tables += text_spotting_tables([*source.read(TextSpottingEvaluation).values()])
+    tables += [likeness_table(found.pool, found.likeness) for found in source.read(CaptionProfile).values()]
+    return tables + [overall_tables(profile)[0] for profile in source.read(Profile).values()]
+
+
+def _publish(
+    files: Sequence[Path], image: str | None, results: Sequence[Result], folders: RunFolders
+) -> None:
     """Put the summary table into Markdown files, and write the picture."""
     entries = summary_entries(results)
     for file in files:
         if not file.is_file():
             raise UserError(f"task.publish: {file} does not exist; give Markdown files with the two markers")
-        _write(file, publish(file.read_text(encoding="utf-8"), summary_table(entries), str(file)))
+        _write(file, publish(file.read_text(encoding="utf-8"), summary_table(entries, folders), str(file)))
     if image is not None:
         _write(Path(image), summary_picture(entries))
 

@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
+import torch
 from omegaconf import DictConfig
 
 from benchmark.config import (
@@ -22,7 +23,6 @@ from benchmark.config import (
     resolved,
 )
 from benchmark.core.devices import resolve_device
-from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, main_process_first
 from benchmark.core.paths import cache_dir
 from benchmark.core.records import read_records, write_record
@@ -37,13 +37,17 @@ from benchmark.pipeline import (
 )
 from benchmark.report.run_table import run_table
 from benchmark.report.terminal import print_tables
+from benchmark.results.contamination import Contamination, contamination
+from benchmark.results.near_images import NearImages
 from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import provenance
 from benchmark.results.result import DownstreamResult, Result, Scoring
 from benchmark.results.stopwatch import Stopwatch, peak_rss_bytes
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.output import print_result
+from benchmark.tasks.run_files import write_run_files
 from benchmark.tasks.run_protocol import run_protocol
+from filters.clip import ClipFeatures
 
 log = logging.getLogger(__name__)
 # The settings that make a run what it is; the rest (where it ran, where it logged) does not change its metrics.
@@ -69,6 +73,12 @@ def run(cfg: DictConfig) -> None:
             subset = open_subset(pool, chosen.selection, sources)
             kept = kept_by_noise(pool, chosen.selection)
     run_id = make_run_id(cfg, subset.captions.sha256)
+    contaminated: dict[str, Contamination] = {}
+    if is_main_process():  # before the training, which an error here would else cost
+        with watch.stage("describe"):
+            write_run_files(Path(cfg.results_dir) / run_id, pool, chosen, subset, sets, models.values())
+            near = _near_images(cfg, device)
+            contaminated = contamination(pool, chosen.selection.uids, subset.pool, sets, near)
     tracker = make_tracker(cfg, run_id)
     downstream: dict[str, DownstreamResult] = {}
     for name, model in models.items():
@@ -80,20 +90,19 @@ def run(cfg: DictConfig) -> None:
                 evaluations = evaluate_all(trained.model, folder, sets, metrics, device)
                 downstream[name] = downstream_result(trained, evaluations, folder)
     if is_main_process():
-        result = make_result(cfg, run_id, protocol, chosen, downstream, kept, watch)
+        result = make_result(cfg, run_id, protocol, chosen, downstream, kept, contaminated, watch)
         path = write_record(Path(cfg.results_dir), result)
         tracker.finish(result)
-        print_tables([run_table(result, _earlier_results(cfg))], stderr=True)
+        earlier = read_records(Path(cfg.results_dir), Result)
+        print_tables([run_table(result, earlier)], stderr=True)
         print_result(str(path))
 
 
-def _earlier_results(cfg: DictConfig) -> list[Result]:
-    """Return the results that the run's table may show beside it; a damaged one does not undo a finished run."""
-    try:
-        return read_records(Path(cfg.results_dir), Result)
-    except UserError as error:
-        log.warning("%s", error)
-        return []
+def _near_images(cfg: DictConfig, device: torch.device) -> NearImages | None:
+    """Return what finds near-duplicates of evaluation images; None where the CLIP model has no threshold for them."""
+    if cfg.models.clip_duplicate is None:
+        return None
+    return NearImages(ClipFeatures(**resolved(cfg.models.clip)), float(cfg.models.clip_duplicate), device)
 
 
 def make_result(
@@ -103,6 +112,7 @@ def make_result(
     chosen: Chosen,
     downstream: dict[str, DownstreamResult],
     kept: dict[str, int],
+    contaminated: dict[str, Contamination],
     watch: Stopwatch,
 ) -> Result:
     """Return the result of a run; its fields are those of `Result`."""
@@ -122,6 +132,7 @@ def make_result(
         stages=watch.stages,
         config=recorded(cfg),
         kept=kept,
+        contamination=contaminated,
         peak_rss_bytes=peak_rss_bytes(),
         **provenance(),
     )

@@ -9,6 +9,7 @@ from benchmark.config import choice, subset_size
 from benchmark.core.devices import resolve_device
 from benchmark.pool.content import pool_content
 from benchmark.pool.pool import Pool
+from benchmark.results.contamination import FACT
 from benchmark.results.protocol import SIZE, Protocol, flat_facts, protocol_overrides, published_experiment
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
@@ -33,6 +34,7 @@ def run_protocol(
         facts |= flat_facts(name, model.identity())
     facts |= {f"evaluation.{s.name}": f"{len(s):,} images, {s.fingerprint()}" for s in sets}
     facts |= {f"metric.{name}": metric.version() for metric in metrics for name in metric.names}
+    facts["evaluation images in the pool"] = FACT
     facts["precision"] = "bf16" if resolve_device(cfg.device).type == "cuda" else "fp32"
     overrides = list(HydraConfig.get().overrides.task)
     published = published_experiment(choice(cfg, "experiment"), samples, overrides)

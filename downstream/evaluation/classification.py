@@ -14,6 +14,7 @@ from downstream.metrics.classification import (
     classification_metrics,
     mean_per_class,
 )
+from downstream.metrics.corpus_scores import Doubles
 from downstream.metrics.intervals import with_intervals
 from downstream.metrics.metric import Metric, library
 from downstream.metrics.ranks import Ranks
@@ -38,15 +39,14 @@ def classify(
     ranks = _zero_shot_ranks(model, evaluation_set, labels)
     ids = [item.image_id for item in evaluation_set.test]
     kept.add(evaluation_set.name, "label", ids, labels.tolist())
-    hits = {f"zero_shot_acc@{k}": ranks.within(k) for k in (1, CUTOFF)}
+    hits = {f"zero_shot_acc@{k}": ranks.within(k).astype(float) for k in (1, CUTOFF)}
+    hits["zero_shot_mean_per_class"] = _per_image("mean_per_class", ranks, labels)
+    hits["zero_shot"] = _per_image(evaluation_set.score, ranks, labels)
     keep_ranks(kept, evaluation_set.name, "zero_shot", ids, ranks, hits)
     details = classification_metrics("zero_shot", ranks, labels, len(evaluation_set.classes))
     score = _score("zero_shot", evaluation_set, ranks, labels)
-    columns = {name: within.astype(float) for name, within in hits.items()}
-    if evaluation_set.score == "accuracy":
-        columns["zero_shot"] = columns["zero_shot_acc@1"]
-    metrics = with_intervals([score, *details], columns, np.ones(len(labels)))
-    return [*metrics, _linear_probe(tower, evaluation_set)]
+    metrics = with_intervals([score, *details], hits, np.ones(len(labels)))
+    return [*metrics, _linear_probe(tower, evaluation_set, kept)]
 
 
 def class_embeddings(model: Embeds, evaluation_set: ClassificationSet) -> npt.NDArray[np.float64]:
@@ -78,9 +78,24 @@ def _score(
     return Metric(name, value, None, len(ranks), library("pairsift"))
 
 
-def _linear_probe(tower: FrozenTower | str, evaluation_set: ClassificationSet) -> Metric:
+def _per_image(score: str, ranks: Ranks, labels: npt.NDArray[np.int64]) -> Doubles:
+    """Return n values whose mean is the score; for ``mean_per_class`` hits of rare classes weigh more."""
+    hits = ranks.within(1).astype(float)
+    if score != "mean_per_class":
+        return hits
+    sizes = np.bincount(labels)
+    return np.asarray(hits * len(labels) / (np.count_nonzero(sizes) * sizes[labels]), float)
+
+
+def _linear_probe(tower: FrozenTower | str, evaluation_set: ClassificationSet, kept: ImageScores) -> Metric:
     if isinstance(tower, str) or evaluation_set.train is None:
         reason = tower if isinstance(tower, str) else "the set has no training images"
         return Metric("linear_probe", None, reason, len(evaluation_set), library("pairsift"))
     labels = np.array([item.label for item in evaluation_set.test])
-    return _score("linear_probe", evaluation_set, probe_ranks(tower, evaluation_set), labels)
+    ranks = probe_ranks(tower, evaluation_set)
+    hits = {"linear_probe": _per_image(evaluation_set.score, ranks, labels)}
+    keep_ranks(
+        kept, evaluation_set.name, "probe", [item.image_id for item in evaluation_set.test], ranks, hits
+    )
+    score = _score("linear_probe", evaluation_set, ranks, labels)
+    return with_intervals([score], hits, np.ones(len(labels)))[0]

@@ -11,6 +11,7 @@ from PIL import Image
 
 from benchmark.core.errors import UserError
 from downstream.evaluation.evaluation_sets import require_known_ties, short_hash
+from downstream.evaluation.image_digests import digest_images
 from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile, require_images
 from downstream.evaluation.tars import MAX_TEXT_BYTES, local_file, tar_samples, tar_shards
 from downstream.metrics.ranks import Ties
@@ -79,13 +80,18 @@ class ClassificationSet:
         return len(self.test)
 
     def fingerprint(self) -> str:
-        """Return a hash of what metrics depend on: labels, the images' sizes in bytes, prompts, score, ties, probe.
+        """Return a hash of what metrics depend on: the images' bytes, labels, prompts, score, ties, probe.
 
         Training images of the probe are told apart by their presence alone: they may not be fetched yet.
         """
-        images = [[item.image_id, item.image.bytes_size, item.label] for item in self.test]
+        items = [[item.image_id, item.label] for item in self.test]
+        images = [digest.sha256 for digest in digest_images(self.image_files())]
         probe = [self.train is not None, self.probe_epochs]
-        return short_hash([images, list(self.prompts()), self.score, self.ties, probe])
+        return short_hash([items, images, list(self.prompts()), self.score, self.ties, probe])
+
+    def image_files(self) -> list[ImageFile]:
+        """Return where the test images lie."""
+        return [item.image for item in self.test]
 
     def prompts(self) -> Iterator[list[str]]:
         """Yield the prompts of each class."""

@@ -12,6 +12,7 @@ from typing import Any, get_args
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from downstream.evaluation.image_digests import digest_images
 from downstream.evaluation.image_files import HOW, require_images
 from downstream.evaluation.image_files import ImageFile as ImageFile
 from downstream.evaluation.tars import tar_samples, tar_shards
@@ -74,12 +75,14 @@ class EvaluationSet:
         return len(self.items)
 
     def fingerprint(self) -> str:
-        """Return a hash of what metrics depend on: references, domains, the images' sizes in bytes, uses, ties."""
-        items = [
-            [item.image_id, item.image and item.image.bytes_size, item.references, item.domain]
-            for item in self.items
-        ]
-        return short_hash([items, self.captioning, self.retrieval, self.ties])
+        """Return a hash of what metrics depend on: the images' bytes, references, domains, uses, ties."""
+        items = [[item.image_id, item.references, item.domain] for item in self.items]
+        images = [digest.sha256 for digest in digest_images(self.image_files())]
+        return short_hash([items, images, self.captioning, self.retrieval, self.ties])
+
+    def image_files(self) -> list[ImageFile]:
+        """Return where the images lie, of all items that have one."""
+        return [item.image for item in self.items if item.image]
 
 
 def short_hash(value: object) -> str:

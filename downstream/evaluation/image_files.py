@@ -25,16 +25,15 @@ class ImageFile:
     def load(self, image_id: int | str) -> Image.Image:
         """Return the image in RGB. Raises `UserError` if it cannot be read: fewer images would be another metric."""
         try:
-            with self.path.open("rb") as file:
-                file.seek(self.offset)
-                return decode_image(file.read(self.size))
+            return decode_image(self.read())
         except (OSError, SampleError) as error:
             raise UserError(f"evaluation image {image_id} in {self.path} cannot be read ({error})") from None
 
-    @property
-    def bytes_size(self) -> int:
-        """The number of bytes of the image."""
-        return self.path.stat().st_size if self.size < 0 else self.size
+    def read(self) -> bytes:
+        """Return the image's bytes. Raises OSError."""
+        with self.path.open("rb") as file:
+            file.seek(self.offset)
+            return file.read(self.size)
 
 
 def require_images(name: str, images: Iterable[ImageFile]) -> None:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.paths import atomic_write
+from downstream.metrics.corpus_scores import Doubles
 from downstream.metrics.ranks import Bools, Ranks
 
 FILE = "image_scores.parquet"
@@ -46,7 +47,7 @@ def keep_ranks(
     name: str,
     images: Sequence[object],
     found: Ranks,
-    hits: Mapping[str, Bools],
+    hits: Mapping[str, Bools | Doubles],
 ) -> None:
     """Add the rank of each query, ``<name>_rank``, and its hits by the name of the metric that is their mean."""
     kept.add(evaluation, f"{name}_rank", images, found.ranks.tolist())

@@ -5,7 +5,8 @@ import numpy as np
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.image_scores import ImageScores, keep_ranks
 from downstream.evaluation.protocols import Embeds
-from downstream.metrics.intervals import Doubles, with_intervals
+from downstream.metrics.corpus_scores import Doubles
+from downstream.metrics.intervals import with_intervals
 from downstream.metrics.metric import Metric
 from downstream.metrics.ranks import Indices
 from downstream.metrics.retrieval import CUTOFFS, retrieval_metrics, retrieval_ranks

@@ -9,13 +9,16 @@ import atexit
 import logging
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock, Timer
 from typing import IO
 
+import numpy as np
+
 from downstream.metrics.base import CaptionMetric, Request, Table
+from downstream.metrics.corpus_scores import METEOR_COUNTS, Doubles, meteor_of_sums
 from downstream.metrics.java import Java, failure_reason, patience
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 from downstream.metrics.tokenizer import one_line
@@ -27,7 +30,6 @@ IDLE_SECONDS = 60.0  # so long a process without work keeps its 1.3 GB
 # Requests sent before their answers are read: few enough that the answers (150 bytes each) fit into any pipe's
 # buffer, so that neither side can block the other.
 IN_FLIGHT = 24
-STATISTICS = 23  # numbers in METEOR's statistics of a segment
 MAX_LOST = 10  # captions of one evaluation: after each the jar is started again
 
 
@@ -41,38 +43,46 @@ class Meteor(CaptionMetric):
         """Return the corpus score of each domain."""
         with _kept.borrowed(request.java):
             pass  # it loads while the captions are tokenised
-        scores = meteor(request.tokens, request.domains, request.java)
-        return {domain: {"METEOR": score} for domain, score in scores.items()}
+        counts = meteor_counts(request.tokens, request.java)
+        columns = np.array(list(counts.values())).T
+        for name, column in zip(METEOR_COUNTS, columns, strict=True):
+            request.of_images[name] = dict(zip(counts, column.tolist(), strict=True))
+        return {
+            domain: {"METEOR": meteor(np.array([counts[image] for image in ids]))}
+            for domain, ids in request.domains.items()
+        }
 
     def version(self) -> str:
         """Return the library that brings the jar."""
         return library("pycocoevalcap")
 
 
-def meteor(corpus: Corpus, domains: Mapping[str, Sequence[ImageId]], java: Java) -> dict[str, float]:
-    """Return METEOR of a tokenised corpus over each domain's images, a fraction, English, all modules.
+def meteor(counts: Doubles) -> float:
+    """Return METEOR of n images' `METEOR_COUNTS`, (n, 23), as one corpus: a fraction."""
+    sums = dict(zip(METEOR_COUNTS, counts.sum(axis=0, keepdims=True).T, strict=True))
+    return float(meteor_of_sums(sums)[0])
 
-    The corpus score is computed from summed statistics; it is not a mean over images. Each image is aligned once,
-    even if it is in several domains. A caption of thousands of words that exhausts the jar's memory counts as an
-    empty one, with a warning. Raises `UnavailableError` if the jar is missing, fails or hangs.
+
+def meteor_counts(corpus: Corpus, java: Java) -> dict[ImageId, list[float]]:
+    """Return `METEOR_COUNTS` of each candidate of a tokenised corpus, English, all matchers.
+
+    A caption of thousands of words that exhausts the jar's memory counts as an empty one, with a warning. Raises
+    `UnavailableError` if the jar is missing, fails or hangs.
     """
-    statistics: dict[ImageId, str] = {}
+    counts: dict[ImageId, list[float]] = {}
     candidates, lost = dict(corpus.candidates), 0
     while True:
-        images = [image for image in candidates if image not in statistics]
+        images = [image for image in candidates if image not in counts]
         try:
             with (
                 _kept.borrowed(java) as process,
                 process.limited(START_SECONDS + SECONDS_PER_IMAGE * len(images)),
             ):
                 requests = [request_line(candidates[image], corpus.references[image]) for image in images]
-                statistics.update(zip(images, process.score(requests), strict=True))
-                return {
-                    name: process.evaluate([statistics[image] for image in ids])
-                    for name, ids in domains.items()
-                }
+                counts.update(zip(images, process.score(requests), strict=True))
+                return counts
         except OutOfMemoryError:
-            image = next(image for image in images if image not in statistics)
+            image = next(image for image in images if image not in counts)
             lost += 1
             if not candidates[image] or lost > MAX_LOST:
                 raise
@@ -91,12 +101,22 @@ def request_line(candidate: str, references: Sequence[str]) -> str:
     return " ||| ".join(["SCORE", *fields])
 
 
+def without_chunk_if_identical(counts: list[float]) -> list[float]:
+    """Return the counts without the chunk of a caption that matches all of a reference: the jar sums them so."""
+    by_name = dict(zip(METEOR_COUNTS, counts, strict=True))
+    whole = by_name["METEOR_matches"] == by_name["METEOR_length"]
+    whole_reference = by_name["METEOR_reference_matches"] == by_name["METEOR_reference_length"]
+    if whole and whole_reference and by_name["METEOR_chunks"] == 1:
+        by_name["METEOR_chunks"] = 0.0
+    return list(by_name.values())
+
+
 class OutOfMemoryError(UnavailableError):
     """The jar ran out of memory on the request whose answer is missing."""
 
 
 class _Process:
-    """The jar's line protocol: SCORE returns a segment's statistics, EVAL the scores of statistics."""
+    """The jar's line protocol: SCORE returns the counts of a segment with the reference that it matches best."""
 
     def __init__(self, java: Java) -> None:
         from pycocoevalcap.meteor import meteor as package
@@ -136,20 +156,13 @@ class _Process:
         finally:
             timer.cancel()
 
-    def score(self, requests: Sequence[str]) -> Iterator[str]:
-        """Yield one line of statistics per request."""
+    def score(self, requests: Sequence[str]) -> Iterator[list[float]]:
+        """Yield `METEOR_COUNTS` of each request."""
         for start in range(0, len(requests), IN_FLIGHT):
             part = requests[start : start + IN_FLIGHT]
             self._send(part)
             for _ in part:
-                yield self._numbers(STATISTICS)
-
-    def evaluate(self, statistics: Sequence[str]) -> float:
-        """Return the score of all segments together."""
-        self._send([" ||| ".join(["EVAL", *statistics])])
-        for _ in statistics:  # skip the score of each segment
-            self._numbers(1)
-        return float(self._numbers(1))
+                yield self._counts()
 
     def _send(self, lines: Sequence[str]) -> None:
         stream: IO[bytes] = _open(self._process.stdin)
@@ -159,15 +172,15 @@ class _Process:
         except BrokenPipeError:
             raise self._failure() from None
 
-    def _numbers(self, count: int) -> str:
+    def _counts(self) -> list[float]:
         line = _open(self._process.stdout).readline().decode("utf-8", "replace").strip()
         try:
-            numbers = len([float(field) for field in line.split()])
+            counts = [float(field) for field in line.split()]
         except ValueError:
             raise UnavailableError(f"METEOR answered {line[:100]!r}") from None
-        if numbers != count:
+        if len(counts) != len(METEOR_COUNTS):
             raise self._failure() if not line else UnavailableError(f"METEOR answered {line[:100]!r}")
-        return line
+        return without_chunk_if_identical(counts)
 
     def _failure(self) -> UnavailableError:
         if self._timed_out is not None:

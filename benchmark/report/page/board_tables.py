@@ -4,8 +4,9 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 
 from benchmark.core.batch import NO_SCORE
+from benchmark.report.certainty import Compared
+from benchmark.report.headlines import REFERENCE
 from benchmark.report.leaderboard_entries import Entry
-from benchmark.report.leaderboard_figures import REFERENCE
 from benchmark.report.leaderboard_tables import COLUMNS
 from benchmark.report.page.estimates import (
     Estimate,
@@ -14,7 +15,6 @@ from benchmark.report.page.estimates import (
     estimate,
     evaluations,
     headline_measures,
-    ranked,
 )
 from benchmark.report.table import MISSING
 
@@ -30,11 +30,11 @@ class Range:
 
 @dataclass(frozen=True)
 class PageCell:
-    """A text, a note below it, what the column is sorted by (nothing sorts last), and its interval as a picture."""
+    """A text, notes below it, what the column is sorted by (nothing sorts last), and its interval as a picture."""
 
     text: str
     sort: float | None = None
-    note: str = ""
+    notes: tuple[str, ...] = ()
     range: Range | None = None
 
 
@@ -58,12 +58,15 @@ class PageTable:
     notes: list[str] = field(default_factory=list)
 
 
-def board_tables(entries: Sequence[Entry]) -> list[PageTable]:
-    """Return the headline metrics, the metrics of each model on each evaluation set, and the costs."""
-    measures, headline = all_measures(entries), headline_measures(entries)
-    if headline:
-        entries = ranked(entries, headline[0])
-    tables = [_headline_table(entries, headline)]
+def board_tables(entries: Sequence[Entry], compared: Sequence[Compared]) -> list[PageTable]:
+    """Return the headline metrics, the metrics of each model on each evaluation set, and the costs.
+
+    Args:
+        entries: the rows, in their order.
+        compared: the entries compared by each headline metric.
+    """
+    measures = all_measures(entries)
+    tables = [_headline_table(entries, compared)]
     for model, evaluation in evaluations(entries):
         for ending, columns in COLUMNS.items():
             chosen = [
@@ -79,9 +82,13 @@ def board_tables(entries: Sequence[Entry]) -> list[PageTable]:
     return tables
 
 
-def _headline_table(entries: Sequence[Entry], measures: Sequence[Measure]) -> PageTable:
+def _headline_table(entries: Sequence[Entry], compared: Sequence[Compared]) -> PageTable:
+    measures = headline_measures(entries)
     header = [f"{m.label}, {m.evaluation}" for m in measures]
-    columns = _columns(entries, measures)
+    columns = [
+        [_with_rank(cell, entry, of_metric) for entry, cell in zip(entries, column, strict=True)]
+        for column, of_metric in zip(_columns(entries, measures), compared, strict=True)
+    ]
     if any(_clean(entry) is not None for entry in entries):
         header.append("clean pairs kept")
         columns.append([_number(_clean(entry), "{:.0f}%") for entry in entries])
@@ -128,12 +135,19 @@ def _columns(entries: Sequence[Entry], measures: Sequence[Measure]) -> list[list
 
 def _metric_cell(found: Estimate, lowest: float, highest: float) -> PageCell:
     if found.low is None or found.high is None:
-        return PageCell(found.text, found.value, found.note)
+        return PageCell(found.text, found.value)
     width = (highest - lowest) or 1.0
     low, value, high = (
         round(100 * (end - lowest) / width, 1) for end in (found.low, found.value, found.high)
     )
-    return PageCell(found.text, found.value, found.note, Range(low, value, high))
+    return PageCell(found.text, found.value, (found.note,), Range(low, value, high))
+
+
+def _with_rank(cell: PageCell, entry: Entry, compared: Compared) -> PageCell:
+    if entry.is_upper_bound or entry not in compared.entries:
+        return cell
+    rank = compared.rank(compared.entries.index(entry))
+    return replace(cell, notes=(*cell.notes, f"rank {rank}"))
 
 
 def _clean(entry: Entry) -> float | None:

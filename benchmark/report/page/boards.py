@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from benchmark.report.leaderboard_entries import Entry, Leaderboard, group, leaderboards
+from benchmark.report.certainty import Compared, RunFolders, compare_entries
+from benchmark.report.headlines import headlines
+from benchmark.report.leaderboard_entries import Leaderboard, group, leaderboards
 from benchmark.report.page.board_tables import PageTable, board_tables, seconds_text
-from benchmark.report.page.estimates import chart_measures, contenders, headline_measures, ranked
+from benchmark.report.page.estimates import chart_measures, headline_measures, ranked
 from benchmark.report.page.galleries import CaptionedSet, FilterPanel, captioned_sets, filter_panel
 from benchmark.report.page.plotly_charts import Chart, Styles, line_styles
 from benchmark.report.page.quality_charts import cost_chart, diversity_chart, size_chart, training_chart
@@ -17,10 +18,19 @@ from benchmark.results.result import Result
 
 @dataclass(frozen=True)
 class Answer:
-    """The filters that a metric does not tell from its highest value, and the cheapest of them with its cost."""
+    """The filters that may rank first by a metric.
+
+    Args:
+        metric: its name.
+        labels: the filters, the highest mean first.
+        sure: whether the only one is better than all others, over images and over seeds.
+        cheapest: the filter of `labels` that scores fastest.
+        cost: its seconds of scoring, as text.
+    """
 
     metric: str
     labels: list[str]
+    sure: bool
     cheapest: str
     cost: str
 
@@ -34,7 +44,7 @@ class BoardView:
         board: its runs, with its title and notes.
         first: the first of its runs.
         seeds: the numbers of seeds of its filters, smallest first.
-        answers: one per headline metric that has intervals.
+        answers: one per headline metric that filters can be compared by.
         tables: one per set of metrics, the headline metrics first.
         charts: those that its data are there for, in the order of the page.
         panels: one per filter.
@@ -54,8 +64,8 @@ class BoardView:
     missing: list[str]
 
 
-def board_views(results: Sequence[Result], folders: Mapping[str, Path]) -> list[BoardView]:
-    """Return the leaderboards, one per protocol; `folders` has the folders of runs by their ids."""
+def board_views(results: Sequence[Result], folders: RunFolders) -> list[BoardView]:
+    """Return the leaderboards, one per protocol."""
     boards = leaderboards(results)
     settings = list(dict.fromkeys(board.protocol.setting for board in boards))
     views = []
@@ -70,16 +80,17 @@ def board_views(results: Sequence[Result], folders: Mapping[str, Path]) -> list[
 
 
 def _view(
-    key: str, board: Leaderboard, folders: Mapping[str, Path], styles: Styles, shared: Sequence[Chart]
+    key: str, board: Leaderboard, folders: RunFolders, styles: Styles, shared: Sequence[Chart]
 ) -> BoardView:
     """Return one leaderboard; `styles` and the charts `shared` are those of its setting.
 
     Of several seeds the files of the first are read.
     """
     entries = [replace(e, runs=sorted(e.runs, key=lambda run: run.seed)) for e in board.entries]
-    headline = headline_measures(entries)
-    entries = ranked(entries, headline[0]) if headline else entries
-    files = [(entry, RunFiles(folders.get(entry.runs[0].run_id))) for entry in entries]
+    measures = headline_measures(entries)
+    entries = ranked(entries, measures[0]) if measures else entries
+    compared = [compare_entries(headline, entries, folders) for headline in headlines(entries)]
+    files = [(entry, RunFiles(folders.folders.get(entry.runs[0].run_id))) for entry in entries]
     summaries = {entry.label: found for entry, run in files if (found := run.summary())}
     panels = [
         filter_panel(f"{key}-scores{number}", entry, summaries.get(entry.label), run.gallery())
@@ -89,7 +100,7 @@ def _view(
     models = dict.fromkeys(model for entry in entries for model in entry.runs[0].downstream)
     losses = {model: {entry.label: run.losses(model) for entry, run in files} for model in models}
     captioned = captioned_sets(files)
-    captioner = next((m.evaluation for m in headline if m.model == "captioner"), "")
+    captioner = next((m.evaluation for m in measures if m.model == "captioner"), "")
     charts = [
         cost_chart(f"{key}-cost", entries, chart_measures(entries), styles),
         kept_chart(f"{key}-kept", entries, summaries),
@@ -102,8 +113,8 @@ def _view(
         board=board,
         first=first,
         seeds=sorted({len(entry.runs) for entry in entries}),
-        answers=_answers(entries),
-        tables=board_tables(entries),
+        answers=[answer for of_metric in compared if (answer := _answer(of_metric))],
+        tables=board_tables(entries, compared),
         charts=[*shared, *(chart for chart in charts if chart)],
         panels=panels,
         captioned=captioned,
@@ -111,17 +122,21 @@ def _view(
     )
 
 
-def _answers(entries: Sequence[Entry]) -> list[Answer]:
-    answers = []
-    for measure in headline_measures(entries):
-        if found := contenders(entries, measure):
-            cheapest = min(found, key=lambda entry: entry.runs[0].scoring.seconds)
-            name = f"{measure.label}, {measure.evaluation}"
-            labels = [entry.label for entry in found]
-            answers.append(
-                Answer(name, labels, cheapest.label, seconds_text(cheapest.runs[0].scoring.seconds))
-            )
-    return answers
+def _answer(compared: Compared) -> Answer | None:
+    """Return the filters that may rank first; None where nothing can be compared."""
+    competing, comparison = compared.competing, compared.comparison
+    if len(competing) < 2 or all(comparison.estimates[index].over_images is None for index in competing):
+        return None
+    first = [index for index in competing if comparison.ranks(index, competing)[0] == 1]
+    first.sort(key=lambda index: -comparison.estimates[index].mean)
+    cheapest = min((compared.entries[index].runs[0] for index in first), key=lambda run: run.scoring.seconds)
+    return Answer(
+        metric=f"{compared.headline.name}, {compared.headline.evaluation}",
+        labels=[compared.entries[index].label for index in first],
+        sure=compared.best() is not None,
+        cheapest=next(e.label for e in compared.entries if e.runs[0] is cheapest),
+        cost=seconds_text(cheapest.scoring.seconds),
+    )
 
 
 def _missing(

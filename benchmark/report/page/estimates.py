@@ -4,14 +4,15 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from benchmark.report.headlines import headlines
 from benchmark.report.leaderboard_entries import Entry
-from benchmark.report.leaderboard_figures import headlines
 from benchmark.report.leaderboard_tables import COLUMNS, UNITS
+from benchmark.report.significance import t_interval
 
 LEGEND = (
     "An interval is, for one seed, the 95% bootstrap interval over evaluation images, which says nothing of other"
-    " seeds; for several seeds, the mean ± one standard deviation. Scoring is in seconds summed"
-    " over workers. Upper bounds read the planted grades and do not compete."
+    " seeds; for three seeds or more, the 95% t-interval of their mean. Scoring is in seconds summed over workers."
+    " Upper bounds read the planted grades and do not compete."
 )
 
 
@@ -52,12 +53,10 @@ def estimate(entry: Entry, measure: Measure) -> Estimate | None:
     factor, digits = UNITS.get(measure.metric, (100.0, 1))
     value = factor * statistics.fmean(values)
     text = f"{value:.{digits}f}"
-    if len(values) > 1:
-        spread = factor * statistics.stdev(values)
-        return Estimate(value, value - spread, value + spread, text, f"± {spread:.{digits}f}")
-    if metrics[0].interval is None:
+    interval = metrics[0].interval if len(values) == 1 else t_interval(values)
+    if interval is None:
         return Estimate(value, None, None, text, "")
-    low, high = (factor * bound for bound in metrics[0].interval)
+    low, high = (factor * bound for bound in interval)
     return Estimate(value, low, high, text, f"{low:.{digits}f} to {high:.{digits}f}")
 
 
@@ -102,16 +101,3 @@ def ranked(entries: Sequence[Entry], measure: Measure) -> list[Entry]:
     """Return the entries, highest value first, those without the metric last."""
     values = {entry.label: found.value for entry in entries if (found := estimate(entry, measure))}
     return sorted(entries, key=lambda entry: -values.get(entry.label, float("-inf")))
-
-
-def contenders(entries: Sequence[Entry], measure: Measure) -> list[Entry]:
-    """Return the competing entries whose interval reaches that of the highest value, highest first.
-
-    Nothing where fewer than two have the metric, or the highest value has no interval.
-    """
-    competing = [entry for entry in ranked(entries, measure) if not entry.is_upper_bound]
-    found = [(entry, e) for entry in competing if (e := estimate(entry, measure))]
-    if len(found) < 2 or found[0][1].low is None:
-        return []
-    lowest = found[0][1].low
-    return [entry for entry, e in found if (e.value if e.high is None else e.high) >= lowest]

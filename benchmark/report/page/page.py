@@ -2,28 +2,29 @@
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
-from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from benchmark.report.certainty import RANKS, RunFolders
 from benchmark.report.families import FAMILIES
 from benchmark.report.page.boards import BoardView, board_views
 from benchmark.report.page.estimates import LEGEND
 from benchmark.report.page.galleries import thumbnails
 from benchmark.report.page.images import Images
 from benchmark.report.page.plotly_charts import Json
+from benchmark.report.significance import MIN_SEEDS
 from benchmark.report.table import Table
 from benchmark.results.result import Result
 
 
-def leaderboard_page(results: Sequence[Result], folders: Mapping[str, Path], tables: Sequence[Table]) -> str:
+def leaderboard_page(results: Sequence[Result], folders: RunFolders, tables: Sequence[Table]) -> str:
     """Return the whole page.
 
     Args:
         results: of all runs.
-        folders: the folder of each run by its id; what is missing there is said on the page.
+        folders: their folders; what is missing there is said on the page.
         tables: all tables of the report.
     """
     from plotly.offline import get_plotlyjs
@@ -42,7 +43,8 @@ def leaderboard_page(results: Sequence[Result], folders: Mapping[str, Path], tab
             charts=_pictures(views),
             images=images,
             tables=tables,
-            legend=LEGEND,
+            legend=[LEGEND, RANKS],
+            min_seeds=MIN_SEEDS,
             families=[name for name in FAMILIES if name in families] + sorted(families - set(FAMILIES)),
             metric_sets=list(dict.fromkeys(table.name for view in views for table in view.tables)),
             provenance=_provenance(results),

@@ -7,8 +7,8 @@ from html import escape
 from typing import Any
 
 from benchmark.report.families import UPPER_BOUND
+from benchmark.report.headlines import REFERENCE
 from benchmark.report.leaderboard_entries import Entry
-from benchmark.report.leaderboard_figures import REFERENCE
 from benchmark.report.svg import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY, shortened
 
 Json = dict[str, Any]

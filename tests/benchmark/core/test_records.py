@@ -6,8 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from benchmark.core.errors import UserError
-from benchmark.core.records import Schema, read_records, write_record
+from benchmark.core.records import Schema, read_records, scan_records, write_record
 
 
 @dataclass(frozen=True)
@@ -31,10 +30,6 @@ class Sample:
 MADE = Sample("one", {"a": [Part((1, 2.5)), Part((), "none")]})
 
 
-def change(path: Path, **fields: object) -> None:
-    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
-
-
 def test_a_record_is_read_back_as_it_was(tmp_path: Path) -> None:
     path = write_record(tmp_path, MADE)
     assert path == tmp_path / "samples" / "one.json"
@@ -44,61 +39,70 @@ def test_a_record_is_read_back_as_it_was(tmp_path: Path) -> None:
     assert read_records(tmp_path / "absent", Sample) == []
 
 
-def test_other_json_is_ignored(tmp_path: Path) -> None:
+def left_out(folder: Path) -> dict[str, str]:
+    records, files = scan_records(folder, Sample)
+    assert list(records.values()) == [MADE]
+    return {file.path.name: file.reason for file in files}
+
+
+def test_records_of_other_kinds_are_ignored(tmp_path: Path) -> None:
     path = write_record(tmp_path, MADE)
-    for name, text in (("list", "[]"), ("object", "{}"), ("other", '{"kind": "x", "schema_version": 9}')):
-        path.with_stem(name).write_text(text)
-    assert read_records(tmp_path, Sample) == [MADE]
+    path.with_stem("other").write_text('{"kind": "x", "schema_version": 9}')
+    path.with_stem("report").write_text('{"kind": "report"}')
+    assert left_out(tmp_path) == {}
 
 
-def test_older_records_are_left_out_with_one_warning(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_files_of_one_reason_have_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = write_record(tmp_path, MADE)
     path.with_stem("first").write_text('{"schema_version": 1, "run_id": "first"}')
-    path.with_stem("second").write_text('{"kind": "sample", "schema_version": 2}')
+    path.with_stem("second").write_text('{"schema_version": 1, "run_id": "second"}')
+    path.with_stem("third").write_text("{")
     with caplog.at_level(logging.WARNING):
         assert read_records(tmp_path, Sample) == [MADE]
-    (warning,) = caplog.messages
-    assert "left out sample records of an older schema (2); run `make samples` again" in warning
-
-
-def test_a_newer_record_asks_for_an_upgrade(tmp_path: Path) -> None:
-    path = write_record(tmp_path, MADE)
-    change(path, schema_version=4)
-    with pytest.raises(UserError) as error:
-        read_records(tmp_path, Sample)
-    assert str(error.value) == (
-        f"{path} has schema version 4, and this version of pairsift reads sample records up to version 3; upgrade"
-        " pairsift, or move the file away"
+    first, second = caplog.messages
+    assert first == (
+        f"left out {path.with_stem('first')} and 1 more: sample record of the older schema version 1; run"
+        " `make samples` again"
     )
-
-
-@pytest.mark.parametrize("version", ["3", None, -1, 2.5])
-def test_an_unknown_version_is_one_clear_line(tmp_path: Path, version: object) -> None:
-    path = write_record(tmp_path, MADE)
-    change(path, schema_version=version)
-    with pytest.raises(UserError, match=r"unknown schema version .* reads sample records of version 3; move"):
-        read_records(tmp_path, Sample)
+    assert second.startswith(
+        f"left out {path.with_stem('third')}: not readable as JSON: Expecting property name"
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('{"kind": "sample", ', "Expecting property name"),
+        ("[]", "JSON, but no sample record"),
+        ("{}", "JSON, but no sample record"),
+        ('{"kind": 5, "schema_version": 3}', "JSON, but no sample record"),
+        ('{"kind": "sample", ', "not readable as JSON: Expecting property name"),
         ("\ufffe\udcff", "can't decode"),
+        ("[" * 100_000, "not readable as JSON"),
+        ('{"schema_version": 2}', "sample record of the older schema version 2; run `make samples` again"),
+        (
+            '{"schema_version": 4}',
+            "schema version 4, and this version of pairsift reads sample records up to version 3; upgrade",
+        ),
+        ('{"schema_version": "3"}', "unknown schema version '3'"),
+        ('{"schema_version": null}', "unknown schema version None"),
+        ('{"schema_version": -1}', "unknown schema version -1"),
+        ('{"schema_version": 2.5}', "unknown schema version 2.5"),
         ('{"kind": "sample", "schema_version": 3, "run_id": "x"}', "parts: Field required"),
         ('{"schema_version": 3, "run_id": 5, "parts": {}}', "run_id: Input should be a valid string"),
         (
             '{"schema_version": 3, "run_id": "x", "parts": {"a": [{"values": [1, 2, 3, 4]}]}}',
-            r"parts\.a\.0: Value error, at most three values",
+            "parts.a.0: Value error, at most three values",
         ),
     ],
 )
-def test_a_damaged_record_is_one_clear_line(tmp_path: Path, text: str, reason: str) -> None:
-    path = write_record(tmp_path, MADE)
+def test_an_unreadable_file_is_left_out_with_its_reason(tmp_path: Path, text: str, reason: str) -> None:
+    path = write_record(tmp_path, MADE).with_stem("broken")
     path.write_bytes(text.encode("utf-16" if "\ufffe" in text else "utf-8", "surrogatepass"))
-    with pytest.raises(
-        UserError, match=rf"one\.json is not a readable sample record .*{reason}.*; move the file"
-    ):
-        read_records(tmp_path, Sample)
+    (found,) = left_out(tmp_path).items()
+    assert found[0] == "broken.json"
+    assert reason in found[1]
+
+
+def test_a_folder_of_a_records_name_is_left_out(tmp_path: Path) -> None:
+    write_record(tmp_path, MADE).with_stem("folder").mkdir()
+    assert "Is a directory" in left_out(tmp_path)["folder.json"]

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -43,10 +44,33 @@ def test_a_pool_of_tars_has_the_content_of_its_metadata(tmp_path: Path) -> None:
     assert str(pool_content(Pool("p", str(tmp_path / "b")))) == with_metadata
 
 
+def test_other_image_sizes_are_another_content(tmp_path: Path) -> None:
+    def encoded(name: str, *sizes: int) -> str:
+        samples = rows(2)
+        for sample, size in zip(samples, sizes, strict=True):
+            sample.image = bytes(size)
+        return content(tmp_path / name, samples)
+
+    assert encoded("a", 10, 20) == encoded("b", 10, 20)
+    assert len({encoded("c", 10, 20), encoded("d", 20, 10), encoded("e", 10, 21)}) == 3
+
+
+def test_images_of_a_remote_pool_are_not_hashed(tmp_path: Path) -> None:
+    local = content(tmp_path / "a", rows(3))
+    fsspec.filesystem("memory").put(str(tmp_path / "a"), "/content", recursive=True)
+    remote = str(pool_content(Pool("p", "memory://content")))
+    assert remote.endswith(", images not hashed")
+    assert remote.removesuffix(", images not hashed") != local
+
+
 def test_content_is_read_once_until_a_shard_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = Pool("p", str(write_pool(tmp_path, [rows(5)])))
     first = pool_content(pool)
     monkeypatch.setattr(Pool, "batches", None)  # would fail if it were called
+    monkeypatch.setattr(Pool, "index", None)
     assert pool_content(pool) == first
     monkeypatch.undo()
-    assert pool_content(Pool("p", str(write_pool(tmp_path, [rows(6)])))) != first
+    write_tar(tmp_path / "shards" / "00000000.tar", rows(4))
+    without = pool_content(Pool("p", str(tmp_path)))
+    assert without != first
+    assert pool_content(Pool("p", str(write_pool(tmp_path, [rows(6)])))) not in (first, without)

@@ -124,6 +124,15 @@ def test_unusable_metadata_rows_are_counted(tmp_path) -> None:
     }
 
 
+def test_strings_of_a_tars_json_cost_their_own_length(tmp_path) -> None:
+    samples = rows(2)
+    samples[0].extra = {"url": "http://" + "a" * 1000}
+    write_tar(tmp_path / "a.tar", samples)
+    (batch,), _ = read(Pool("p", str(tmp_path)), TEXT | {"url"})
+    assert batch.columns["url"].tolist() == [samples[0].extra["url"], samples[1].url]
+    assert batch.columns["url"].nbytes < 1000
+
+
 def test_fsspec_urls(tmp_path) -> None:
     import fsspec
 
@@ -142,7 +151,7 @@ def test_a_path_without_shards_is_a_user_error() -> None:
 
 def test_metadata_only_pool_refuses_image_filters(tmp_path) -> None:
     write_metadata(tmp_path / "a.parquet", rows(3))
-    with pytest.raises(UserError, match="metadata only"):
+    with pytest.raises(UserError, match=r"metadata only.* task=export filter=icc.* img2dataset"):
         Pool("p", str(tmp_path)).shards(IMAGE)
 
 

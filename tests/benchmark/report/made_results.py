@@ -1,9 +1,11 @@
 """Results as a run would leave them, for tests."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from benchmark.report.certainty import RunFolders
+from benchmark.report.leaderboard_tables import leaderboard
 from benchmark.report.table import Table
 from benchmark.results.protocol import Protocol
 from benchmark.results.result import DownstreamResult, Result, Scoring
@@ -47,6 +49,12 @@ def result(name: str, *, size: int = 200_000, seed: int = 0, **changes: Any) -> 
         stages={"select": Stage(1.0, 1.0, "cpu", 1.0)}, config={},
     )  # fmt: skip
     return replace(made, **changes)
+
+
+def metric_tables(results: Iterable[Result]) -> list[Table]:
+    """The tables of runs that left no scores of single images, without those of their certainty."""
+    tables = leaderboard(results, RunFolders({}))
+    return [table for table in tables if "against random" not in table.header]
 
 
 def texts(table: Table) -> list[list[str]]:

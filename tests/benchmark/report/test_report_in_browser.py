@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from benchmark.report.certainty import RunFolders
 from benchmark.report.leaderboard_tables import leaderboard
 from benchmark.report.page.page import leaderboard_page
 from benchmark.results.result import Result
@@ -40,7 +41,8 @@ def browser() -> Iterator[Any]:
 
 
 def write_page(path: Path, runs: list[Result], folders: Mapping[str, Path]) -> Path:
-    path.write_text(leaderboard_page(runs, folders, leaderboard(runs)), encoding="utf-8")
+    beside = RunFolders(folders)
+    path.write_text(leaderboard_page(runs, beside, leaderboard(runs, beside)), encoding="utf-8")
     return path
 
 

@@ -1,8 +1,10 @@
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from benchmark.core.errors import UserError
+from benchmark.report.certainty import RunFolders
 from benchmark.report.summary import publish, summary_entries, summary_picture, summary_table
 from benchmark.report.table import Cell, Table
 from benchmark.results.result import Result
@@ -15,9 +17,15 @@ def run(name: str, cider: float, *, size: int = 200_000) -> Result:
 
 
 def test_filters_are_rows_and_the_best_comes_first() -> None:
-    table = summary_table(summary_entries([run("random", 0.2), run("clip", 0.3)]))
-    assert [row[:2] for row in texts(table)] == [["clip", "**30.0**"], ["random", "20.0"]]
+    table = summary_table(summary_entries([run("random", 0.2), run("clip", 0.3)]), RunFolders({}))
+    assert [row[:2] for row in texts(table)] == [["clip", "30.0*"], ["random", "20.0*"]]
     assert table.header[:2] == ["filter", "CIDEr, coco"]
+
+
+def test_three_seeds_have_an_interval_and_may_be_bold() -> None:
+    runs = [replace(run("clip", 0.3 + seed / 100), seed=seed) for seed in range(3)]
+    table = summary_table(summary_entries([run("random", 0.2), *runs]), RunFolders({}))
+    assert [row[1] for row in texts(table)] == ["31.0 (28.5 to 33.5)", "20.0*"]
 
 
 def test_the_picture_is_a_file_with_every_filter() -> None:

@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.core.errors import UserError
-from benchmark.core.records import read_records, write_record
+from benchmark.core.records import read_records, scan_records, write_record
 from benchmark.results.result import Result
 from tests.benchmark.report.made_results import metric, result, trained
 
@@ -21,10 +20,9 @@ def test_a_result_is_read_back_as_it_was(tmp_path: Path) -> None:
 def test_a_metric_without_value_and_reason_is_damage(tmp_path: Path) -> None:
     path = write_record(tmp_path, MADE)
     path.write_text(path.read_text().replace('"reason": "no models"', '"reason": null'))
-    with pytest.raises(
-        UserError, match=r"downstream\.captioner\.evaluations\.coco\.1: .*either a value or a"
-    ):
-        read_records(tmp_path, Result)
+    _, (left_out,) = scan_records(tmp_path, Result)
+    assert "downstream.captioner.evaluations.coco.1: " in left_out.reason
+    assert "either a value or a" in left_out.reason
 
 
 def test_a_record_with_nan_is_never_written(tmp_path: Path) -> None:

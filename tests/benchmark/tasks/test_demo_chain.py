@@ -13,6 +13,8 @@ from hydra.core.global_hydra import GlobalHydra
 
 from benchmark.__main__ import main
 from benchmark.core.uids import read_subset
+from benchmark.results.pictures import read_examples, read_gallery
+from benchmark.results.selection_summary import read_selection_summary
 from tests.demos import draw, link
 
 DEMO = [
@@ -94,6 +96,15 @@ def test_runs_in_empty_caches_agree_and_the_third_reuses(
     ranks = pq.read_table(beside / "dual_encoder" / "image_scores.parquet").to_pylist()
     assert sum(r["metric"] == "zero_shot_rank" for r in ranks) == 2 * 39
     assert json.loads((beside / "captioner" / "losses.json").read_text())[-1][0] == 200
+    summary = read_selection_summary(beside)
+    assert summary
+    assert (sum(summary.scores.pool), sum(summary.scores.kept), summary.sampled) == (600, 200, (600, 200))
+    assert summary == read_selection_summary(tmp_path / "two" / second["run_id"])
+    assert len(read_gallery(beside)) == 24
+    assert [example.evaluation for example in read_examples(beside)] == ["coco"] * 8 + ["nocaps"] * 8
+    assert "describe" in first["stages"]
+    clean = {"pool": 0, "kept": 0, "near_pool": None, "near_kept": None}
+    assert first["contamination"] == dict.fromkeys(("coco", "nocaps", "flickr30k", "classes"), clean)
 
     caplog.clear()
     third = run(capfd, monkeypatch, "filter=clip", "size.samples=10000", f"results_dir={tmp_path / 'two'}")

@@ -271,3 +271,23 @@ def test_an_item_reads_its_own_bytes_of_a_shared_file(tmp_path: Path) -> None:
         EvaluationSet("both", [item], captioning=True, retrieval=False).items[0].load().getpixel((4, 4))[0]
         < 40
     )
+
+
+def test_the_fingerprint_tells_images_of_one_size_apart(coco: dict[str, Any]) -> None:
+    first = karpathy(**coco)
+    fingerprint = first.fingerprint()
+    assert karpathy(**coco).fingerprint() == fingerprint
+    image = first.items[0].image
+    assert image
+    data = image.read()
+    image.path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    assert karpathy(**coco).fingerprint() != fingerprint
+
+
+def test_without_images_references_are_compared(coco: dict[str, Any]) -> None:
+    with_images, without = karpathy(**coco), karpathy(**coco | {"images": None})
+    assert (
+        with_images.fingerprint()
+        != without.fingerprint()
+        == karpathy(**coco | {"images": None}).fingerprint()
+    )

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from downstream.metrics.intervals import bleu_columns, bleu_of_sums, with_intervals
+from downstream.metrics.corpus_scores import count_names, score_of_sums
+from downstream.metrics.intervals import with_intervals
 from downstream.metrics.metric import Metric
 
 
@@ -37,15 +38,17 @@ def test_constant_values_have_a_point() -> None:
     assert interval(np.arange(9.0)) == interval(np.arange(9.0))
 
 
-def test_bleu_is_resampled_by_its_counts() -> None:
+@pytest.mark.parametrize("name", ["BLEU-4", "METEOR"])
+def test_a_corpus_score_is_resampled_by_its_counts(name: str) -> None:
     rng = np.random.default_rng(0)
-    columns = {name: rng.integers(8, 12, 50).astype(float) for name in bleu_columns(4)}
-    for name in [name for name in columns if name.endswith("matched")]:
-        columns[name] = rng.integers(2, 6, 50).astype(float)
-    value = bleu_of_sums({name: np.array([column.sum()]) for name, column in columns.items()}, 4)[0]
-    (found,) = with_intervals([metric("BLEU-4", value)], columns, np.ones(50))
+    columns = {count: rng.integers(8, 12, 50).astype(float) for count in count_names(name)}
+    for count in columns:
+        if "length" not in count and not count.endswith("-grams"):
+            columns[count] = rng.integers(0, 2, 50).astype(float)
+    value = score_of_sums(name, {count: np.array([column.sum()]) for count, column in columns.items()})[0]
+    (found,) = with_intervals([metric(name, value)], columns, np.ones(50))
     low, high = found.interval or (0.0, 0.0)
-    assert low < value < high < 1.1 * value
+    assert low < value < high < 1.5 * value
 
 
 def test_what_is_no_mean_of_images_has_no_interval() -> None:

@@ -1,23 +1,23 @@
 import os
 import time
 
+import numpy as np
 import pytest
 
 from downstream.metrics import meteor as module
 from downstream.metrics.java import Java, find_java
-from downstream.metrics.meteor import meteor
+from downstream.metrics.meteor import meteor, meteor_counts
 from downstream.metrics.metric import Corpus, UnavailableError
 from tests.downstream.metrics.test_java import fake_java
 
 CORPUS = Corpus({i: f"a cat {i}" for i in range(60)}, {i: ["a cat", "a dog"] for i in range(60)})
 
 
-# A jar in four lines: no memory for a monster, else a score that is the number of segments.
+# A jar in three lines: no memory for a monster, else counts, one of them 0.
 SCRIPT = """echo $$ >> {pids}
 while read -r line; do case "$line" in
-  EVAL*) n=$(echo "$line" | grep -o ' ||| ' | wc -l); for _ in $(seq $n); do echo 0.5; done; echo $n;;
   *monster) echo 'Exception in thread "main" java.lang.OutOfMemoryError: Java heap space' >&2; exit 1;;
-  *) echo 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1;;
+  *) echo 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 0 1;;
 esac; done"""
 
 
@@ -60,7 +60,7 @@ def test_a_misbehaving_process_is_a_reason_and_is_killed(tmp_path, monkeypatch, 
     java = Java(fake_java(tmp_path, f"echo $$ > {process}; {script}"), 17)
     started = time.monotonic()
     with pytest.raises(UnavailableError, match=reason):
-        meteor(CORPUS, {"all": list(CORPUS.candidates)}, java)
+        meteor_counts(CORPUS, java)
     assert time.monotonic() - started < 15
     with pytest.raises(ProcessLookupError):
         os.kill(int(process.read_text()), 0)
@@ -68,11 +68,10 @@ def test_a_misbehaving_process_is_a_reason_and_is_killed(tmp_path, monkeypatch, 
 
 def test_a_process_is_kept_until_it_is_idle(jar, monkeypatch):
     java, pids = jar
-    domains = {"all": list(CORPUS.candidates), "one": [3]}
-    assert meteor(CORPUS, domains, java) == {"all": 60.0, "one": 1.0}
+    assert meteor_counts(CORPUS, java) == dict.fromkeys(CORPUS.candidates, [1.0] * 21 + [0.0, 1.0])
     assert lives(pids()[0])
     monkeypatch.setattr(module, "IDLE_SECONDS", 0.05)
-    assert meteor(CORPUS, {"one": [3]}, java) == {"one": 1.0}
+    assert len(meteor_counts(CORPUS, java)) == 60
     assert len(pids()) == 1
     deadline = time.monotonic() + 10
     while lives(pids()[0]) and time.monotonic() < deadline:
@@ -83,8 +82,7 @@ def test_a_process_is_kept_until_it_is_idle(jar, monkeypatch):
 def test_a_monstrous_caption_loses_itself_alone(jar, caplog):
     java, pids = jar
     candidates = dict(CORPUS.candidates) | {7: "a huge monster", 40: "monster"}
-    scores = meteor(Corpus(candidates, CORPUS.references), {"all": list(candidates), "it": [7]}, java)
-    assert scores == {"all": 60.0, "it": 1.0}
+    assert meteor_counts(Corpus(candidates, CORPUS.references), java).keys() == candidates.keys()
     assert len(pids()) == 3
     assert "no memory for the 3 words about 7: counted as an empty caption" in caplog.text
 
@@ -93,7 +91,29 @@ def test_more_monsters_than_that_are_a_reason(jar):
     java, _ = jar
     corpus = Corpus(dict.fromkeys(range(20), "monster"), CORPUS.references)
     with pytest.raises(UnavailableError, match=r"METEOR failed: .*OutOfMemoryError"):
-        meteor(corpus, {}, java)
+        meteor_counts(corpus, java)
+
+
+def test_scores_are_those_that_the_jar_computes():
+    """A paraphrase, a stem, only function words, an identical text, nothing in common, nothing at all."""
+    pairs = {
+        "the man eats a large pizza in the street": ["a guy is eating a big pizza on a street", "men eat pizzas"],
+        "dogs ran happily": ["a dog runs happily in a park"],
+        "the of a": ["a of the"],
+        "a cat on the mat": ["a cat on the mat"],
+        "zebra": ["a dog runs"],
+        "": ["a dog runs"],
+    }  # fmt: skip
+    counts = list(
+        meteor_counts(Corpus(dict(enumerate(pairs)), dict(enumerate(pairs.values()))), find_java()).values()
+    )
+    with module._kept.borrowed(find_java()) as process:
+        process._send([" ||| ".join(["EVAL", *(" ".join(map(str, row)) for row in counts)])])
+        *of_images, of_corpus = (float(process._process.stdout.readline()) for _ in range(len(pairs) + 1))
+    assert [meteor(np.array([row])) for row in counts] == pytest.approx(of_images, abs=1e-12)
+    assert of_images[3] == 1
+    assert of_images[0] > 0
+    assert meteor(np.array(counts)) == pytest.approx(of_corpus, abs=1e-12)
 
 
 @pytest.mark.full
@@ -101,17 +121,16 @@ def test_the_jar_has_no_memory_for_20000_words(caplog):
     """And it answers in order: the caption that is lost is the long one."""
     texts = {1: "a cat", 2: "a " * 20_000, 3: "a dog runs"}
     references = {1: ["a cat"], 2: ["a cat on a mat"], 3: ["a dog runs"]}
-    domains = {"all": [1, 2, 3], "others": [1, 3]}
-    long = meteor(Corpus(texts, references), domains, find_java())
+    long = meteor_counts(Corpus(texts, references), find_java())
     assert "for the 20,000 words about 2" in caplog.text
-    assert long == meteor(Corpus(texts | {2: ""}, references), domains, find_java())
-    assert 0 < long["all"] < long["others"]
+    assert long == meteor_counts(Corpus(texts | {2: ""}, references), find_java())
+    assert 0 < meteor(np.array([*long.values()])) < meteor(np.array([long[1], long[3]]))
 
 
 def test_a_missing_jar_is_a_reason(monkeypatch):
     monkeypatch.setattr(module, "JAR_NAME", "gone.jar")
     with pytest.raises(UnavailableError, match=r"gone\.jar: reinstall pycocoevalcap"):
-        meteor(CORPUS, {}, find_java())
+        meteor_counts(CORPUS, find_java())
 
 
 def test_nothing_in_a_caption_can_end_the_request_or_add_a_field():

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.core.errors import UserError
+from benchmark.report.certainty import RunFolders
 from benchmark.report.leaderboard_tables import leaderboard
 from benchmark.report.page.page import leaderboard_page
 from benchmark.report.table import Cell, Table
@@ -21,8 +22,8 @@ BLOCK = re.compile(r'<script type="application/json" id="([^"]+)">(.*?)</script>
 
 def page(*runs: Result, folder: Path | None = None) -> str:
     """The page without Plotly."""
-    folders = {run.run_id: folder / run.run_id for run in runs} if folder else {}
-    html = leaderboard_page(runs, folders, leaderboard(runs))
+    folders = RunFolders({run.run_id: folder / run.run_id for run in runs} if folder else {})
+    html = leaderboard_page(runs, folders, leaderboard(runs, folders))
     return re.sub(r'(id="plotly">).*?</script>', r"\1</script>", html, flags=re.DOTALL)
 
 
@@ -37,7 +38,7 @@ def test_hostile_text_is_escaped_everywhere(tmp_path: Path) -> None:
 
 
 def test_the_policy_allows_no_network_and_only_its_scripts() -> None:
-    html = leaderboard_page([full_result("clip", 0.5)], {}, [])
+    html = leaderboard_page([full_result("clip", 0.5)], RunFolders({}), [])
     found = re.search(r'Content-Security-Policy" content="([^"]+)"', html)
     assert found
     policy = dict(part.split(" ", 1) for part in found[1].replace("&#39;", "'").split("; "))
@@ -74,12 +75,12 @@ def test_nothing_is_bold() -> None:
     assert not re.search(r"<(b|strong)\b", html)
 
 
-def test_a_single_seed_is_warned_about() -> None:
-    assert "one seed" in page(full_result("clip", 0.5)).split("<article")[1].split('Leaderboard">')[0]
-    seeds = [full_result("clip", 0.5, seed=seed) for seed in (0, 1)]
+def test_few_seeds_are_warned_about() -> None:
+    seeds = [full_result("clip", 0.5, seed=seed) for seed in range(3)]
+    assert "fewer than 3 seeds" in page(*seeds[:2])
     html = page(*seeds)
-    assert "Some filters have one seed" not in html
-    assert "2 seeds each" in html
+    assert "fewer than 3 seeds" not in html
+    assert "3 seeds each" in html
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:
@@ -133,7 +134,7 @@ def test_tables_and_provenance_are_on_the_page() -> None:
 
 def test_tables_need_no_runs() -> None:
     html = leaderboard_page(
-        [], {}, [Table("<i>", ["a", "<u>"], [[Cell("<script>", bold=True), Cell("x")]], ["<s>"])]
+        [], RunFolders({}), [Table("<i>", ["a", "<u>"], [[Cell("<script>", bold=True), Cell("x")]], ["<s>"])]
     )
     assert "<td>&lt;script&gt;</td><td>x</td>" in html
     assert not re.search("<(i|u|s)>", html)

@@ -1,0 +1,132 @@
+"""The data card of an exported subset: ``README.md`` with the YAML header of the Hugging Face hub."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmark.results.result import Result
+from benchmark.selection.selection import Manifest
+from benchmark.subset.pairs import Written
+
+TEMPLATE = Path(__file__).with_suffix(".md.jinja")
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+COMMON_LANGUAGE = 0.01  # share of the captions from which on a language is in the header
+FOLDERS = r"^(file://|[\w-]+:)?/(?!/)(?:[^/]*/)*"  # of an absolute path, also in local-dir:/models/clip
+# As subset.parquet is read: see https://github.com/rom1504/img2dataset. Images as in DataComp's download.
+DOWNLOAD = """img2dataset --url_list subset.parquet --input_format parquet --url_col url --caption_col caption \\
+  --save_additional_columns '["uid","score"]' --output_format webdataset --output_folder images \\
+  --image_size 512 --resize_mode keep_ratio_largest --resize_only_if_bigger True"""
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """The distribution of the lengths of captions; `quantiles` are at `QUANTILES`."""
+
+    mean: float
+    quantiles: tuple[float, ...]
+    longest: int
+
+    @classmethod
+    def of(cls, lengths: Sequence[int]) -> "Lengths":
+        """Return the distribution of n > 0 lengths."""
+        quantiles = np.quantile(lengths, QUANTILES)
+        return cls(float(np.mean(lengths)), tuple(map(float, quantiles)), max(lengths))
+
+
+@dataclass(frozen=True)
+class CaptionStatistics:
+    """Statistics of captions.
+
+    Args:
+        lengths: distributions by unit, e.g. ``words``.
+        ngrams: the most frequent n-grams of 1, 2, ... words with their counts.
+        languages: shares of the most frequent languages by ISO 639 code; empty where none were detected.
+        detected: number of captions whose language was detected.
+    """
+
+    lengths: Mapping[str, Lengths]
+    ngrams: Sequence[Sequence[tuple[str, int]]]
+    languages: Mapping[str, float]
+    detected: int
+
+
+def data_card(
+    manifest: Manifest,
+    written: Written,
+    subset_files: Sequence[str],
+    captions: CaptionStatistics,
+    results: Sequence[Result],
+) -> str:
+    """Return the card as Markdown with a YAML header.
+
+    Args:
+        manifest: of the selection.
+        written: what ``subset.parquet`` holds.
+        subset_files: names of the subset files, one per epoch.
+        captions: statistics of the captions.
+        results: runs on the same selection.
+    """
+    from huggingface_hub import DatasetCard, DatasetCardData
+
+    header = DatasetCardData(
+        pretty_name=f"{written.pairs:,} pairs of {manifest.pool} by {manifest.filter}",
+        license="other",
+        license_name="terms-of-the-pool",
+        language=[code for code, share in captions.languages.items() if share >= COMMON_LANGUAGE] or None,
+        size_categories=[size_category(written.pairs)],
+        task_categories=["image-to-text", "text-to-image"],
+        tags=["image-text-pairs", "data-filtering", "datacomp", "pairsift"],
+        configs=[
+            {"config_name": "default", "data_files": [{"split": "train", "path": "subset.parquet"}]},
+        ],
+    )
+    settings = {"filter": manifest.config, "selector": manifest.selector_config}
+    card = DatasetCard.from_template(
+        header,
+        template_path=str(TEMPLATE),
+        manifest=manifest,
+        written=written,
+        subset_files=subset_files,
+        captions=captions,
+        results=results,
+        settings=json.dumps(without_folders(settings), indent=2),
+        download=DOWNLOAD,
+        code=code_span,
+        number="{:,}".format,
+    )
+    return f"{card}\n"
+
+
+def size_category(count: int) -> str:
+    """Return the hub's category of a number of rows: ``n<1K``, ``1K<n<10K``, ... ``n>1T``."""
+    limits = [f"{digits}{unit}" for unit in "KMB" for digits in (1, 10, 100)] + ["1T"]
+    power = len(str(count)) - 3  # limits[power - 1] <= count < limits[power]
+    if power < 1:
+        return "n<1K"
+    return f"{limits[power - 1]}<n<{limits[power]}" if power < len(limits) else "n>1T"
+
+
+def code_span(text: str) -> str:
+    """Return untrusted text as a code span of Markdown, which neither Markdown nor HTML in it can leave.
+
+    Not for tables: a pipe ends their cells even there. Characters that are not printed, like those that turn the
+    direction of writing, are replaced.
+    """
+    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    return f"{fence} {text} {fence}" if longest else f"{fence}{text}{fence}"
+
+
+def without_folders(settings: Any) -> Any:
+    """Return settings with the folders of absolute paths left out: they say where things lie on one machine."""
+    if isinstance(settings, Mapping):
+        return {name: without_folders(value) for name, value in settings.items()}
+    if isinstance(settings, list):
+        return [without_folders(value) for value in settings]
+    return re.sub(FOLDERS, r"\1.../", settings) if isinstance(settings, str) else settings

@@ -1,0 +1,58 @@
+"""Several results folders, read as one."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmark.core.records import LeftOut, R, Record, scan_records
+from benchmark.results.result import Result
+
+log = logging.getLogger(__name__)
+
+
+class ResultsFolders:
+    """Records of several folders; of those with one run id the one that finished last counts.
+
+    `left_out` holds the files that were not readable so far, by path.
+    """
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.folders = folders
+        self.left_out: dict[Path, LeftOut] = {}
+
+    def read(self, record_type: type[R]) -> dict[Path, R]:
+        """Return all records of one type by their paths, folder by folder."""
+        latest: dict[str, tuple[Path, R]] = {}
+        for folder in self.folders:
+            records, left_out = scan_records(folder, record_type)
+            for file in left_out:
+                self.left_out.setdefault(file.path, file)
+            for path, record in records.items():
+                known = latest.get(record.run_id, (path, record))
+                _warn_of_other_metrics(known, (path, record))
+                newer = _finished(record) > _finished(known[1])
+                latest[record.run_id] = (path, record) if newer else known
+        return dict(latest.values())
+
+
+def _warn_of_other_metrics(one: tuple[Path, Record], other: tuple[Path, Record]) -> None:
+    if _metrics(one[1]) != _metrics(other[1]):
+        latest = max(one, other, key=lambda file: _finished(file[1]))
+        log.warning(
+            "%s and %s are the same run with other metrics; %s finished last and counts",
+            one[0],
+            other[0],
+            latest[0],
+        )
+
+
+def _metrics(record: Record) -> Any:
+    """Return the metrics of a run by model; of other records nothing is compared."""
+    if isinstance(record, Result):
+        return {name: trained.evaluations for name, trained in record.downstream.items()}
+    return None
+
+
+def _finished(record: Record) -> str:
+    return getattr(record, "finished", "")  # explanations have none

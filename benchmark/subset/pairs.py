@@ -1,0 +1,126 @@
+"""The selected pairs as one parquet, the input of img2dataset, read from the pool shard by shard."""
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmark.core.batch import Batch, SampleError
+from benchmark.core.errors import UserError
+from benchmark.core.paths import atomic_write
+from benchmark.core.progress import progress
+from benchmark.core.uids import UidArray, UidIndex, decode_uids
+from benchmark.pool.pool import Pool
+from benchmark.pool.sample_fields import check_caption
+from filters.base import Scores
+
+log = logging.getLogger(__name__)
+SCHEMA = pa.schema({"uid": pa.string(), "url": pa.string(), "caption": pa.string(), "score": pa.float32()})
+ROW_GROUP = 50_000
+_TEXT = frozenset({"text"})
+_BATCH = 8192
+
+
+@dataclass(frozen=True)
+class Written:
+    """What `write_pairs` wrote: the number of pairs, and how many of them have a url; 0: there is no such column."""
+
+    pairs: int
+    urls: int
+
+
+def write_pairs(path: Path, pool: Pool, uids: UidArray, scores: Scores) -> Written:
+    """Write ``uid, url, caption, score`` of k pairs, in the order of the pool; memory is bounded by `ROW_GROUP`.
+
+    Args:
+        path: the parquet to write.
+        pool: where the pairs are: in its metadata if it has any, else in its tars.
+        uids: the pairs, each once, shape (k,).
+        scores: their scores, shape (k,).
+
+    Raises:
+        UserError: when the pool's metadata has none of the pairs.
+    """
+    pairs = urls = 0
+    with atomic_write(path) as temporary:
+        with pq.ParquetWriter(temporary, SCHEMA, compression="zstd") as writer:
+            for table in _row_groups(_kept(pool, uids, scores)):
+                pairs += len(table)
+                urls += len(table) - table["url"].null_count
+                writer.write_table(table)
+        if not pairs:
+            raise UserError(
+                f"none of the {len(uids):,} selected pairs is in the metadata of pool {pool.name} ({pool.url});"
+                " give the metadata that belongs to its tars"
+            )
+        if not urls:
+            _drop_urls(temporary)
+    if lost := len(uids) - pairs:
+        log.warning("export: %d of %d selected pairs are not in the pool's metadata", lost, len(uids))
+    return Written(pairs, urls)
+
+
+def read_captions(path: Path) -> Iterator[str]:
+    """Yield the captions that `write_pairs` wrote."""
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(_BATCH, columns=["caption"]):
+            yield from batch["caption"].to_pylist()
+
+
+def _kept(pool: Pool, uids: UidArray, scores: Scores) -> Iterator[pa.Table]:
+    """Yield the pairs of each batch of the pool; of a uid that occurs several times the first."""
+    index, left = UidIndex(uids), np.ones(len(uids), bool)
+    shards = pool.shards(_TEXT)
+    with progress("export", len(shards), "shards") as advance:
+        for shard in shards:
+            # Shards are those of captions alone: a pool without urls can be exported, too.
+            for batch in pool.batches(shard, _TEXT | {"url"}, _BATCH, Counter()):
+                rows = index.find(batch.uids)
+                first = np.sort(np.unique(rows, return_index=True)[1])
+                first = first[rows[first] >= 0]
+                first = first[left[rows[first]]]
+                left[rows[first]] = False
+                if len(first):
+                    yield _table(batch.take(first), scores[rows[first]])
+            advance(1, "")
+
+
+def _table(batch: Batch, scores: Scores) -> pa.Table:
+    urls = [_url(value) for value in batch.columns["url"]]
+    return pa.table([decode_uids(batch.uids), urls, batch.texts, scores], schema=SCHEMA)
+
+
+def _url(value: Any) -> str | None:
+    """Return a url as text; None if it is missing, empty or not valid UTF-8."""
+    try:
+        return check_caption(value)
+    except SampleError:
+        return None
+
+
+def _row_groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Yield the same rows in tables of `ROW_GROUP` or a few more."""
+    parts: list[pa.Table] = []
+    for table in tables:
+        parts.append(table)
+        if sum(map(len, parts)) >= ROW_GROUP:
+            yield pa.concat_tables(parts)
+            parts = []
+    if parts:
+        yield pa.concat_tables(parts)
+
+
+def _drop_urls(path: Path) -> None:
+    """Write the file again without its column of urls, which are all missing."""
+    columns = [name for name in SCHEMA.names if name != "url"]
+    with atomic_write(path) as temporary, pq.ParquetFile(path) as file:
+        schema = pa.schema([SCHEMA.field(name) for name in columns])
+        with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+            for number in range(file.num_row_groups):
+                writer.write_table(file.read_row_group(number, columns=columns))

@@ -1,0 +1,98 @@
+"""``task=export``: the selected pairs as a folder for the Hugging Face hub and for img2dataset, with a data card."""
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from benchmark.config import make_pool
+from benchmark.core.errors import UserError
+from benchmark.core.extras import require
+from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.records import read_records
+from benchmark.core.uids import find_uids, write_subset
+from benchmark.pipeline import choose
+from benchmark.report.data_card import CaptionStatistics, Lengths, data_card
+from benchmark.results.eval_results import eval_results
+from benchmark.results.result import Result
+from benchmark.selection.selection import subset_files
+from benchmark.studies.text_spotting.vocabulary import count_ngrams
+from benchmark.subset.pairs import read_captions, write_pairs
+from benchmark.tasks.output import print_result
+from filters.text.language import language_detector
+
+log = logging.getLogger(__name__)
+COUNTED, SHOWN = 100_000, 10  # n-grams
+DETECTED = 20_000  # captions, at most, whose language is detected
+SHOWN_LANGUAGES = 8
+
+
+def export(cfg: DictConfig) -> None:
+    """Select, and write the folder; its path is the last line on stdout."""
+    output = None if cfg.task.output is None else Path(cfg.task.output).expanduser()
+    if output is not None and output.is_file():
+        raise UserError(f"task.output={output} is a file; give a folder to write")
+    results = read_records(Path(cfg.results_dir), Result)
+    pool = make_pool(cfg)
+    chosen = choose(cfg, pool)
+    manifest, selection = chosen.manifest, chosen.selection
+    name = f"{pool.name}-{manifest.filter}-{manifest.k}-{manifest.sha256[:8]}"
+    folder = output or cache_dir() / "exports" / name
+    _remove_earlier(folder)
+    files = subset_files(folder / "subset.npy", selection)
+    for file, uids in zip(files, selection.epochs, strict=True):
+        write_subset(file, uids)
+    scores = chosen.table.scores[find_uids(chosen.table.uids, selection.uids)]
+    written = write_pairs(folder / "subset.parquet", pool, selection.uids, scores)
+    if not written.urls:
+        log.warning("export: pool %s has no urls, so img2dataset cannot download its images", pool.name)
+    same = [result for result in results if result.selection.sha256 == manifest.sha256]
+    if same:
+        write_text(folder / "eval_results.jsonl", eval_results(same))
+    else:
+        log.info("export: results_dir=%s has no run on this subset; no eval_results.jsonl", cfg.results_dir)
+    captions = caption_statistics(folder / "subset.parquet", written.pairs)
+    write_text(folder / "README.md", data_card(manifest, written, [f.name for f in files], captions, same))
+    print_result(str(folder))
+
+
+def _remove_earlier(folder: Path) -> None:
+    """Remove the files of an earlier export that this one may not write."""
+    epochs = folder.glob("subset-epoch[0-9]*.npy")
+    for file in (*epochs, folder / "subset.npy", folder / "eval_results.jsonl"):
+        file.unlink(missing_ok=True)
+
+
+def caption_statistics(pairs: Path, count: int) -> CaptionStatistics:
+    """Return statistics of the `count` captions in the parquet `pairs`."""
+    words, characters = [], []
+    for text in read_captions(pairs):
+        words.append(len(text.split()))
+        characters.append(len(text))
+    ngrams = []
+    for n in (1, 2, 3):
+        counted = count_ngrams(map(str.lower, read_captions(pairs)), str(pairs), n, COUNTED)
+        ngrams.append(list(zip(counted.ngrams[:SHOWN], counted.counts[:SHOWN].tolist(), strict=True)))
+    languages = Counter(_languages(pairs, count))
+    detected = languages.total()
+    shares = {name: number / detected for name, number in languages.most_common(SHOWN_LANGUAGES)}
+    lengths = {"words": Lengths.of(words), "characters": Lengths.of(characters)}
+    return CaptionStatistics(lengths, ngrams, shares, detected)
+
+
+def _languages(pairs: Path, count: int) -> Iterator[str]:
+    """Yield the languages of at most `DETECTED` captions, evenly spaced; none without the extra ``language``."""
+    try:
+        require("language")
+    except UserError as error:
+        log.info("export: the card names no languages: %s", error)
+        return
+    detect = language_detector()
+    every = -(-count // DETECTED)
+    for row, text in enumerate(read_captions(pairs)):
+        if row % every == 0:
+            language = detect(text)
+            if language is not None:
+                yield language

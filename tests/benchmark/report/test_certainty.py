@@ -1,0 +1,125 @@
+"""Tables that say how sure a comparison is, from results and the scores of single images beside them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.report.certainty import RunFolders, certainty_table, compare_entries
+from benchmark.report.headlines import Headline
+from benchmark.report.image_samples import read_image_scores, resampled_values
+from benchmark.report.leaderboard_entries import group
+from benchmark.report.leaderboard_tables import leaderboard
+from benchmark.report.paper_findings import findings_tables
+from benchmark.results.result import Result
+from downstream.evaluation.image_scores import ImageScores
+from downstream.metrics.corpus_scores import count_names
+from tests.benchmark.report.made_results import metric, result, texts, trained
+
+CIDER = Headline("captioner", "CIDEr", "coco", "CIDEr")
+IMAGES = 200
+
+
+class Folder:
+    """Runs whose per-image scores have a mean and some noise, left in a folder as runs leave them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.results: list[Result] = []
+        self.difficulty = np.random.default_rng(0).normal(0, 0.1, IMAGES)
+
+    def add(self, name: str, means: list[float]) -> None:
+        for seed, mean in enumerate(means):
+            noise = np.random.default_rng([len(self.results), seed]).normal(0, 0.02, IMAGES)
+            values = mean + self.difficulty + noise - (self.difficulty + noise).mean()
+            run = result(name, seed=seed, downstream={"captioner": trained(coco=[metric("CIDEr", mean)])})
+            kept = ImageScores()
+            kept.add("coco", "CIDEr", range(IMAGES), values.tolist())
+            kept.write(self.path / run.run_id / "captioner")
+            self.results.append(run)
+
+    @property
+    def folders(self) -> RunFolders:
+        return RunFolders({run.run_id: self.path / run.run_id for run in self.results})
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Folder:
+    folder = Folder(tmp_path)
+    folder.add("random", [0.10, 0.11, 0.12])
+    folder.add("icc", [0.30, 0.31, 0.32])
+    folder.add("clip", [0.09, 0.12, 0.13])
+    folder.add("tmars", [0.20])
+    folder.add("oracle", [0.50, 0.51, 0.52])
+    return folder
+
+
+def test_rank_and_verdict_say_what_the_data_supports(runs: Folder) -> None:
+    table = certainty_table("t", compare_entries(CIDER, group(runs.results), runs.folders))
+    by_label = {row[0]: row for row in texts(table)}
+    assert list(by_label) == ["oracle", "icc", "tmars", "clip", "random"]
+    assert by_label["icc"][5:] == ["1", "better"]
+    assert by_label["clip"][5:] == ["3 to 4", "not better"]
+    assert by_label["random"][5:] == ["3 to 4", "–"]
+    assert by_label["tmars"][3:] == ["1", "–", "2*", "above, too few seeds to tell"]
+    assert by_label["oracle"][5:] == ["–", "better"]
+    assert by_label["icc"][4] == "28.5 to 33.5"
+    low, high = map(float, by_label["icc"][2].split(" to "))
+    assert low < 31.0 < high < low + 4
+
+
+def test_only_a_filter_that_is_better_than_all_is_bold(runs: Folder) -> None:
+    def bold() -> list[str]:
+        tables = leaderboard(runs.results, runs.folders)
+        table = next(table for table in tables if table.title.endswith("captioner on coco"))
+        return [row[0].text for row in table.rows if row[1].bold]
+
+    assert bold() == []  # tmars has one seed
+    runs.results = [run for run in runs.results if run.filter != "tmars"]
+    assert bold() == ["icc"]
+    runs.add("vba", [0.29, 0.30, 0.34])
+    assert bold() == []
+
+
+def test_a_finding_agrees_only_where_it_is_significant(runs: Folder) -> None:
+    (table,) = findings_tables(runs.results, runs.folders)
+    agrees = {row[0]: row[4] for row in texts(table)}
+    assert agrees["ICC is far above random"] == "yes"
+    assert agrees["Random is above CLIP"] == "not significant"
+    assert agrees["T-MARS is above random"] == "yes (over images)"
+
+
+def test_runs_on_other_images_are_not_paired(runs: Folder) -> None:
+    other = ImageScores()
+    other.add("coco", "CIDEr", [f"other {n}" for n in range(IMAGES)], [0.3] * IMAGES)
+    other.write(runs.path / runs.results[3].run_id / "captioner")
+    found = compare_entries(CIDER, group(runs.results), runs.folders)
+    icc = [entry.label for entry in found.entries].index("icc")
+    assert found.comparison.estimates[icc].over_images is None
+    assert not found.comparison.over_images[icc].any()
+
+
+def test_queries_of_an_image_are_summed_and_counted(tmp_path: Path) -> None:
+    kept = ImageScores()
+    kept.add("coco", "R", ["b", "a", "b"], [1.0, 0.0, 0.5])
+    kept.add("flickr", "R", ["c"], [2.0])
+    kept.write(tmp_path)
+    scores = read_image_scores(tmp_path)
+    assert scores["coco", "R"].images.tolist() == ["a", "b"]
+    assert scores["coco", "R"].sums.tolist() == [0.0, 1.5]
+    assert scores["coco", "R"].queries.tolist() == [1.0, 2.0]
+    assert scores["flickr", "R"].sums.tolist() == [2.0]
+    assert read_image_scores(tmp_path / "nothing") == {}
+
+
+def test_a_corpus_score_needs_all_of_its_counts(tmp_path: Path) -> None:
+    kept = ImageScores()
+    for number, name in enumerate(count_names("BLEU-1")):
+        kept.add("coco", name, range(30), [float(10 - number)] * 30)
+    kept.write(tmp_path)
+    scores = read_image_scores(tmp_path)
+    one, none = resampled_values("BLEU-1", "coco", [scores, {}])
+    assert none is None
+    assert one is not None
+    assert one == pytest.approx(7 / 8)
+    assert resampled_values("METEOR", "coco", [scores]) == [None]

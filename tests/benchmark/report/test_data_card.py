@@ -1,0 +1,110 @@
+"""The card as others read it: its header by the hub's client, its Markdown by a renderer."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from huggingface_hub import DatasetCard
+from markdown_it import MarkdownIt
+
+from benchmark.report.data_card import (
+    CaptionStatistics,
+    Lengths,
+    code_span,
+    data_card,
+    size_category,
+    without_folders,
+)  # fmt: skip
+from benchmark.subset.pairs import Written
+from tests.benchmark.report.made_results import result
+
+HOSTILE = [
+    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "![x](http://evil.example/x.png)",
+    "[click](javascript:alert(1))", "`</code><b>", "``` ` ````", "a|b", "---", "</table>", "&lt;i&gt;", "\\",
+    "**bold**",     "www.evil.example", "\u202eevil", "{{ manifest }}", "{% raw %}",
+]  # fmt: skip
+
+
+def made(**changes: Any) -> str:
+    captions = CaptionStatistics(
+        lengths={"words": Lengths.of([1, 2, 3]), "characters": Lengths.of([5, 10, 15])},
+        ngrams=[[(text, 10 - n) for n, text in enumerate(HOSTILE)], [("a dog", 2)], []],
+        languages={"en": 0.95, "no": 0.045, "de": 0.005},
+        detected=3,
+    )
+    arguments: dict[str, Any] = {
+        "manifest": result("icc").selection, "written": Written(2000, 2000), "subset_files": ["subset.npy"],
+        "captions": captions, "results": [],
+    }  # fmt: skip
+    return data_card(**arguments | changes)
+
+
+def test_the_header_is_the_hubs() -> None:
+    data = DatasetCard(made()).data.to_dict()
+    assert data["language"] == ["en", "no"]
+    assert data["size_categories"] == ["1K<n<10K"]
+    assert data["license"] == "other"
+    assert data["task_categories"] == ["image-to-text", "text-to-image"]
+    (config,) = data["configs"]
+    assert config["data_files"] == [{"split": "train", "path": "subset.parquet"}]
+
+
+@pytest.mark.parametrize(
+    ("count", "category"),
+    [(0, "n<1K"), (999, "n<1K"), (1000, "1K<n<10K"), (99_999, "10K<n<100K"), (200_000, "100K<n<1M"),
+     (8_000_000, "1M<n<10M"), (10**11, "100B<n<1T"), (10**12, "n>1T")],
+)  # fmt: skip
+def test_size_categories_are_those_of_the_hub(count: int, category: str) -> None:
+    assert size_category(count) == category
+
+
+def test_text_of_the_web_cannot_act() -> None:
+    page = MarkdownIt("gfm-like", {"linkify": False}).render(DatasetCard(made()).text)
+    for forbidden in ("<script", "<img", "<b>", 'javascript:alert(1)"', 'href="http://evil', "<strong>bold"):
+        assert forbidden not in page
+    assert page.count("<li>") == 2 + 8 + 3  # files, choice, n-grams
+    assert "\u202e" not in page
+    assert "{{ manifest }}" in page
+
+
+@pytest.mark.parametrize("text", [text for text in HOSTILE if text.isprintable()])
+def test_a_code_span_shows_the_text_itself(text: str) -> None:
+    (paragraph,) = [
+        t for t in MarkdownIt().parse(f"{code_span(text)} 1, {code_span('x')}") if t.type == "inline"
+    ]
+    assert [child.content for child in paragraph.children or []] == [text, " 1, ", "x"]
+
+
+def test_a_hostile_name_stays_in_the_header_and_its_line() -> None:
+    name = 'x: "\n---\n<b>'
+    card = DatasetCard(made(manifest=replace(result("icc").selection, pool=name)))
+    assert card.data.pretty_name == f"2,000 pairs of {name} by icc"
+    page = MarkdownIt("gfm-like", {"linkify": False}).render(card.text)
+    assert "<h2>pool" not in page
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+
+
+def test_folders_of_this_machine_are_left_out() -> None:
+    settings = {"a": ["/home/me/bert", "local-dir:/home/me/clip"], "b": {"c": "file:///home/me/x", "d": None}}
+    assert without_folders(settings) == {
+        "a": [".../bert", "local-dir:.../clip"],
+        "b": {"c": "file://.../x", "d": None},
+    }
+    kept = {"hub": "google/vit-base", "remote": "s3://bucket/x", "share": 0.3, "and": "red and/or blue"}
+    assert without_folders(kept) == kept
+
+
+def test_runs_on_the_subset_are_named_by_protocol() -> None:
+    run = result("icc")
+    assert f"`demo 200k` (protocol `{run.protocol.fingerprint}`, seed 0): `{run.run_id}`" in made(
+        results=[run]
+    )
+    assert "No run of the benchmark" in made()
+    assert "eval_results.jsonl" not in made()
+
+
+def test_without_urls_the_card_names_reshard_instead() -> None:
+    card = made(written=Written(2000, 0))
+    assert "img2dataset --url_list" not in card
+    assert "task=reshard" in card

@@ -1,0 +1,71 @@
+"""Kendall's tau between rankings, against cases worked out by hand."""
+
+from dataclasses import replace
+
+from benchmark.report.rank_agreement import rank_agreement_tables
+from benchmark.results.result import Result
+from tests.benchmark.report.made_results import metric, protocol, result, texts, trained
+
+NAMES = ("random", "clip", "icc", "tmars")
+
+
+def runs(*values: float, size: int = 200_000, seed: int = 0, **other_sets: tuple[float, ...]) -> list[Result]:
+    sets = {"coco": values} | other_sets
+    return [
+        result(
+            name, size=size, seed=seed,
+            downstream={"captioner": trained(**{s: [metric("CIDEr", v[n])] for s, v in sets.items()})},
+        )
+        for n, name in enumerate(NAMES[: len(values)])
+    ]  # fmt: skip
+
+
+def rows(results: list[Result]) -> list[list[str]]:
+    return [row for table in rank_agreement_tables(results) for row in texts(table)]
+
+
+def test_sizes_are_compared_by_the_order_of_filters() -> None:
+    small, large = runs(0.1, 0.2, 0.3, 0.4, size=100_000), runs(0.1, 0.2, 0.4, 0.3)
+    # Five of the six pairs are in the same order: (5 - 1) / 6.
+    assert rows(small + large) == [["coco: 100k and 200k", "CIDEr", "4", "0.67"]]
+    assert rows(small + runs(4, 3, 2, 1)) == [["coco: 100k and 200k", "CIDEr", "4", "-1.00"]]
+
+
+def test_seeds_and_evaluation_sets_are_compared_at_a_size() -> None:
+    first = runs(0.1, 0.2, 0.3, 0.4, nocaps=(0.4, 0.3, 0.2, 0.1))
+    second = runs(0.2, 0.1, 0.3, 0.4, seed=1, nocaps=(0.4, 0.3, 0.2, 0.1))
+    assert rows(first + second) == [
+        ["coco, 200k: seeds 0 and 1", "CIDEr", "4", "0.67"],
+        # The means of coco are .15, .15, .3, .4: five pairs in reverse order and one tied, -5 / sqrt(5 * 6).
+        ["200k: coco and nocaps", "CIDEr", "4", "-0.91"],
+    ]
+
+
+def test_equal_means_have_no_tau() -> None:
+    assert rows(runs(0.1, 0.2, 0.3, 0.4) + runs(1, 1, 1, 1, seed=1))[0][-1] == "–"
+
+
+def test_fewer_than_four_shared_filters_are_no_ranking() -> None:
+    assert rows(runs(0.1, 0.2, 0.3) + runs(0.1, 0.2, 0.3, 0.4, seed=1)) == []
+    oracle = [replace(made, filter="oracle", family="upper_bound") for made in runs(0.9)]
+    more = [replace(made, seed=1) for made in oracle]
+    assert rows(runs(0.1, 0.2, 0.3) + oracle + runs(0.1, 0.2, 0.3, seed=1) + more) == []
+
+
+def test_settings_are_not_compared_with_each_other() -> None:
+    budget = protocol(**{"captioner.training.samples_seen": "2000"})
+    other = [replace(made, protocol=budget) for made in runs(0.1, 0.2, 0.3, 0.4, seed=1)]
+    assert rows(runs(0.1, 0.2, 0.3, 0.4) + other) == []
+    again = [replace(made, seed=2) for made in other]
+    (table,) = rank_agreement_tables([*runs(0.1, 0.2, 0.3, 0.4), *other, *again])
+    assert table.title == f"Agreement of rankings, pool demo [{budget.setting}]"
+
+
+def test_dual_encoders_are_compared_by_recall() -> None:
+    metrics = [[metric("text_to_image_R@1", n), metric("zero_shot", -n)] for n in range(4)]
+    made = [
+        replace(run, downstream={"dual_encoder": trained(coco=metrics[n])})
+        for size in (100_000, 200_000)
+        for n, run in enumerate(runs(1, 2, 3, 4, size=size))
+    ]
+    assert rows(made) == [["coco: 100k and 200k", "T2I R@1", "4", "1.00"]]

@@ -1,0 +1,82 @@
+"""The leaderboards as CSV and JSON."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from benchmark.core.records import LeftOut
+from benchmark.report.leaderboard_entries import leaderboards
+from benchmark.report.report_data import leaderboards_csv, leaderboards_json
+from benchmark.results.result import Result
+from tests.benchmark.report.made_results import metric, protocol, result, trained
+
+CIDER = replace(metric("CIDEr", 0.5), interval=(0.4, 0.6))
+SPICE = metric("SPICE", None, "no models, no Java")
+
+
+def run(name: str, **changes: object) -> Result:
+    return result(name, downstream={"captioner": trained(coco=[CIDER, SPICE])}, **changes)
+
+
+def read(results: list[Result]) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(leaderboards_csv(leaderboards(results)))))
+
+
+def test_a_row_per_run_evaluation_and_metric() -> None:
+    rows = read([run("clip", seed=3), run("random")])
+    assert [(row["filter"], row["metric"]) for row in rows] == [
+        ("random", "CIDEr"), ("random", "SPICE"), ("clip", "CIDEr"), ("clip", "SPICE"),
+    ]  # fmt: skip
+    assert list(rows[2].items()) == [
+        ("run_id", "demo-clip-200000-3"), ("protocol", "demo 200k"), ("fingerprint", protocol().fingerprint),
+        ("published", ""), ("filter", "clip"), ("label", "clip"), ("family", "clip"), ("size", "200000"),
+        ("k", "2000"), ("pool", "demo"), ("seed", "3"), ("model", "captioner"), ("evaluation", "coco"),
+        ("metric", "CIDEr"), ("value", "0.5"), ("low", "0.4"), ("high", "0.6"), ("count", "10"), ("version", "v"),
+        ("reason", ""),
+    ]  # fmt: skip
+    assert [rows[3][name] for name in ("value", "low", "high", "reason")] == [
+        "",
+        "",
+        "",
+        "no models, no Java",
+    ]
+
+
+def test_no_text_is_a_formula_and_numbers_stay_numbers() -> None:
+    for text in ("=1+1", "+1", "-1", "@A1", "\t=1\r", " =1"):
+        evil = run(text, pool=text, family=text, run_id=text)
+        row = read([replace(evil, downstream={text: trained(**{text: [metric(text, -0.5, None)]})})])[0]
+        assert row["value"] == "-0.5"
+        assert {
+            row[name] for name in ("run_id", "filter", "label", "pool", "model", "evaluation", "metric")
+        } == {f"'{text.strip()}"}
+
+
+def test_labels_tell_settings_apart() -> None:
+    runs = [run("clip", seed=seed, run_id=str(seed)) for seed in (0, 1)]
+    runs = [
+        replace(made, selection=replace(made.selection, config={"model": model}))
+        for made, model in zip(runs, ("B-32", "L-14"), strict=True)
+    ]
+    assert [row["label"] for row in read(runs)[::2]] == ["clip (model=B-32)", "clip (model=L-14)"]
+
+
+def test_json_holds_the_leaderboards_nested() -> None:
+    boards = leaderboards([run("clip"), run("clip", seed=1), run("oracle"), run("clip", size=100_000)])
+    data = json.loads(leaderboards_json(boards, [LeftOut(Path("a.json"), "why")]))
+    assert (data["kind"], data["left_out"]) == ("report", [{"file": "a.json", "reason": "why"}])
+    smaller, board = data["leaderboards"]
+    assert (smaller["title"], smaller["k"], board["title"], board["k"]) == (
+        "demo 100k",
+        1000,
+        "demo 200k",
+        2000,
+    )
+    assert board["protocol"]["fingerprint"] == protocol().fingerprint
+    assert board["protocol"]["facts"] == protocol().facts
+    entries = [(e["label"], e["upper_bound"], [r["seed"] for r in e["runs"]]) for e in board["entries"]]
+    assert entries == [("clip", False, [0, 1]), ("oracle", True, [0])]
+    first, second = board["entries"][0]["runs"][0]["models"]["captioner"]["coco"]
+    assert (first["value"], first["interval"], second["reason"]) == (0.5, [0.4, 0.6], "no models, no Java")

@@ -1,0 +1,84 @@
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids
+from benchmark.pool.pool import Pool
+from benchmark.results.gallery import PAIRS, gallery, ranked_rows
+from benchmark.results.pictures import Place, read_gallery, write_gallery
+from benchmark.scoring.score_pool import ScoreTable
+from benchmark.selection.top_k import select_top_k
+from tests.pools import hashed_uids, jpeg, rows, write_pool
+
+UIDS = np.sort(hashed_uids(1000))
+
+
+def ranking(scores: np.ndarray, uids: UidArray = UIDS, seed: int = 3) -> list[int]:
+    """All rows that have a score, the best first, as selections of growing size choose them."""
+    table = ScoreTable(uids, scores, Counter())
+    order: list[int] = []
+    for k in range(1, int((~np.isnan(scores)).sum()) + 1):
+        chosen = find_uids(uids, select_top_k(table, k, seed).uids)
+        order += sorted(set(chosen.tolist()) - set(order))
+    return order
+
+
+@pytest.mark.parametrize("values", [1000, 3])
+def test_places_are_those_of_the_selections_ranking(values: int) -> None:
+    scores = np.random.default_rng(0).integers(values, size=100).astype(np.float32)
+    scores[::7] = np.nan
+    order = ranking(scores, UIDS[:100])
+    kept = np.isin(np.arange(100), order[:40])
+    places = {place: found.tolist() for place, found in ranked_rows(UIDS[:100], scores, kept, 3).items()}
+    assert places == {
+        "top": order[:PAIRS],
+        "kept": order[40 - PAIRS : 40],
+        "dropped": order[40 : 40 + PAIRS],
+        "bottom": order[-PAIRS:],
+    }
+
+
+def test_other_selectors_show_their_lowest_kept_and_best_dropped() -> None:
+    scores = np.arange(1000.0)
+    places = ranked_rows(UIDS, scores, np.arange(1000) % 100 == 0, 0)
+    assert places["top"].tolist() == [999, 998, 997, 996, 995, 994]
+    assert places["kept"].tolist() == [500, 400, 300, 200, 100, 0]
+    assert places["dropped"].tolist() == [999, 998, 997, 996, 995, 994]
+
+
+def test_a_tiny_pool_fills_the_places_that_it_can() -> None:
+    scores = np.array([np.nan, np.inf, -np.inf])
+    places: dict[Place, list[int]] = {
+        place: found.tolist()
+        for place, found in ranked_rows(UIDS[:3], scores, np.array([False, True, True]), 0).items()
+    }
+    assert places == {"top": [1, 2], "kept": [1, 2], "dropped": [], "bottom": [1, 2]}
+
+
+def test_pairs_have_captions_and_thumbnails(tmp_path: Path) -> None:
+    samples = rows(20)
+    samples[4].image = b"no image"
+    samples[5].text = "two\nlines" + "\u202e\x00 end"
+    samples[6].image = jpeg(6, size=400)
+    pool = Pool("p", str(write_pool(tmp_path / "pool", [samples[:10], samples[10:]])))
+    uids = encode_uids([sample.uid for sample in samples])
+    order = np.argsort(uids)
+    scores = np.arange(20.0)[order]
+    pairs = gallery(uids[order], scores, scores >= 10, 0, pool)
+    assert [pair.score for pair in pairs if pair.place == "dropped"] == [9, 8, 7, 6, 5, 4]
+    by_uid = {pair.uid: pair for pair in pairs}
+    assert by_uid[samples[4].uid].thumbnail == b""
+    assert by_uid[samples[5].uid].caption == "two lines end"
+    assert by_uid[samples[6].uid].thumbnail.startswith(b"\xff\xd8")
+    assert len(pairs) == 4 * PAIRS
+    write_gallery(tmp_path / "run", pairs)
+    assert read_gallery(tmp_path / "run") == pairs
+
+
+def test_pairs_that_are_not_there_are_left_out(tmp_path: Path) -> None:
+    pool = Pool("p", str(write_pool(tmp_path, [rows(3)])))
+    uids = np.sort(encode_uids([row.uid for row in rows(30)]))
+    pairs = gallery(uids, np.arange(30.0), np.arange(30) > 20, 0, pool)
+    assert {pair.uid for pair in pairs} <= {row.uid for row in rows(3)} < set(decode_uids(uids))

@@ -1,0 +1,151 @@
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.core.uids import encode_uids
+from benchmark.engine.local import LocalEngine
+from benchmark.pool.pool import Pool
+from benchmark.results import selection_statistics
+from benchmark.results.selection_statistics import BINS, WORDS, changed_words, histogram, summarise
+from benchmark.results.selection_summary import SelectionSummary, Shares
+from benchmark.scoring.score_pool import score_pool
+from filters.base import Filter
+from filters.composite import Cascade
+from filters.no_text import NoText
+from filters.random import Random
+from tests.filters.ocr.spotters import PlantedText
+from tests.pools import Row, rows, write_metadata, write_tar
+
+RANDOM = Random(0)
+
+
+def pool_of(folder: Path, captions: Sequence[str], **columns: Sequence[int | None]) -> tuple[Pool, list[Row]]:
+    samples = [Row(f"{i}", f"http://x/{text}", text, b"") for i, text in enumerate(captions)]
+    write_metadata(folder / "0.parquet", samples, **columns)
+    return Pool("p", str(folder)), samples
+
+
+def summary_of(
+    pool: Pool, samples: Sequence[Row], kept: Sequence[int], scorer: Filter = RANDOM
+) -> SelectionSummary:
+    """The summary where the samples with the numbers `kept` are selected."""
+    uids = encode_uids([sample.uid for sample in samples])
+    order = np.argsort(uids)
+    selected = np.isin(np.arange(len(samples)), kept)
+    return summarise(uids[order], selected[order].astype(float), selected[order], scorer, pool)
+
+
+def test_every_score_is_counted_but_nan() -> None:
+    scores = np.random.default_rng(0).normal(size=5000).astype(np.float32)
+    scores[:7] = np.nan
+    counted = histogram(scores, scores[scores > 1])
+    assert len(counted.pool) == len(counted.kept) == len(counted.edges) - 1 == BINS
+    assert (sum(counted.pool), sum(counted.kept)) == (4993, (scores > 1).sum())
+    expected = np.histogram(scores[7:], counted.edges)[0]
+    assert counted.pool[1:-1] == tuple(expected[1:-1])  # the outer bins hold outliers too
+    assert counted.edges[0] < -2.5
+    assert counted.edges[-1] > 2.5
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [0.3] * 4,
+        [7] * 4,
+        [3e38] * 4,
+        [np.inf] * 4,
+        [-np.inf, 0.1, 0.7, np.inf],
+        [-np.inf, -np.inf, np.inf, np.nan],
+    ],
+)
+def test_infinite_and_constant_scores_are_counted(scores: list[float]) -> None:
+    counted = histogram(np.array(scores), np.array(scores[2:3]))
+    assert np.isfinite(counted.edges).all()
+    assert (np.diff(counted.edges) > 0).all()
+    assert sum(counted.pool) == 4 - np.isnan(scores).sum()
+    assert sum(counted.kept) == 1
+
+
+def test_a_few_outliers_do_not_flatten_the_histogram() -> None:
+    scores = np.append(np.random.default_rng(0).uniform(size=10_000), [1e9, -1e9])
+    assert max(histogram(scores, scores[:100]).pool) < 1000
+
+
+def test_whole_numbers_have_a_bin_each_or_as_many_in_every_bin() -> None:
+    few = histogram(np.array([0, 1, 1, 3]), np.array([3]))
+    assert (few.edges, few.pool, few.kept) == ((-0.5, 0.5, 1.5, 2.5, 3.5), (1, 2, 0, 1), (0, 0, 0, 1))
+    many = histogram(np.arange(200), np.arange(20))
+    assert len(many.pool) <= BINS
+    assert set(many.pool) == {4}
+
+
+def test_captions_of_pool_and_kept_pairs_are_counted(tmp_path: Path) -> None:
+    captions = ["a red car", "dog", "a dog on a beach", "buy now"]
+    widths = {"original_width": [640, 500, None, 80], "original_height": [480, 900, 300, 90]}
+    pool, samples = pool_of(tmp_path, captions, **widths)
+    summary = summary_of(pool, samples, [0, 2])
+    assert summary.sampled == (4, 2)
+    words = summary.histograms["words per caption"]
+    assert (words.pool, words.kept) == ((1, 1, 1, 0, 1), (0, 0, 1, 0, 1))
+    assert sum(summary.histograms["characters per caption"].pool) == 4
+    sides = summary.histograms["shorter side of the image (pixels)"]
+    assert (sides.edges[0], sum(sides.pool), sum(sides.kept)) == (79.5, 3, 1)
+    assert summary.words["a"] == Shares(0.5, 1.0)
+    assert sum(shares.kept for shares in summary.shares["language"].values()) == pytest.approx(1)
+    assert summary.shares["language"]["en"].pool > 0
+
+
+def test_the_words_that_change_most_come_first_and_are_few() -> None:
+    pool = ["a cat", "a dog", *(f"a {'x' * n}" for n in range(1, 60)), "1984 --"]
+    shares = changed_words(pool, ["a Cat", "a cat cat"])
+    assert next(iter(shares)) == "cat"
+    assert shares["cat"] == Shares(round(1 / len(pool), 6), 1.0)
+    assert len(shares) == WORDS
+    assert all(len(word) <= 40 for word in shares)
+
+
+def test_the_sample_is_bounded_and_depends_on_uids_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selection_statistics, "SAMPLE", 10)
+    captions = [f"number {'x' * n}" for n in range(50)]
+    pool, samples = pool_of(tmp_path / "a", captions)
+    first = summary_of(pool, samples, range(5))
+    assert first.sampled == (10, 5)
+    again, reordered = pool_of(tmp_path / "b", captions[::-1])
+    assert summary_of(again, reordered, range(45, 50)) == first
+
+
+def test_captions_of_a_pool_of_tars_are_counted(tmp_path: Path) -> None:
+    write_tar(tmp_path / "0.tar", rows(4))
+    summary = summary_of(Pool("p", str(tmp_path)), rows(4), [0])
+    assert summary.sampled == (4, 1)
+    assert list(summary.histograms) == ["words per caption", "characters per caption"]
+
+
+def test_without_a_pool_scores_alone_are_counted() -> None:
+    uids = encode_uids([row.uid for row in rows(3)])
+    summary = summarise(
+        np.sort(uids), np.array([1.0, 2.0, 3.0]), np.array([False, False, True]), Random(0), None
+    )
+    assert (summary.sampled, summary.histograms, summary.shares, summary.words) == ((0, 0), {}, {}, {})
+    assert (sum(summary.scores.pool), len(summary.sketch)) == (3, 1)
+
+
+def test_images_with_text_are_counted_where_the_filter_looked(tmp_path: Path) -> None:
+    samples = rows(4)
+    write_tar(tmp_path / "0.tar", samples)
+    pool = Pool("p", str(tmp_path))
+    needs = frozenset({"image"})
+    (batch,) = pool.batches(pool.shards(needs)[0], needs, 9, Counter())
+    area = ([0, 0, 9, 0, 9, 9, 0, 9], "word")
+    no_text = NoText(PlantedText({PlantedText.name(batch.images[2]): [area]}))
+    scorer = Cascade({"first": Random(0), "last": no_text}, {"first": "50%"})
+    assert "text area in the image" not in summary_of(pool, samples, [1, 2], scorer).shares
+    score_pool(pool, no_text, LocalEngine("cpu", 1))
+    counted = summary_of(pool, samples, [1, 2], scorer).shares["text area in the image"]
+    assert counted == {"no": Shares(0.75, 0.5), "yes": Shares(0.25, 0.5)}
+    assert "text area in the image" not in summary_of(pool, samples, [1, 2]).shares

@@ -1,0 +1,139 @@
+"""``task=export`` on small pools: what it writes is a pool again, and what img2dataset and the hub take."""
+
+import json
+import shlex
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from huggingface_hub import DatasetCard
+
+from benchmark.core.records import write_record
+from benchmark.core.uids import decode_uids, read_subset
+from benchmark.selection.selection import Manifest, Selection, Selector
+from benchmark.tasks.export import caption_statistics
+from tests.benchmark.report.made_results import metric, result, trained
+from tests.command_line import Run, assert_one_line
+from tests.extras import hide_extra, needs_extra
+from tests.pools import rows, write_metadata
+
+RANDOM = ["pool=img2dataset", "filter=random", "engine.workers=1"]
+
+
+class TwoEpochs(Selector):
+    """The first k pairs, and then the next k."""
+
+    def select(self, table: Any, k: int, *unused: Any) -> Selection:
+        return Selection.of_rows(table, [np.arange(k), np.arange(k, 2 * k)], len(table.uids), {})
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Path:
+    write_metadata(tmp_path / "pool" / "a.parquet", rows(20))
+    write_metadata(tmp_path / "pool" / "b.parquet", rows(10, start=20))
+    return tmp_path / "pool"
+
+
+@pytest.fixture
+def settings(pool: Path, tmp_path: Path) -> list[str]:
+    """Keep 12 of 30; results are in an empty folder."""
+    return [*RANDOM, f"pool.url={pool}", "size.samples=12", f"results_dir={tmp_path / 'results'}"]
+
+
+def test_what_is_exported_is_a_pool_of_the_same_pairs(run: Run, settings: list[str], tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    done = run("task=export", *settings, f"task.output={folder}")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == str(folder)
+    assert sorted(file.name for file in folder.iterdir()) == ["README.md", "subset.npy", "subset.parquet"]
+    selected = Path(run("task=select", *settings).stdout.splitlines()[-1])
+    assert (folder / "subset.npy").read_bytes() == selected.read_bytes()
+
+    again = run("task=select", *RANDOM, f"pool.url={folder}", "size.samples=12")
+    uids = read_subset(Path(again.stdout.splitlines()[-1]))
+    assert uids.tolist() == read_subset(selected).tolist()
+    table = pq.read_table(folder / "subset.parquet")
+    assert sorted(table["uid"].to_pylist()) == decode_uids(uids)
+    threshold = json.loads(selected.with_suffix(".json").read_text())["threshold"]
+    assert min(table["score"].to_pylist()) == threshold
+
+
+def test_the_cards_command_names_columns_of_the_parquet(run: Run, settings: list[str]) -> None:
+    folder = Path(run("task=export", *settings).stdout.splitlines()[-1])
+    card = DatasetCard.load(folder / "README.md")
+    assert card.data.size_categories == ["n<1K"]
+    command = card.text.split("```bash\n")[1].split("```")[0]
+    program, *words = shlex.split(command.replace("\\\n", ""))
+    options = dict(zip(words[::2], words[1::2], strict=True))
+    assert program == "img2dataset"
+    columns = pq.read_schema(folder / options["--url_list"]).names
+    extra = json.loads(options["--save_additional_columns"])
+    assert [options["--url_col"], options["--caption_col"], *extra] == ["url", "caption", "uid", "score"]
+    assert set(columns) == {"url", "caption", "uid", "score"}
+
+
+def test_only_runs_on_the_same_pairs_are_its_results(run: Run, settings: list[str], tmp_path: Path) -> None:
+    selected = Path(run("task=select", *settings).stdout.splitlines()[-1])
+    manifest = Manifest(**json.loads(selected.with_suffix(".json").read_text()))
+    models = {"captioner": trained(coco=[metric("CIDEr", 0.5)])}
+    write_record(tmp_path / "results", result("random", selection=manifest, downstream=models))
+    write_record(tmp_path / "results", result("clip", downstream=models))
+    folder = Path(run("task=export", *settings).stdout.splitlines()[-1])
+    (row,) = (folder / "eval_results.jsonl").read_text().splitlines()
+    assert json.loads(row)["run"] == "demo-random-200000-0"
+    assert "demo-random-200000-0" in (folder / "README.md").read_text()
+
+    run("task=export", *settings, f"results_dir={tmp_path / 'none'}", f"task.output={folder}")
+    assert not (folder / "eval_results.jsonl").exists()
+
+
+def test_epochs_that_differ_have_a_file_each(run: Run, settings: list[str], tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    run("task=export", *settings, f"task.output={folder}")
+    done = run("task=export", *settings, f"task.output={folder}", f"selector._target_={__name__}.TwoEpochs")
+    assert done.returncode == 0, done.stderr
+    files = sorted(folder.glob("*.npy"))
+    assert [file.name for file in files] == ["subset-epoch000.npy", "subset-epoch001.npy"]
+    uids = [uid for file in files for uid in decode_uids(read_subset(file))]
+    assert sorted(pq.read_table(folder / "subset.parquet")["uid"].to_pylist()) == uids
+    assert "24 distinct ones" in (folder / "README.md").read_text()
+
+
+def test_a_file_as_output_is_refused_before_scoring(run: Run, settings: list[str], tmp_path: Path) -> None:
+    (tmp_path / "out").touch()
+    done = run("task=export", *settings, f"task.output={tmp_path / 'out'}")
+    assert_one_line(done, "is a file; give a folder")
+    assert "score:" not in done.stderr
+
+
+def test_statistics_of_captions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["A red dog", "a red  cat", "two"]
+    samples = rows(3)
+    for sample, text in zip(samples, texts, strict=True):
+        sample.text = text
+    write_metadata(tmp_path / "a.parquet", samples)
+    table = pq.read_table(tmp_path / "a.parquet").rename_columns(["uid", "url", "caption"])
+    pq.write_table(table, tmp_path / "pairs.parquet")
+    hide_extra("language", monkeypatch)
+    found = caption_statistics(tmp_path / "pairs.parquet", 3)
+    assert (found.lengths["words"].mean, found.lengths["words"].longest) == (pytest.approx(7 / 3), 3)
+    assert found.lengths["characters"].quantiles[2] == 9
+    assert [ngrams[0] for ngrams in found.ngrams] == [("a", 2), ("a red", 2), ("a red cat", 1)]
+    assert Counter(dict(found.ngrams[1])) == {"a red": 2, "red dog": 1, "red cat": 1}
+    assert (found.languages, found.detected) == ({}, 0)
+
+
+@needs_extra("language")
+def test_languages_of_captions(tmp_path: Path) -> None:
+    samples = rows(3)
+    texts = ["a dog on the beach with a ball", "ein Hund mit einem Ball am Strand", "the house on the hill"]
+    for sample, text in zip(samples, texts, strict=True):
+        sample.text = text
+    write_metadata(tmp_path / "a.parquet", samples)
+    table = pq.read_table(tmp_path / "a.parquet").rename_columns(["uid", "url", "caption"])
+    pq.write_table(table, tmp_path / "pairs.parquet")
+    found = caption_statistics(tmp_path / "pairs.parquet", 3)
+    assert found.languages == {"en": 2 / 3, "de": 1 / 3}

@@ -1,0 +1,160 @@
+"""``task=report`` on folders as they are after months: many runs, several settings, files that are no results."""
+
+import csv
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmark.core.records import write_record
+from benchmark.results.protocol import Protocol
+from benchmark.results.result import Result
+from tests.benchmark.report.made_results import metric, protocol, result, trained
+from tests.command_line import Run, assert_one_line
+
+USUAL = protocol()
+LONGER = protocol(**{"captioner.training.samples_seen": "40000"})
+OTHER_POOL = Protocol("demo 200k", {"pool": "another content", "size": "2,000 pairs"})
+PROTOCOLS = (USUAL, LONGER, OTHER_POOL)
+
+
+def run_of(
+    name: str, *, seed: int = 0, cider: float = 0.5, of: Protocol = USUAL, finished: str = "1"
+) -> Result:
+    captions = [metric("CIDEr", cider), metric("METEOR", cider / 2), metric("SPICE", None, "no models")]
+    models = {"captioner": trained(coco=captions)}
+    run_id = f"demo-{name}-seed{seed}-{of.fingerprint}"
+    return result(name, seed=seed, downstream=models, protocol=of, run_id=run_id, finished=finished)
+
+
+def hundred_runs() -> list[Result]:
+    """40 runs with one budget, 40 with another, and 20 on another pool of the same name."""
+    names = ("random", "clip", "icc", "tmars", "oracle")
+    return [
+        run_of(name, seed=seed, cider=(position + seed / 10) / 10, of=of)
+        for of, count in zip(PROTOCOLS, (8, 8, 4), strict=True)
+        for position, name in enumerate(names)
+        for seed in range(count)
+    ]
+
+
+def report_data(folder: Path) -> dict[str, list[dict[str, object]]]:
+    loaded: dict[str, list[dict[str, object]]] = json.loads((folder / "report.json").read_text())
+    return loaded
+
+
+def test_a_mixed_folder_is_reported_whole(run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for made in hundred_runs():
+        write_record(first, made)
+    again = run_of("clip", cider=0.9, finished="2")
+    write_record(second, again)
+    write_record(second, run_of("icc", cider=0.2, finished="0"))  # the seed 0 of `first`, as measured there
+    for name in ("old_a", "old_b"):
+        (first / f"{name}.json").write_text('{"kind": "run", "schema_version": 3}')
+    whole = (first / f"{again.run_id}.json").read_text()
+    (first / "truncated.json").write_text(whole[: len(whole) // 2])
+    (first / "text.json").write_text("no JSON")
+    (first / "other.json").write_text('{"loss": 1}')
+    report = ("task=report", f"results_dir={first}", f"task.folders=[{second}]")
+
+    for _ in range(2):  # what a report writes changes no later one
+        caplog.clear()
+        done = run(*report)
+        assert done.returncode == 0, done.stderr
+        assert caplog.messages == [
+            f"{first / again.run_id}.json and {second / again.run_id}.json are the same run with other metrics;"
+            f" {second / again.run_id}.json finished last and counts",
+            f"left out {first}/old_a.json and 1 more: run record of the older schema version 3; run"
+            " `python -m benchmark filter=... size=...` again",
+            f"left out {first}/other.json: JSON, but no run record",
+            f"left out {first}/text.json: not readable as JSON: Expecting value: line 1 column 1 (char 0)",
+            *(message for message in caplog.messages if "truncated.json: not readable as JSON" in message),
+        ]
+        assert len(caplog.messages) == 5
+
+    markdown, data = (first / "report.md").read_text(), report_data(first)
+    assert done.stdout.splitlines()[-1] == str(first / "report.md")
+    boards = {board["title"]: board for board in data["leaderboards"]}
+    titles = [f"demo 200k [{of.fingerprint}]" for of in PROTOCOLS]
+    assert sorted(boards) == sorted(titles)
+    for title in titles:
+        assert f"{title}: captioner on coco" in " ".join(done.stdout.split())
+        assert f"## {title}: captioner on coco\n" in markdown
+    assert markdown.count("Not comparable with the first leaderboard") == 2
+
+    rows = list(csv.DictReader((first / "report.csv").open(newline="")))
+    assert Counter(row["fingerprint"] for row in rows if row["metric"] == "CIDEr") == {
+        of.fingerprint: runs for of, runs in zip(PROTOCOLS, (40, 40, 20), strict=True)
+    }
+    assert len({row["run_id"] for row in rows}) == 100
+    (newer,) = [row for row in rows if (row["run_id"], row["metric"]) == (again.run_id, "CIDEr")]
+    assert newer["value"] == "0.9"  # the run that finished last
+    (older,) = [row for row in rows if row["run_id"] == run_of("icc").run_id and row["metric"] == "CIDEr"]
+    assert older["value"] == "0.2"  # measured twice alike
+
+    left_out = [f"{name}.json" for name in ("old_a", "old_b", "other", "text", "truncated")]
+    assert [Path(str(file["file"])).name for file in data["left_out"]] == left_out
+    listed = markdown.partition("## Left out")[2]
+    page = (first / "report.html").read_text().partition("Left out")[2]
+    for name in left_out:
+        assert listed.count(f"{name} |") == 1
+        assert f"{name}</td>" in page
+    assert not (second / "report.md").exists()
+
+
+def test_nothing_readable_is_an_error(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text("{")
+    done = run("task=report", f"results_dir={tmp_path}")
+    assert_one_line(done, f"results_dir={tmp_path} holds no results that can be read; run")
+    assert not (tmp_path / "report.md").exists()
+
+
+@pytest.mark.parametrize("names", ["CIDEr", "c", "[cider]"])
+def test_metric_chooses_columns(run: Run, tmp_path: Path, names: str) -> None:
+    write_record(tmp_path, run_of("clip"))
+    done = run("task=report", f"results_dir={tmp_path}", f"metric={names}")
+    assert done.returncode == 0, done.stderr
+    markdown = (tmp_path / "report.md").read_text()
+    assert "| filter | C |\n| --- | ---: |\n| clip | 50.0 |" in markdown
+    assert "| filter | size | COCO C | NoCaps C |" in markdown
+    assert "Table 2 of ICC:" not in markdown
+    rows = list(csv.DictReader((tmp_path / "report.csv").open(newline="")))
+    assert [row["metric"] for row in rows] == ["CIDEr"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["metric=METOR"],
+            "metric=METOR is no column of these results; did you mean 'METEOR'? known: C, CIDEr,",
+        ),
+        (["metric=[CIDEr,Polos]"], "metric=Polos is no column of these results"),
+        (
+            ["metrics=cider"],
+            "metrics= says what a run computes; the report shows the columns that metric=NAME",
+        ),
+        (["task.folders=[/nowhere]"], "task.folders: /nowhere must be a folder with results"),
+        (["results_dir=[a,b]"], "results_dir must be one folder"),
+    ],
+)
+def test_mistakes_in_a_report(run: Run, tmp_path: Path, arguments: list[str], message: str) -> None:
+    write_record(tmp_path, run_of("clip"))
+    assert_one_line(run("task=report", f"results_dir={tmp_path}", *arguments), message)
+
+
+def test_metric_is_a_setting_of_the_report_alone(run: Run) -> None:
+    assert_one_line(run("filter=clip", "metric=CIDEr"), "there is no setting 'metric'")
+
+
+def test_papers_figures_do_not_stand_in_for_results(run: Run, tmp_path: Path) -> None:
+    write_record(tmp_path, replace(run_of("clip"), downstream={}))
+    assert run("task=report", f"results_dir={tmp_path}").returncode == 0
+    markdown = (tmp_path / "report.md").read_text()
+    boards, published, papers = markdown.partition("## Published: Table 1 of ICC:")
+    assert published
+    assert "35.5" in papers
+    assert "35.5" not in boards
