@@ -22,8 +22,10 @@ setup: .venv/.ready ## Make .venv with everything pinned (fetches uv if it is mi
 	$(UV) pip install --quiet --python $(PYTHON) --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	@touch $@
 
-demo: setup ## The main job on the demo pool: score, keep exactly k, train two models, evaluate, report
+demo: setup ## The main job on the demo pool: score, keep exactly k, train two models, evaluate; then the report's page
 	$(PYTHON) -m benchmark filter=icc size=200k
+	$(PYTHON) -m benchmark task=report
+	@echo results/report.html
 
 test: setup ## The default tests: CPU, no network, two and a half minutes on two cores
 	$(PYTHON) -m pytest $(IN_PARALLEL)

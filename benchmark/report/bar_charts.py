@@ -74,27 +74,6 @@ def _bar(frame: Frame, limits: Limits, bar: Bar, top: float) -> list[str]:
     return [*parts, text(end + 5, middle + 4, bar.number, "start", halo=True)]
 
 
-def stacked_rows(
-    labels: Sequence[str], shares: Sequence[Sequence[float]], series: Sequence[Series], label: str
-) -> str:
-    """Return one horizontal bar per label, of shares that sum to 1, shape (labels, series).
-
-    The first share is also written as a number.
-    """
-    frame, limits = _rows_frame(labels, characters=4), (0.0, 1.0)
-    parts = [vertical_rule(frame, frame.x(value, limits), f"{100 * value:.0f}%") for value in (0.0, 0.5, 1.0)]
-    for index, (name, row) in enumerate(zip(labels, shares, strict=True)):
-        top, start = frame.top + index * ROW, 0.0
-        parts.append(_row_label(frame, name, top + ROW / 2))
-        for share, (kind, colour) in zip(row, series, strict=True):
-            left = frame.x(start, limits)
-            part = box(left, top + 2, frame.x(start + share, limits) - left, ROW - 4, colour)
-            parts.append(with_tooltip(f"{name}, {kind}: {100 * share:.1f}%", [part]))
-            start += share
-        parts.append(text(frame.width - frame.right + 5, top + ROW / 2 + 4, f"{100 * row[0]:.0f}%", "start"))
-    return svg(frame, label, parts)
-
-
 def _rows_frame(labels: Sequence[str], characters: int) -> Frame:
     """Return a frame as high as its rows, with room for the labels, and for numbers of so many characters."""
     left = 12 + CHARACTER * max(len(shortened(label)) for label in labels)

@@ -14,12 +14,15 @@ from benchmark.report.table import MISSING, Table, plain
 from benchmark.results.result import Result
 from downstream.metrics.corpus_scores import Doubles
 
+RANKS = (
+    "Rank: the range that significant differences leave among the filters that compete: paired tests over the same"
+    " images with Holm's correction, and Welch's interval over seeds where both have three runs. Equal ranges are"
+    " ties; a rank with * says nothing of other seeds."
+)
 NOTES = (
     "Over images: 95% bootstrap interval, had other evaluation images been drawn. Over seeds: 95% t-interval of the"
     " mean of three or more runs.",
-    "Rank: the range that significant differences leave among the filters that compete: paired tests over the same"
-    " images with Holm's correction, and Welch's interval over seeds where both have three runs. Equal ranges are"
-    " ties; a rank with * says nothing of other seeds.",
+    RANKS,
     "Better or worse than random: over images and over seeds.",
 )
 
@@ -56,6 +59,14 @@ class Compared:
     def competing(self) -> list[int]:
         """The entries that are no upper bound."""
         return [index for index, entry in enumerate(self.entries) if not entry.is_upper_bound]
+
+    def rank(self, index: int) -> str:
+        """Return the range of ranks of an entry as text, with * where it says nothing of other seeds."""
+        if self.entries[index].is_upper_bound:
+            return MISSING
+        low, high = self.comparison.ranks(index, self.competing)
+        few = "*" * (self.comparison.estimates[index].over_seeds is None)
+        return (str(low) if low == high else f"{low} to {high}") + few
 
     def best(self) -> Entry | None:
         """Return the entry that is better than all that compete, over images and seeds; None where none is sure."""
@@ -100,20 +111,14 @@ def certainty_table(title: str, compared: Compared) -> Table:
     reference = labels.index(REFERENCE) if REFERENCE in labels else None
     rows = []
     for index in sorted(range(len(labels)), key=lambda i: -comparison.estimates[i].mean):
-        estimate, entry = comparison.estimates[index], compared.entries[index]
-        rank = MISSING if entry.is_upper_bound else _range(comparison.ranks(index, compared.competing))
-        rank += "*" if estimate.over_seeds is None and not entry.is_upper_bound else ""
+        estimate = comparison.estimates[index]
         against = MISSING if reference in (None, index) else comparison.verdict(index, reference or 0)
         intervals = (_interval(estimate.over_images), _interval(estimate.over_seeds))
         cells = [labels[index], f"{estimate.mean:.1f}", intervals[0], str(estimate.runs), intervals[1]]
-        rows.append(plain(*cells, rank, against))
+        rows.append(plain(*cells, compared.rank(index), against))
     header = ["filter", compared.headline.name, "over images", "runs", "over seeds", "rank", "against random"]
     return Table(title, header, rows, list(NOTES))
 
 
 def _interval(interval: Interval | None) -> str:
     return MISSING if interval is None else f"{interval[0]:.1f} to {interval[1]:.1f}"
-
-
-def _range(ranks: tuple[int, int]) -> str:
-    return str(ranks[0]) if ranks[0] == ranks[1] else f"{ranks[0]} to {ranks[1]}"

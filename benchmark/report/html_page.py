@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from benchmark.report.svg import Series
 from benchmark.report.table import Cell, Table
 
 _PAGE = """<!doctype html>
@@ -46,9 +45,3 @@ def rows_html(title: str, header: Sequence[str], rows: Iterable[str]) -> str:
     return (
         f'<div class="scroll"><table><caption>{escape(title)}</caption><tr>{head}</tr>\n{lines}</table></div>'
     )
-
-
-def legend_html(series: Iterable[Series]) -> str:
-    """Return a legend of names and their colours that several charts share."""
-    items = [f'<span><i style="background:{colour}"></i>{escape(name)}</span>' for name, colour in series]
-    return f'<p class="key">{"".join(items)}</p>'

@@ -13,10 +13,10 @@ from benchmark.core.records import warn_of
 from benchmark.report.certainty import RunFolders
 from benchmark.report.evaluation_tables import evaluation_tables
 from benchmark.report.leaderboard_entries import leaderboards
-from benchmark.report.leaderboard_page import leaderboard_page
 from benchmark.report.leaderboard_tables import LEGEND, leaderboard
 from benchmark.report.left_out_tables import left_out_tables
 from benchmark.report.metric_columns import choose_metrics, evaluations_of, only_metrics
+from benchmark.report.page.page import leaderboard_page
 from benchmark.report.paper_findings import findings_tables
 from benchmark.report.published_tables import paper_tables
 from benchmark.report.rank_agreement import rank_agreement_tables
@@ -68,7 +68,7 @@ def report(cfg: DictConfig) -> None:
         _write(folders[0] / "explained.html", explanations_page(explanations))
     print_tables(tables)
     tables += left_out_tables(left_out)
-    _write(folders[0] / "report.html", leaderboard_page(results, tables))
+    _write(folders[0] / "report.html", leaderboard_page(results, beside, tables))
     if cfg.task.publish or cfg.task.picture is not None:
         _publish([Path(name) for name in cfg.task.publish], cfg.task.picture, results, beside)
     boards = leaderboards(results)

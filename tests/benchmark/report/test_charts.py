@@ -2,8 +2,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from benchmark.report.bar_charts import Bar, ranked_bars, stacked_columns, stacked_rows
-from benchmark.report.cost_scatter import Point, cost_scatter
+from benchmark.report.bar_charts import Bar, ranked_bars, stacked_columns
 from benchmark.report.line_charts import histograms, lines
 from tests.benchmark.report.charts_read import SVG, tooltips, written
 
@@ -38,38 +37,11 @@ def test_a_long_label_is_cut_and_whole_in_the_tooltip() -> None:
     assert tooltips(chart) == [f"{name}: 1"]
 
 
-def test_stacked_rows_show_every_share() -> None:
-    chart = ET.fromstring(
-        stacked_rows(["one", "two"], [[0.25, 0.75], [1, 0]], [("good", "#1"), ("bad", "#2")], "x")
-    )
-    assert tooltips(chart) == ["one, good: 25.0%", "one, bad: 75.0%", "two, good: 100.0%", "two, bad: 0.0%"]
-    assert {"25%", "100%"} <= set(written(chart))
-
-
 def test_stacked_columns_have_one_box_per_share() -> None:
     chart = ET.fromstring(stacked_columns([[0.25, 0.75], [1, 0]], SERIES, ["<one>", "two"], "x < y"))
     assert tooltips(chart) == ["<one>", "two"]
     assert [len(bar.findall(f"{SVG}rect")) for bar in chart.findall(f"{SVG}g")] == [2, 2]
     assert {"a & b", "<b>", "x < y", "100%"} <= set(written(chart))
-
-
-def test_the_cost_line_joins_what_no_cheaper_one_beats() -> None:
-    costs = {"cheap": (1, 10), "worse": (10, 5), "good": (100, 20), "expensive": (1000, 15)}
-    points = [Point(name, seconds, value, "#111") for name, (seconds, value) in costs.items()]
-    points.append(Point("oracle", 2, 90, "#222", is_upper_bound=True))
-    chart = ET.fromstring(cost_scatter(points, "x", "seconds"))
-    assert tooltips(chart)[0] == "cheap: 1 s, 10.0"
-    (front,) = chart.iter(f"{SVG}polyline")
-    assert len(front.get("points", "").split()) == 2  # cheap and good
-    assert {*costs, "oracle", "1 s", "10 s", "100 s", "1,000 s", "seconds"} <= set(written(chart))
-
-
-def test_labels_without_room_are_tooltips_only() -> None:
-    points = [Point(f"filter_{n}", 5, 50, "#111") for n in range(30)]
-    chart = ET.fromstring(cost_scatter(points, "x", "s"))
-    labels = [text for text in written(chart) if text.startswith("filter_")]
-    assert 1 < len(labels) < 30
-    assert tooltips(chart) == [f"filter_{n}: 5 s, 50.0" for n in range(30)]
 
 
 def test_a_line_is_broken_where_a_value_is_missing() -> None:

@@ -1,0 +1,161 @@
+"""All that the page shows of one leaderboard, from its results and the folders of its runs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from benchmark.report.certainty import Compared, RunFolders, compare_entries
+from benchmark.report.headlines import headlines
+from benchmark.report.leaderboard_entries import Leaderboard, group, leaderboards
+from benchmark.report.page.board_tables import PageTable, board_tables, seconds_text
+from benchmark.report.page.estimates import chart_measures, headline_measures, ranked
+from benchmark.report.page.galleries import CaptionedSet, FilterPanel, captioned_sets, filter_panel
+from benchmark.report.page.plotly_charts import Chart, Styles, line_styles
+from benchmark.report.page.quality_charts import cost_chart, diversity_chart, size_chart, training_chart
+from benchmark.report.page.run_files import RunFiles
+from benchmark.report.page.selection_charts import kept_chart, overlap_chart
+from benchmark.results.result import Result
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The filters that may rank first by a metric.
+
+    Args:
+        metric: its name.
+        labels: the filters, the highest mean first.
+        sure: whether the only one is better than all others, over images and over seeds.
+        cheapest: the filter of `labels` that scores fastest.
+        cost: its seconds of scoring, as text.
+    """
+
+    metric: str
+    labels: list[str]
+    sure: bool
+    cheapest: str
+    cost: str
+
+
+@dataclass(frozen=True)
+class BoardView:
+    """One leaderboard on the page.
+
+    Args:
+        key: prefix of the names of its parts, unique in the page.
+        board: its runs, with its title and notes.
+        first: the first of its runs.
+        seeds: the numbers of seeds of its filters, smallest first.
+        answers: one per headline metric that filters can be compared by.
+        tables: one per set of metrics, the headline metrics first.
+        charts: those that its data are there for, in the order of the page.
+        panels: one per filter.
+        captioned: generated captions side by side.
+        missing: in one line each, which files are missing beside the results.
+    """
+
+    key: str
+    board: Leaderboard
+    first: Result
+    seeds: list[int]
+    answers: list[Answer]
+    tables: list[PageTable]
+    charts: list[Chart]
+    panels: list[FilterPanel]
+    captioned: list[CaptionedSet]
+    missing: list[str]
+
+
+def board_views(results: Sequence[Result], folders: RunFolders) -> list[BoardView]:
+    """Return the leaderboards, one per protocol."""
+    boards = leaderboards(results)
+    settings = list(dict.fromkeys(board.protocol.setting for board in boards))
+    views = []
+    for number, board in enumerate(boards):
+        setting = board.protocol.setting
+        of_setting = [entry for b in boards if b.protocol.setting == setting for entry in b.entries]
+        all_sizes = group([run for entry in of_setting for run in entry.runs])  # one label at all sizes
+        styles = line_styles([*all_sizes, *of_setting])
+        sizes = size_chart(f"sizes{settings.index(setting)}", all_sizes, chart_measures(all_sizes), styles)
+        views.append(_view(f"board{number}", board, folders, styles, [sizes] if sizes else []))
+    return views
+
+
+def _view(
+    key: str, board: Leaderboard, folders: RunFolders, styles: Styles, shared: Sequence[Chart]
+) -> BoardView:
+    """Return one leaderboard; `styles` and the charts `shared` are those of its setting.
+
+    Of several seeds the files of the first are read.
+    """
+    entries = [replace(e, runs=sorted(e.runs, key=lambda run: run.seed)) for e in board.entries]
+    measures = headline_measures(entries)
+    entries = ranked(entries, measures[0]) if measures else entries
+    compared = [compare_entries(headline, entries, folders) for headline in headlines(entries)]
+    files = [(entry, RunFiles(folders.folders.get(entry.runs[0].run_id))) for entry in entries]
+    summaries = {entry.label: found for entry, run in files if (found := run.summary())}
+    panels = [
+        filter_panel(f"{key}-scores{number}", entry, summaries.get(entry.label), run.gallery())
+        for number, (entry, run) in enumerate(files)
+    ]
+    first = entries[0].runs[0]
+    models = dict.fromkeys(model for entry in entries for model in entry.runs[0].downstream)
+    losses = {model: {entry.label: run.losses(model) for entry, run in files} for model in models}
+    captioned = captioned_sets(files)
+    captioner = next((m.evaluation for m in measures if m.model == "captioner"), "")
+    charts = [
+        cost_chart(f"{key}-cost", entries, chart_measures(entries), styles),
+        kept_chart(f"{key}-kept", entries, summaries),
+        overlap_chart(f"{key}-overlap", summaries, first.k / max(1, first.selection.scored)),
+        training_chart(f"{key}-training", losses, styles),
+        diversity_chart(f"{key}-diversity", entries, captioner, styles),
+    ]
+    return BoardView(
+        key=key,
+        board=board,
+        first=first,
+        seeds=sorted({len(entry.runs) for entry in entries}),
+        answers=[answer for of_metric in compared if (answer := _answer(of_metric))],
+        tables=board_tables(entries, compared),
+        charts=[*shared, *(chart for chart in charts if chart)],
+        panels=panels,
+        captioned=captioned,
+        missing=_missing(panels, losses, captioned),
+    )
+
+
+def _answer(compared: Compared) -> Answer | None:
+    """Return the filters that may rank first; None where nothing can be compared."""
+    competing, comparison = compared.competing, compared.comparison
+    if len(competing) < 2 or all(comparison.estimates[index].over_images is None for index in competing):
+        return None
+    first = [index for index in competing if comparison.ranks(index, competing)[0] == 1]
+    first.sort(key=lambda index: -comparison.estimates[index].mean)
+    cheapest = min((compared.entries[index].runs[0] for index in first), key=lambda run: run.scoring.seconds)
+    return Answer(
+        metric=f"{compared.headline.name}, {compared.headline.evaluation}",
+        labels=[compared.entries[index].label for index in first],
+        sure=compared.best() is not None,
+        cheapest=next(e.label for e in compared.entries if e.runs[0] is cheapest),
+        cost=seconds_text(cheapest.scoring.seconds),
+    )
+
+
+def _missing(
+    panels: Sequence[FilterPanel],
+    losses: Mapping[str, Mapping[str, object]],
+    captioned: Sequence[CaptionedSet],
+) -> list[str]:
+    """Return a line per kind of file that is missing beside some results."""
+    labels = [panel.label for panel in panels]
+    lacking = {
+        "selection.json (scores, what is kept, overlap)": [p.label for p in panels if not p.scores],
+        "gallery.parquet (pairs by score)": [p.label for p in panels if not p.pairs],
+        "examples.parquet (generated captions)": [] if captioned else labels,
+        "losses.json (training curves)": [
+            label for label in labels if not any(of_model[label] for of_model in losses.values())
+        ],
+    }
+    return [
+        f"{name}: missing for {', '.join(of_file) if len(of_file) < len(labels) else 'every filter'}"
+        for name, of_file in lacking.items()
+        if of_file
+    ]

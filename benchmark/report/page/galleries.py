@@ -1,0 +1,92 @@
+"""What is shown of each filter by itself, and the captions of all filters side by side."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from benchmark.report.leaderboard_entries import Entry
+from benchmark.report.page.plotly_charts import Chart
+from benchmark.report.page.run_files import RunFiles
+from benchmark.report.page.selection_charts import score_chart
+from benchmark.results.pictures import Example, GalleryPair
+from benchmark.results.selection_summary import SelectionSummary, Shares
+
+PLACES = {
+    "top": "The highest scores",
+    "kept": "Kept: just above the threshold",
+    "dropped": "Dropped: just below the threshold",
+    "bottom": "The lowest scores",
+}
+MOST_PAIRS = 12  # of a place
+MOST_WORDS = 20
+MOST_EXAMPLES = 12  # of an evaluation set
+
+
+@dataclass(frozen=True)
+class FilterPanel:
+    """One filter: its scores, the words that it prefers, and pairs at four places of its ranking, by their titles."""
+
+    label: str
+    family: str
+    scores: Chart | None
+    words: list[tuple[str, Shares]]
+    pairs: dict[str, list[GalleryPair]]
+
+
+def filter_panel(
+    key: str, entry: Entry, summary: SelectionSummary | None, pairs: Sequence[GalleryPair]
+) -> FilterPanel:
+    """Return what is shown of one filter; `key` is the name of its chart."""
+    run = entry.runs[0]
+    scores = score_chart(key, entry.label, summary.scores, run.selection.threshold) if summary else None
+    words = list(summary.words.items()) if summary else []
+    words.sort(key=lambda item: -abs(item[1].kept - item[1].pool))
+    by_place = {title: [p for p in pairs if p.place == place][:MOST_PAIRS] for place, title in PLACES.items()}
+    shown = {title: of_place for title, of_place in by_place.items() if of_place}
+    return FilterPanel(entry.label, run.family, scores, words[:MOST_WORDS], shown)
+
+
+@dataclass(frozen=True)
+class CaptionedImage:
+    """An evaluation image with its references, and the captions of the filters' models."""
+
+    example: Example
+    captions: list[tuple[Entry, str]]
+
+
+@dataclass(frozen=True)
+class CaptionedSet:
+    """The images of one evaluation set that one downstream model described."""
+
+    model: str
+    evaluation: str
+    images: list[CaptionedImage]
+
+
+def captioned_sets(entries: Sequence[tuple[Entry, RunFiles]]) -> list[CaptionedSet]:
+    """Return the generated captions side by side, as in the ICC paper's Figure 4."""
+    examples = next((found for _, files in entries if (found := files.examples())), [])
+    models = dict.fromkeys(model for entry, _ in entries for model in entry.runs[0].downstream)
+    sets = []
+    for evaluation in dict.fromkeys(example.evaluation for example in examples):
+        of_set = [example for example in examples if example.evaluation == evaluation][:MOST_EXAMPLES]
+        for model in models:
+            captions = [(entry, files.captions(model, evaluation)) for entry, files in entries]
+            images = [
+                CaptionedImage(
+                    e, [(entry, by_image[e.image]) for entry, by_image in captions if e.image in by_image]
+                )
+                for e in of_set
+            ]
+            if any(image.captions for image in images):
+                sets.append(CaptionedSet(model, evaluation, images))
+    return sets
+
+
+def thumbnails(panels: Sequence[FilterPanel], sets: Sequence[CaptionedSet]) -> Iterator[bytes]:
+    """Yield the thumbnails, the most wanted first: evaluation images, then a pair of each place of each filter."""
+    for captioned in sets:
+        yield from (image.example.thumbnail for image in captioned.images)
+    for position in range(MOST_PAIRS):
+        for panel in panels:
+            for pairs in panel.pairs.values():
+                yield from (pair.thumbnail for pair in pairs[position : position + 1])

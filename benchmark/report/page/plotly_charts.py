@@ -1,0 +1,114 @@
+"""Charts as Plotly reads them, without colours of text and grid, which the page's script takes from the page."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from benchmark.report.families import UPPER_BOUND
+from benchmark.report.headlines import REFERENCE
+from benchmark.report.leaderboard_entries import Entry
+from benchmark.report.svg import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY, shortened
+
+Json = dict[str, Any]
+Styles = Mapping[str, Json]  # lines and markers by label
+COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, AMBER)
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
+NEUTRAL = "#808080"  # is legible on a white and on a black page
+ROW = 24  # pixels of a bar with its gap
+LEGEND_ABOVE = {"orientation": "h", "y": 1, "yanchor": "bottom", "traceorder": "normal"}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One of the pictures that a chart can show, by the name that the reader picks it by."""
+
+    name: str
+    data: list[Json]
+    layout: Json
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart with a title, a note below it, and at least one variant; `key` is its name within the page."""
+
+    key: str
+    title: str
+    note: str
+    variants: list[Variant]
+
+
+def words(text: str) -> str:
+    """Return a text that Plotly shows as it is: it takes some HTML tags for formatting."""
+    return escape(text, quote=False)
+
+
+def number(value: float) -> float | None:
+    """Return a value with 5 significant digits; None, which leaves a gap, if it is not finite."""
+    return float(f"{value:.5g}") if math.isfinite(value) else None
+
+
+def axis(title: str, **settings: Any) -> Json:
+    """Return an axis with a title."""
+    return {"title": {"text": words(title)}, "automargin": True, **settings}
+
+
+def row_axis(labels: Sequence[str]) -> Json:
+    """Return a y axis with a label for each of the rows 0, 1, …, the first one on top."""
+    return {
+        "tickvals": list(range(len(labels))),
+        "ticktext": [words(shortened(label)) for label in labels],
+        "range": [len(labels) - 0.5, -0.5],
+        "automargin": True,
+        "showgrid": False,
+        "zeroline": False,
+    }
+
+
+def row_layout(labels: Sequence[str], x_axis: Json, **settings: Any) -> Json:
+    """Return the layout of a chart with one row per label."""
+    return {"height": 110 + ROW * len(labels), "xaxis": x_axis, "yaxis": row_axis(labels), **settings}
+
+
+def line_styles(entries: Iterable[Entry]) -> Styles:
+    """Return the line and marker of each label: a colour, symbol and dash that only it has, up to 36."""
+    competing: dict[str, None] = {}
+    styles: dict[str, Json] = {}
+    for entry in entries:
+        if entry.label == REFERENCE:
+            styles[entry.label] = _style(NEUTRAL, "circle-open", "dash")
+        elif entry.runs[0].family == UPPER_BOUND:
+            styles[entry.label] = _style(NEUTRAL, "diamond-open", "dot")
+        else:
+            competing[entry.label] = None
+    for index, label in enumerate(competing):
+        turn = index // len(COLOURS) % len(SYMBOLS)
+        styles[label] = _style(COLOURS[index % len(COLOURS)], SYMBOLS[turn], DASHES[turn])
+    return styles
+
+
+def _style(colour: str, symbol: str, dash: str) -> Json:
+    return {
+        "line": {"color": colour, "dash": dash, "width": 2},
+        "marker": {"color": colour, "symbol": symbol},
+    }
+
+
+def stacked_bars(
+    name: str, labels: Sequence[str], shares: Mapping[str, Sequence[float]], colours: Mapping[str, str]
+) -> Variant:
+    """Return one horizontal bar per label, made of a share per part; `shares` has those of each label by part."""
+    data = []
+    for part, values in shares.items():
+        percent = [number(100 * share) or 0.0 for share in values]
+        texts = [words(f"{label}, {part}: {p:.1f}%") for label, p in zip(labels, percent, strict=True)]
+        data.append(
+            {
+                "type": "bar", "orientation": "h", "name": words(part), "x": percent, "y": list(range(len(labels))),
+                "hovertext": texts, "hoverinfo": "text", "marker": {"color": colours.get(part, GREY)},
+            }
+        )  # fmt: skip
+    layout = row_layout(labels, axis("share", ticksuffix="%", range=[0, 100]), barmode="stack")
+    return Variant(name, data, layout | {"legend": LEGEND_ABOVE})

@@ -1,0 +1,187 @@
+"""Charts of what models trained on a selection can do: by size, by cost, while training, by position of a word."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from benchmark.report.leaderboard_entries import Entry
+from benchmark.report.leaderboard_tables import thousands
+from benchmark.report.page.estimates import Estimate, Measure, estimate
+from benchmark.report.page.plotly_charts import (
+    NEUTRAL,
+    Chart,
+    Json,
+    Styles,
+    Variant,
+    axis,
+    number,
+    words,
+)
+from benchmark.report.page.run_files import Losses
+
+LABELLED = 12  # points of a chart that can have their names beside them
+POINTS = 100  # of a loss curve
+NGRAMS = {"Unique-1": "words", "Unique-2": "pairs of words", "Unique-4": "4-grams"}
+
+
+def size_chart(
+    key: str, entries: Sequence[Entry], measures: Sequence[Measure], styles: Styles
+) -> Chart | None:
+    """Return each metric over the number of pairs kept; None unless some filter was run at several sizes."""
+    by_label: dict[str, list[Entry]] = {}
+    for entry in sorted(entries, key=lambda e: e.size):
+        by_label.setdefault(entry.label, []).append(entry)
+    sizes = sorted({entry.size for entry in entries})
+    if max(len(of_label) for of_label in by_label.values()) < 2:
+        return None
+    variants = []
+    for measure in measures:
+        data = []
+        for label, of_label in by_label.items():
+            found = [(e.size, value) for e in of_label if (value := estimate(e, measure))]
+            if found:
+                texts = [f"{label}, {thousands(size)}: {_shown(value)}" for size, value in found]
+                x = [sizes.index(size) for size, _ in found]
+                data.append(_line(label, x, [value for _, value in found], texts) | styles[label])
+        ticks = {"tickvals": list(range(len(sizes))), "ticktext": [thousands(size) for size in sizes]}
+        layout = {"height": 420, "xaxis": axis("size", **ticks), "yaxis": axis(measure.label)}
+        variants.append(Variant(measure.title, data, layout))
+    note = "Size as written for the paper's pool. Bars are the intervals of the table."
+    return Chart(key, "Quality against size", note, variants)
+
+
+def cost_chart(
+    key: str, entries: Sequence[Entry], measures: Sequence[Measure], styles: Styles
+) -> Chart | None:
+    """Return each metric over seconds of scoring, with the Pareto front; None where no scoring was timed."""
+    variants = []
+    for measure in measures:
+        found = [
+            (e, e.runs[0].scoring.seconds, value)
+            for e in entries
+            if e.runs[0].scoring.seconds > 0 and (value := estimate(e, measure))
+        ]
+        if not found:
+            continue
+        front = _pareto_front([(seconds, v.value) for e, seconds, v in found if not e.is_upper_bound])
+        data: list[Json] = [
+            {
+                "type": "scatter", "mode": "lines", "x": [x for x, _ in front], "y": [number(y) for _, y in front],
+                "line": {"color": NEUTRAL, "shape": "hv", "width": 1.5}, "hoverinfo": "skip", "showlegend": False,
+            }
+        ]  # fmt: skip
+        sides = _label_sides([(math.log10(seconds), v.value) for _, seconds, v in found])
+        for (entry, seconds, value), side in zip(found, sides, strict=True):
+            text = f"{entry.label}: {seconds:,.4g} s, {_shown(value)}"
+            named = len(found) <= LABELLED or (seconds, value.value) in front
+            point = _line(entry.label, [seconds], [value], [text]) | styles[entry.label]
+            mode = {"mode": "markers+text", "text": [words(entry.label)]} if named else {"mode": "markers"}
+            data.append(
+                point | mode | {"textposition": f"top {side}", "cliponaxis": False, "showlegend": not named}
+            )
+        x_axis = axis("seconds of scoring, summed over workers", type="log", dtick=1)
+        layout = {"height": 440, "xaxis": x_axis, "yaxis": axis(measure.label)}
+        variants.append(Variant(measure.title, data, layout))
+    note = "The line is the Pareto front: filters that no cheaper one beats, by their values without the intervals."
+    return Chart(key, "Quality against the cost of scoring", note, variants) if variants else None
+
+
+def _pareto_front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the points (cost, value), cheapest first, whose value is above that of all cheaper ones."""
+    front: list[tuple[float, float]] = []
+    for cost, value in sorted(points, key=lambda point: (point[0], -point[1])):
+        if not front or value > front[-1][1]:
+            front.append((cost, value))
+    return front
+
+
+def _label_sides(points: Sequence[tuple[float, float]]) -> list[str]:
+    """Return on which side of each point (x, y) its label stands: clear of the right edge and of its neighbour."""
+    left, right = min(x for x, _ in points), max(x for x, _ in points)
+    near = 0.06 * (max(y for _, y in points) - min(y for _, y in points))
+    sides = ["right"] * len(points)
+    lower: int | None = None
+    for index in sorted(range(len(points)), key=lambda i: points[i][1]):
+        x, y = points[index]
+        if x > left + 0.7 * (right - left):
+            sides[index] = "left"
+        if lower is not None and y - points[lower][1] < near and abs(x - points[lower][0]) < 1:
+            sides[index] = "right" if sides[lower] == "left" else "left"
+        lower = index
+    return sides
+
+
+def _line(label: str, x: Sequence[float], values: Sequence[Estimate], texts: Sequence[str]) -> Json:
+    bars = {
+        "type": "data",
+        "symmetric": False,
+        "array": [number(v.high - v.value) if v.high is not None else 0 for v in values],
+        "arrayminus": [number(v.value - v.low) if v.low is not None else 0 for v in values],
+        "thickness": 1,
+        "width": 3,
+    }
+    return {
+        "type": "scatter", "mode": "lines+markers", "name": words(label), "meta": label, "x": list(x),
+        "y": [number(v.value) for v in values], "error_y": bars, "hovertext": [words(text) for text in texts],
+        "hoverinfo": "text",
+    }  # fmt: skip
+
+
+def _shown(value: Estimate) -> str:
+    return f"{value.text} ({value.note})" if value.note else value.text
+
+
+def training_chart(key: str, curves: Mapping[str, Mapping[str, Losses]], styles: Styles) -> Chart | None:
+    """Return the training losses, by model and label; None where there are none."""
+    variants = []
+    for model, by_label in curves.items():
+        data = []
+        for label, losses in by_label.items():
+            shown = losses[:: math.ceil(len(losses) / POINTS)] if losses else []
+            data.append(
+                {
+                    "type": "scatter", "mode": "lines", "name": words(label), "meta": label,
+                    "line": styles[label]["line"],
+                    "x": [number(seen) for seen, _ in shown], "y": [number(loss) for _, loss in shown],
+                    "hovertemplate": "%{fullData.name}: %{y:.3g} at %{x:,}<extra></extra>",
+                }
+            )  # fmt: skip
+        if any(trace["x"] for trace in data):
+            layout = {"height": 400, "xaxis": axis("samples seen"), "yaxis": axis("loss")}
+            variants.append(Variant(model.replace("_", " "), data, layout))
+    note = "The loss of each batch that was logged, of the first seed."
+    return Chart(key, "Training curves", note, variants) if variants else None
+
+
+def diversity_chart(key: str, entries: Sequence[Entry], evaluation: str, styles: Styles) -> Chart | None:
+    """Return the number of different n-grams at each position of the captions (AVA-Captions, Figure 5)."""
+    variants = []
+    for name, ngrams in NGRAMS.items():
+        data = []
+        for entry in entries:
+            curve = _curve(entry, evaluation, name)
+            if curve:
+                positions = list(range(1, len(curve) + 1))
+                texts = [f"{entry.label}, position {x}: {y:g}" for x, y in zip(positions, curve, strict=True)]
+                data.append(
+                    {
+                        "type": "scatter", "mode": "lines", "name": words(entry.label), "meta": entry.label,
+                        "x": positions, "y": [number(y) for y in curve], "line": styles[entry.label]["line"],
+                        "hovertext": [words(text) for text in texts], "hoverinfo": "text",
+                    }
+                )  # fmt: skip
+        if data:
+            layout = {
+                "height": 400,
+                "xaxis": axis("position in the caption"),
+                "yaxis": axis(f"different {ngrams}"),
+            }
+            variants.append(Variant(f"different {ngrams}", data, layout))
+    note = f"Of the captions of {evaluation}."
+    return Chart(key, "Diversity of captions by position", note, variants) if variants else None
+
+
+def _curve(entry: Entry, evaluation: str, name: str) -> tuple[float, ...]:
+    metrics = (
+        m for trained in entry.runs[0].downstream.values() for m in trained.evaluations.get(evaluation, [])
+    )
+    return next((metric.curve for metric in metrics if metric.name == name), ())

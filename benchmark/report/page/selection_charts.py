@@ -1,0 +1,170 @@
+"""Charts of what filters keep: planted noise, lengths, languages, scores, and how much their selections share."""
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, combinations, pairwise
+
+from benchmark.report.leaderboard_entries import Entry
+from benchmark.report.page.plotly_charts import (
+    COLOURS,
+    Chart,
+    Json,
+    Variant,
+    axis,
+    number,
+    row_axis,
+    row_layout,
+    stacked_bars,
+    words,
+)
+from benchmark.report.svg import AMBER, BLUE, BROWN, GREEN, GREY, INDIGO, ORANGE, PINK, SKY, YELLOW
+from benchmark.results.selection_summary import Histogram, SelectionSummary, jaccard
+
+# Kinds of captions by their grade: first those that describe what is seen.
+KIND_COLOURS = {
+    "concrete": GREEN,
+    "title": SKY,
+    "product": AMBER,
+    "event": ORANGE,
+    "person": BROWN,
+    "web string": GREY,
+    "abstract": YELLOW,
+    "news": PINK,
+    "mismatched": BLUE,
+    "near duplicate": INDIGO,
+}
+POOL, OTHERS = "the pool", "others"
+MOST_VALUES = 8  # of one kind that have their own colour
+NUMBERED = 25  # rows of a heat map whose cells can hold a number
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+Summaries = Mapping[str, SelectionSummary]  # by label
+
+
+def kept_chart(key: str, entries: Sequence[Entry], summaries: Summaries) -> Chart | None:
+    """Return what filters keep, one row per filter, one variant per thing that was counted."""
+    variants = _noise(entries)
+    for name in dict.fromkeys(name for summary in summaries.values() for name in summary.histograms):
+        counted = {label: s.histograms[name] for label, s in summaries.items() if name in s.histograms}
+        variants += _quantiles(name, counted)
+    for name in dict.fromkeys(name for summary in summaries.values() for name in summary.shares):
+        variants.append(_shares(name, {label: s for label, s in summaries.items() if name in s.shares}))
+    note = (
+        "Boxes of lengths and sizes are quartiles, whiskers the 5th and 95th percentile, from counts in bins."
+    )
+    return Chart(key, "What each filter keeps", note, variants) if variants else None
+
+
+def _noise(entries: Sequence[Entry]) -> list[Variant]:
+    """Return the planted kinds of noise among the kept pairs; nothing for a pool whose noise is not known."""
+    known = [entry for entry in entries if sum(entry.runs[0].kept.values())]
+    if not known:
+        return []
+    kept = [{kind.replace("_", " "): n for kind, n in e.runs[0].kept.items()} for e in known]
+    present = {kind for kinds in kept for kind in kinds}
+    kinds = [kind for kind in KIND_COLOURS if kind in present] + sorted(present - set(KIND_COLOURS))
+    shares = {kind: [counts.get(kind, 0) / sum(counts.values()) for counts in kept] for kind in kinds}
+    return [stacked_bars("planted kinds of noise", [e.label for e in known], shares, KIND_COLOURS)]
+
+
+def _quantiles(name: str, counted: Mapping[str, Histogram]) -> list[Variant]:
+    """Return a box per filter below that of the pool; nothing if the histograms are empty."""
+    first = next(iter(counted.values()))
+    rows = {POOL: _of_counts(first.edges, first.pool)}
+    rows |= {label: _of_counts(histogram.edges, histogram.kept) for label, histogram in counted.items()}
+    boxes = {label: found for label, found in rows.items() if found}
+    if not boxes:
+        return []
+    ends = [list(values) for values in zip(*boxes.values(), strict=True)]
+    box = dict(zip(("lowerfence", "q1", "median", "q3", "upperfence"), ends, strict=True))
+    trace: Json = {
+        "type": "box", "orientation": "h", "y": list(range(len(boxes))), "line": {"color": BLUE, "width": 1.5},
+        "name": "", "showlegend": False, **box,
+    }  # fmt: skip
+    return [Variant(name, [trace], row_layout(list(boxes), axis(name)))]
+
+
+def _of_counts(edges: Sequence[float], counts: Sequence[int]) -> list[float]:
+    """Return `QUANTILES` of values that were counted in bins; nothing without values."""
+    total = sum(counts)
+    below = [0, *accumulate(counts)]
+    found = []
+    for quantile in QUANTILES if total else ():
+        index = next(i for i, count in enumerate(below[1:]) if count >= quantile * total)
+        inside = (quantile * total - below[index]) / (counts[index] or 1)
+        found.append(float(f"{edges[index] + inside * (edges[index + 1] - edges[index]):.5g}"))
+    return found
+
+
+def _shares(name: str, summaries: Summaries) -> Variant:
+    """Return the shares of the most frequent values, of the pool and of each filter."""
+    first = next(iter(summaries.values())).shares[name]
+    rows = {POOL: {value: share.pool for value, share in first.items()}}
+    rows |= {label: {v: share.kept for v, share in s.shares[name].items()} for label, s in summaries.items()}
+    values = {value for row in rows.values() for value in row}
+    most = sorted(values, key=lambda value: -max(row.get(value, 0.0) for row in rows.values()))[:MOST_VALUES]
+    shares = {value: [row.get(value, 0.0) for row in rows.values()] for value in most}
+    rest = [max(0.0, 1 - sum(row.get(value, 0.0) for value in most)) for row in rows.values()]
+    if max(rest) > 0.0005:
+        shares[OTHERS] = rest
+    colours = dict(zip(most, (*COLOURS, BROWN, INDIGO), strict=False))
+    return stacked_bars(name, list(rows), shares, colours)
+
+
+def overlap_chart(key: str, summaries: Summaries, ratio: float) -> Chart | None:
+    """Return the Jaccard index of every two selections; None for fewer than two.
+
+    Args:
+        key: name of the chart.
+        summaries: of each filter.
+        ratio: kept pairs over scored ones, from which follows what two random selections share.
+    """
+    labels = list(summaries)
+    if len(labels) < 2:
+        return None
+    sketches = [summary.sketch for summary in summaries.values()]
+    indices: list[list[float | None]] = [[None] * len(labels) for _ in labels]  # the diagonal stays empty
+    texts = [["" for _ in labels] for _ in labels]
+    for (row, one), (column, other) in combinations(enumerate(sketches), 2):
+        shared = jaccard(one, other)
+        for i, j in ((row, column), (column, row)):
+            indices[i][j] = round(shared, 3)
+            texts[i][j] = words(f"{labels[i]} and {labels[j]}: {shared:.3f}")
+    positions = list(range(len(labels)))
+    trace: Json = {
+        "type": "heatmap", "z": indices, "x": positions, "y": positions, "zmin": 0, "zmax": 1,
+        "colorscale": "Cividis", "hovertext": texts, "hoverinfo": "text", "xgap": 1, "ygap": 1,
+    }  # fmt: skip
+    if len(labels) <= NUMBERED:
+        trace |= {"texttemplate": "%{z:.2f}", "showscale": False}
+    layout = row_layout(labels, row_axis(labels) | {"range": [-0.5, len(labels) - 0.5], "tickangle": -90})
+    layout["height"] += 90
+    note = (
+        "Jaccard index: pairs that both selections keep, of those that at least one keeps. Two random selections of"
+        f" this size share {ratio / (2 - ratio):.3f}."
+    )
+    return Chart(key, "Overlap of the selections", note, [Variant("Jaccard index", [trace], layout)])
+
+
+def score_chart(key: str, label: str, histogram: Histogram, threshold: float) -> Chart:
+    """Return the scores of the pool and of the kept pairs, with the threshold."""
+    centres = [number((low + high) / 2) for low, high in pairwise(histogram.edges)]
+    widths = [number(high - low) for low, high in pairwise(histogram.edges)]
+    data: list[Json] = [
+        {
+            "type": "bar", "name": name, "x": centres, "width": widths, "y": list(counts),
+            "marker": {"color": colour}, "hovertemplate": "%{y:,} pairs at %{x:.4g}",
+        }
+        for name, counts, colour in ((POOL, histogram.pool, GREY), ("kept", histogram.kept, BLUE))
+    ]  # fmt: skip
+    line = {"type": "line", "x0": threshold, "x1": threshold, "yref": "paper", "y0": 0, "y1": 1}
+    shape = line | {"line": {"color": ORANGE, "dash": "dash", "width": 2}}
+    mark = {"x": threshold, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
+    layout = {
+        "height": 300, "barmode": "overlay", "bargap": 0, "shapes": [shape], "xaxis": axis("score"),
+        "annotations": [mark | {"text": f"threshold {threshold:.4g}"}],
+    }  # fmt: skip
+    variants = [
+        Variant(name, data, layout | {"yaxis": axis("pairs", type=kind)})
+        for name, kind in (("linear", "linear"), ("logarithmic", "log"))
+    ]
+    return Chart(key, f"Scores of {label}", "", variants)

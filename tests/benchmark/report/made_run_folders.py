@@ -1,0 +1,91 @@
+"""Results with what runs leave in their folders, for tests of the report's page."""
+
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from benchmark.results.pictures import Example, GalleryPair, Place, write_examples, write_gallery
+from benchmark.results.result import Result, Scoring
+from benchmark.results.selection_summary import Histogram, SelectionSummary, Shares, write_selection_summary
+from downstream.metrics.metric import Metric
+from tests.benchmark.report.made_results import protocol, result, trained
+
+SCRIPT, IMAGE, END = "<script>alert(1)</script>", '<img src=x onerror="alert(2)">', "a</script><b>dog</b>"
+HOSTILE = (SCRIPT, IMAGE, END)
+PLACES: tuple[Place, ...] = ("top", "kept", "dropped", "bottom")
+
+
+def jpeg(seed: int) -> bytes:
+    pixels = np.random.default_rng(seed).integers(0, 256, (24, 24, 3), np.uint8)
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).resize((96, 96)).save(buffer, "JPEG", quality=70)
+    return buffer.getvalue()
+
+
+def measured(name: str, value: float, half: float = 0.03, **more: Any) -> Metric:
+    """A metric with an interval of so much on both sides."""
+    return Metric(name, value, None, 100, "v", interval=(value - half, value + half), **more)
+
+
+def full_result(name: str, quality: float, *, size: int = 200_000, seed: int = 0, **changes: Any) -> Result:
+    """A run with both models, whose metrics are multiples of `quality`."""
+    captions = [measured(metric, quality * times) for metric, times in (("CIDEr", 1), ("BLEU-4", 0.5))]
+    captions.append(Metric("Unique-1", 3.0, None, 100, "v", curve=(3 + quality, 4.0, 2.0)))
+    models = {
+        "captioner": trained(coco=captions),
+        "dual_encoder": trained(coco=[measured("text_to_image_R@1", quality / 2)]),
+    }
+    usual = {"kept": {"concrete": 15, "web_string": 5}, "scoring": Scoring(10 + 90 * quality, 0.0)}
+    return result(name, size=size, seed=seed, **{"downstream": models, **usual, **changes})
+
+
+def summary(seed: int = 0, word: str = "dog") -> SelectionSummary:
+    """A selection of a tenth of 1,000 pairs."""
+    counts = Histogram((0.0, 1.0, 2.0, 4.0), (500, 400, 100), (0, 20, 80))
+    sketch = np.sort(np.random.default_rng(seed).choice(1000, 100, replace=False))
+    return SelectionSummary(
+        counts, (1000, 100), {"words per caption": counts},
+        {"language": {"en": Shares(0.7, 0.9), word: Shares(0.2, 0.1)}},
+        {word: Shares(0.1, 0.4)}, tuple(map(int, sketch)),
+    )  # fmt: skip
+
+
+def write_run_folder(
+    folder: Path, *, seed: int = 0, texts: Sequence[str] = ("a dog",), pairs: int = 3
+) -> None:
+    """Write all that the run of `full_result` leaves, with `texts` as its captions, in turn."""
+    write_selection_summary(folder, summary(seed, texts[0]))
+    write_gallery(folder, [
+        GalleryPair(place, f"{n:032x}", texts[n % len(texts)], 1.0 - n / 10, jpeg(1000 * seed + 10 * n + len(place)))
+        for place in PLACES for n in range(pairs)
+    ])  # fmt: skip
+    write_examples(folder, [Example("coco", str(n), (texts[-1], "a cat"), jpeg(n)) for n in range(2)])
+    captioner = folder / "captioner"
+    captioner.mkdir()
+    rows = [{"image_id": n, "caption": texts[n % len(texts)]} for n in range(3)]
+    (captioner / "captions_coco.json").write_text(json.dumps(rows))
+    (captioner / "losses.json").write_text(json.dumps([[100 * n, 5 - n / 10] for n in range(1, 20)]))
+
+
+def hostile_folder(results: Path) -> list[Result]:
+    """Two sizes, three seeds of one filter, another protocol, and hostile text wherever text comes from outside."""
+    runs = [
+        full_result(name, quality, size=size)
+        for name, quality in (("random", 0.1), ("clip", 0.3), ("icc", 0.5), ("oracle", 0.6))
+        for size in (100_000, 200_000)
+    ]
+    runs += [full_result("clip", 0.32 + seed / 100, seed=seed) for seed in (1, 2)]
+    runs.append(full_result(SCRIPT, 0.2, family=IMAGE, machine=END, versions={END: SCRIPT}))
+    runs.append(replace(full_result("random", 0.1), protocol=protocol(f"other {IMAGE}", recipe="longer")))
+    runs = [replace(run, run_id=f"run{number}") for number, run in enumerate(runs)]
+    for number, run in enumerate(runs):
+        folder = results / run.run_id
+        folder.mkdir(parents=True)
+        write_run_folder(folder, seed=number, texts=HOSTILE)
+    return runs

@@ -1,0 +1,54 @@
+import pytest
+
+from benchmark.report.leaderboard_entries import group
+from benchmark.report.page.estimates import (
+    Estimate,
+    all_measures,
+    chart_measures,
+    estimate,
+    headline_measures,
+)
+from benchmark.results.result import Result
+from tests.benchmark.report.made_results import metric, result, trained
+from tests.benchmark.report.made_run_folders import measured
+
+
+def run(name: str, cider: float, half: float = 0.03, *, seed: int = 0) -> Result:
+    return result(name, seed=seed, downstream={"captioner": trained(coco=[measured("CIDEr", cider, half)])})
+
+
+def test_one_seed_has_the_interval_over_images() -> None:
+    entries = group([run("clip", 0.2, 0.05)])
+    found = estimate(entries[0], headline_measures(entries)[0])
+    assert found is not None
+    assert (found.low, found.value, found.high) == pytest.approx((15, 20, 25))
+    assert (found.text, found.note) == ("20.0", "15.0 to 25.0")
+
+
+def test_three_seeds_have_the_interval_of_their_mean() -> None:
+    entries = group([run("clip", value, seed=seed) for seed, value in enumerate((0.1, 0.2, 0.3))])
+    found = estimate(entries[0], headline_measures(entries)[0])
+    assert found is not None
+    assert (found.text, found.note) == ("20.0", "-4.8 to 44.8")  # 4.303 standard errors of 10 / sqrt(3)
+
+
+def test_two_seeds_have_no_interval() -> None:
+    entries = group([run("clip", 0.1), run("clip", 0.3, seed=1)])
+    assert estimate(entries[0], headline_measures(entries)[0]) == Estimate(20.0, None, None, "20.0", "")
+
+
+def test_a_metric_without_interval_is_a_number_alone() -> None:
+    entries = group([result("clip", downstream={"captioner": trained(coco=[metric("CIDEr", 0.2)])})])
+    assert estimate(entries[0], headline_measures(entries)[0]) == Estimate(20.0, None, None, "20.0", "")
+
+
+def test_charts_offer_the_sets_that_headlines_are_of() -> None:
+    metrics = [metric("CIDEr", 0.2), metric("BLEU-4", 0.1), metric("SPICE", None, "no Java")]
+    entries = group(
+        [result("clip", downstream={"captioner": trained(nocaps=[metric("CIDEr", 0.1)], coco=metrics)})]
+    )
+    assert [m.title for m in chart_measures(entries)] == [
+        "CIDEr, coco (captioner)",
+        "BLEU-4, coco (captioner)",
+    ]
+    assert len(all_measures(entries)) == 3

@@ -1,0 +1,148 @@
+import json
+from dataclasses import replace
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+
+from benchmark.report.leaderboard_entries import Entry, group
+from benchmark.report.page.estimates import chart_measures
+from benchmark.report.page.plotly_charts import Chart, line_styles, number
+from benchmark.report.page.quality_charts import cost_chart, diversity_chart, size_chart, training_chart
+from benchmark.report.page.selection_charts import kept_chart, overlap_chart, score_chart
+from benchmark.results.result import Result, Scoring
+from benchmark.results.selection_summary import Histogram
+from tests.benchmark.report.made_run_folders import full_result, summary
+
+NAMES = {"random": 0.1, "clip": 0.3, "icc": 0.5, "oracle": 0.6}
+
+
+def entries(*runs: Result) -> list[Entry]:
+    return group(runs or [full_result(name, quality) for name, quality in NAMES.items()])
+
+
+def drawn(chart: Chart | None) -> list[dict[str, Any]]:
+    """The variants of a chart; Plotly's own validation accepts each of them."""
+    assert chart is not None
+    for variant in chart.variants:
+        go.Figure({"data": variant.data, "layout": variant.layout})
+        json.dumps(variant.data, allow_nan=False)
+    return [{"name": v.name, "data": v.data, "layout": v.layout} for v in chart.variants]
+
+
+def test_sizes_are_joined_in_order() -> None:
+    runs = [full_result("clip", q, size=size) for size, q in ((500_000, 0.4), (100_000, 0.2), (200_000, 0.3))]
+    rows = entries(*runs)
+    cider, bleu = drawn(size_chart("k", rows, chart_measures(rows)[:2], line_styles(rows)))
+    assert cider["layout"]["xaxis"]["ticktext"] == ["100k", "200k", "500k"]
+    assert cider["data"][0]["y"] == [20, 30, 40]
+    assert cider["data"][0]["error_y"]["array"] == [3, 3, 3]
+    assert bleu["name"] == "text-to-image R@1 (%), coco (dual encoder)"
+
+
+def test_one_size_needs_no_chart_of_sizes() -> None:
+    rows = entries()
+    assert size_chart("k", rows, chart_measures(rows), line_styles(rows)) is None
+
+
+def test_the_front_joins_what_no_cheaper_filter_beats() -> None:
+    costs = {
+        "random": (1, 0.1),
+        "worse": (10, 0.05),
+        "icc": (100, 0.2),
+        "slow": (1000, 0.15),
+        "oracle": (2, 0.9),
+    }
+    rows = entries(*(full_result(name, q, scoring=Scoring(s, 0.0)) for name, (s, q) in costs.items()))
+    front, *points = drawn(cost_chart("k", rows, chart_measures(rows)[:1], line_styles(rows)))[0]["data"]
+    assert (front["x"], front["y"]) == ([1, 100], [10, 20])
+    assert {point["name"] for point in points} == set(costs)
+    assert "icc: 100 s, 20.0 (17.0 to 23.0)" in {point["hovertext"][0] for point in points}
+
+
+def test_without_times_there_is_no_chart_of_costs() -> None:
+    rows = entries(full_result("clip", 0.5, scoring=Scoring(0.0, 0.0)))
+    assert cost_chart("k", rows, chart_measures(rows), line_styles(rows)) is None
+
+
+def test_every_filter_has_a_style_of_its_own() -> None:
+    styles = line_styles(entries(*(full_result(f"f{n}", 0.1) for n in range(36))))
+    assert len({json.dumps(style) for style in styles.values()}) == 36
+
+
+def test_diverged_losses_leave_gaps() -> None:
+    rows = entries()
+    curves = {"captioner": {"clip": [(100.0, 5.0), (200.0, float("nan"))], "icc": []}}
+    (captioner,) = drawn(training_chart("k", curves, line_styles(rows)))
+    assert [trace["y"] for trace in captioner["data"]] == [[5, None], []]
+    assert number(float("inf")) is None
+
+
+def test_long_loss_curves_are_thinned() -> None:
+    losses = [(float(n), 1.0) for n in range(1050)]
+    (captioner,) = drawn(training_chart("k", {"captioner": {"clip": losses}}, line_styles(entries())))
+    assert 90 <= len(captioner["data"][0]["x"]) <= 100
+
+
+def test_diversity_is_drawn_by_position() -> None:
+    rows = entries()
+    (of_words,) = drawn(diversity_chart("k", rows, "coco", line_styles(rows)))
+    assert {trace["name"]: trace["y"] for trace in of_words["data"]}["icc"] == [3.5, 4, 2]
+
+
+def test_kinds_lengths_and_languages_are_drawn() -> None:
+    rows, summaries = entries(), {"clip": summary(), "icc": summary()}
+    kinds, lengths, languages = drawn(kept_chart("k", rows, summaries))
+    assert [trace["name"] for trace in kinds["data"]] == ["concrete", "web string"]
+    assert kinds["data"][0]["x"] == [75] * 4
+    (box,) = lengths["data"]
+    assert lengths["layout"]["yaxis"]["ticktext"] == ["the pool", "clip", "icc"]
+    assert box["median"] == [1, 2.75, 2.75]  # half of 500 + 400 + 100; 30 of the 80 in the bin from 2 to 4
+    assert {trace["name"]: trace["x"][:2] for trace in languages["data"]} == {
+        "en": [70, 90], "dog": [20, 10], "others": [10, 0],
+    }  # fmt: skip
+
+
+def test_empty_histograms_are_left_out() -> None:
+    nothing = Histogram((0.0, 1.0), (0,), (0,))
+    empty = replace(summary(), histograms={"words": nothing}, shares={})
+    rows = entries(replace(full_result("clip", 0.5), kept={}))
+    chart = kept_chart("k", rows, {"clip": empty})
+    assert chart is None
+
+
+def test_overlap_is_that_of_the_sketches() -> None:
+    one = replace(summary(), sketch=(1, 2, 3))
+    other = replace(summary(), sketch=(2, 3, 4))
+    chart = overlap_chart("k", {"a": one, "b": other}, 0.1)
+    assert drawn(chart)[0]["data"][0]["z"] == [[None, 0.5], [0.5, None]]
+    assert chart is not None
+    assert "share 0.053" in chart.note  # .01 of .1 + .1 - .01
+    assert overlap_chart("k", {"a": one}, 0.1) is None
+
+
+def test_scores_have_their_threshold() -> None:
+    linear, logarithmic = drawn(score_chart("k", "clip", summary().scores, 1.5))
+    assert linear["layout"]["shapes"][0]["x0"] == 1.5
+    assert [trace["y"] for trace in linear["data"]] == [[500, 400, 100], [0, 20, 80]]
+    assert logarithmic["layout"]["yaxis"]["type"] == "log"
+
+
+@pytest.mark.parametrize("name", ["<b>bold</b>", "<a href='javascript:alert(1)'>x</a>", "&lt;"])
+def test_plotly_is_given_no_markup(name: str) -> None:
+    rows = entries(full_result(name, 0.5), full_result(name, 0.4, size=100_000))
+    styles, summaries = line_styles(rows), {name: summary(0, name), f"{name}2": summary(1, name)}
+    charts = [
+        size_chart("k", rows, chart_measures(rows), styles),
+        cost_chart("k", rows, chart_measures(rows), styles),
+        diversity_chart("k", rows, "coco", styles),
+        training_chart("k", {"captioner": {name: [(1.0, 1.0)]}}, styles),
+        kept_chart("k", rows, summaries),
+        overlap_chart("k", summaries, 0.1),
+    ]
+    traces = [trace for chart in charts for variant in drawn(chart) for trace in variant["data"]]
+    for trace in traces:
+        trace.pop("meta", None)  # is not shown
+    text = json.dumps(traces, ensure_ascii=False)
+    assert name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") in text
+    assert "<" not in text.replace("<extra></extra>", "")
