@@ -32,7 +32,7 @@ KIND_COLOURS = {
     "mismatched": BLUE,
     "near duplicate": INDIGO,
 }
-POOL, OTHERS = "the pool", "others"
+POOL, REST = "the pool", "the rest"
 MOST_VALUES = 8  # of one kind that have their own colour
 NUMBERED = 25  # rows of a heat map whose cells can hold a number
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -105,7 +105,7 @@ def _shares(name: str, summaries: Summaries) -> Variant:
     shares = {value: [row.get(value, 0.0) for row in rows.values()] for value in most}
     rest = [max(0.0, 1 - sum(row.get(value, 0.0) for value in most)) for row in rows.values()]
     if max(rest) > 0.0005:
-        shares[OTHERS] = rest
+        shares[REST] = rest
     colours = dict(zip(most, (*COLOURS, BROWN, INDIGO), strict=False))
     return stacked_bars(name, list(rows), shares, colours)
 
