@@ -1,6 +1,7 @@
 """The cache folder, and writes that are whole or absent."""
 
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -8,12 +9,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PROJECT = "pairsift"
+CHECKOUT = Path(__file__).resolve().parent.parent.parent
 
 
 def cache_dir() -> Path:
     """Return ``$XDG_CACHE_HOME/pairsift`` (default ``~/.cache/pairsift``)."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / PROJECT
+
+
+def portable_paths(text: str) -> str:
+    """Return `text` with paths in the checkout relative to it, and those in the home folder below ``~``."""
+    home = Path.home()
+    text = re.sub(rf"(?<![\w.-]){re.escape(str(CHECKOUT))}/", "", text)
+    return text if home == home.parent else re.sub(rf"(?<![\w.-]){re.escape(str(home))}/", "~/", text)
 
 
 @contextmanager

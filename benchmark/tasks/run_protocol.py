@@ -14,6 +14,7 @@ from benchmark.results.protocol import SIZE, Protocol, flat_facts, protocol_over
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.metrics.base import CaptionMetric
+from downstream.metrics.metric import library
 from downstream.models.base import Downstream
 
 
@@ -34,6 +35,7 @@ def run_protocol(
         facts |= flat_facts(name, model.identity())
     facts |= {f"evaluation.{s.name}": f"{len(s):,} images, {s.fingerprint()}" for s in sets}
     facts |= {f"metric.{name}": metric.version() for metric in metrics for name in metric.names}
+    facts |= dict.fromkeys(("metric.retrieval", "metric.classification"), library("pairsift"))
     facts["evaluation images in the pool"] = FACT
     facts["precision"] = "bf16" if resolve_device(cfg.device).type == "cuda" else "fp32"
     overrides = list(HydraConfig.get().overrides.task)
