@@ -75,7 +75,7 @@ def protocol_overrides(overrides: Sequence[str]) -> tuple[str, ...]:
     """Return those overrides of the command line that change settings of the protocol, like ``models.bertscore=...``.
 
     ``downstream=captioner`` is none of them: it only picks models. Nor are settings that change no metric. Of the
-    pool's settings those of the demo are, as they make another world; others, like ``pool.url``, say where a pool lies.
+    pool's settings those of the demo are, as they make another world; ``pool.url`` and others say where a pool lies.
     """
     keys = {override: _key(override) for override in overrides}
     return tuple(
