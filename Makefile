@@ -44,13 +44,9 @@ check: setup ## ruff and mypy --strict
 perf: setup ## Measure speed and memory on this machine
 	OMP_NUM_THREADS=$$(nproc) $(PYTHON) -m pytest -m perf -s
 
-leaderboard: setup ## README's table and picture: the ICC paper's eight filters and the oracle, an hour on two cores
-	$(PYTHON) -m benchmark filter=random,clip,complexity_action,pacscore,tmars,sba,vba,icc,oracle size=200k results_dir=results/leaderboard
-	$(PYTHON) -m benchmark task=report results_dir=results/leaderboard task.publish=[README.md,results/LEADERBOARD.md] task.picture=docs/leaderboard.svg
-
-leaderboard-sizes: setup ## Half and two and a half times the leaderboard's size, for five filters: half an hour after `leaderboard`
-	$(PYTHON) -m benchmark filter=random,sba,vba,icc,oracle size=100k,500k results_dir=results/leaderboard_sizes
-	$(PYTHON) -m benchmark task=report results_dir=results/leaderboard_sizes
+reference: setup ## The results in results/reference that are missing, README's table and picture: 90 runs, ten hours on two cores
+	$(PYTHON) -m benchmark experiment=demo_grid results_dir=results/reference
+	$(PYTHON) -m benchmark task=report results_dir=results/reference task.publish=[README.md,results/LEADERBOARD.md] task.picture=docs/leaderboard.svg
 
 models: setup ## Train the demo's scale models whose inputs changed, and build its ICC from them (all: under five hours on two cores)
 	$(PYTHON) -m benchmark.demo.training all
@@ -60,4 +56,4 @@ models: setup ## Train the demo's scale models whose inputs changed, and build i
 pins: ## Resolve all dependencies anew
 	$(UV) pip compile --quiet --universal --python-version 3.11 --all-extras --upgrade --output-file constraints.txt pyproject.toml
 
-.PHONY: help setup demo test test-slow test-full check perf leaderboard leaderboard-sizes models pins
+.PHONY: help setup demo test test-slow test-full check perf reference models pins

@@ -6,17 +6,15 @@ import time
 from pathlib import Path
 
 import hydra
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException
 from omegaconf import DictConfig
-from omegaconf.errors import OmegaConfBaseException
 
-from benchmark.config import CONF, explain, register_resolvers
+from benchmark.config import CONF, USER_ERRORS, call_task, explain, register_resolvers
 from benchmark.core.errors import UserError
 from benchmark.core.progress import configure_logging
 from benchmark.free_text import quote_free_text
+from benchmark.sweeps import planned_sweeps, run_sweeps
 
-USER_ERRORS = (UserError, HydraException, OmegaConfBaseException)
+with_hydra = hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 
 
 def fail(message: str) -> None:
@@ -25,19 +23,13 @@ def fail(message: str) -> None:
     sys.exit(2)
 
 
-@hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
+@with_hydra
 def run_task(cfg: DictConfig) -> None:
     """Run the task that the configuration names."""
     try:
-        hydra.utils.get_method(cfg.task._target_)(cfg)
-    except USER_ERRORS as error:
-        fail(explain(error))  # caught here: Hydra would print a message of its own before main sees the error
-
-
-def is_sweep(arguments: list[str]) -> bool:
-    """Return whether an override lists several values, as in ``filter=random,clip``."""
-    overrides = [a for a in arguments if "=" in a and not a.startswith("-")]
-    return any(o.is_sweep_override() for o in OverridesParser.create().parse_overrides(overrides))
+        call_task(cfg)
+    except UserError as error:
+        fail(str(error))  # caught here: Hydra would print a message of its own before main sees the error
 
 
 def main() -> None:
@@ -54,8 +46,8 @@ def main() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
     sys.argv[1:] = quote_free_text(sys.argv[1:])
     try:
-        if "-m" not in sys.argv and "--multirun" not in sys.argv and is_sweep(sys.argv[1:]):
-            sys.argv.insert(1, "--multirun")
+        if sweeps := planned_sweeps(sys.argv[1:]):
+            sys.exit(run_sweeps(sweeps, with_hydra))
         run_task()
     except USER_ERRORS as error:
         fail(explain(error))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hydra
-from hydra.errors import InstantiationException, MissingConfigException
+from hydra.errors import HydraException, InstantiationException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -20,6 +20,8 @@ from benchmark.core.launch import is_main_process
 if TYPE_CHECKING:
     from benchmark.engine.base import Engine
     from benchmark.pool.pool import Pool
+    from benchmark.results.protocol import Protocol
+    from benchmark.results.run_facts import RunFacts
     from benchmark.results.trackers import Tracker
     from downstream.evaluation.classification_sets import ClassificationSet
     from downstream.evaluation.evaluation_sets import EvaluationSet
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from filters.base import Filter
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
+USER_ERRORS = (UserError, HydraException, OmegaConfBaseException)
 
 
 def register_resolvers() -> None:
@@ -67,6 +70,12 @@ def subset_size(cfg: DictConfig) -> int:
             f"size.samples={samples} must be an integer of at least {scale}; give the number of pairs to keep"
         )
     return samples // scale
+
+
+def size_name(cfg: DictConfig) -> str:
+    """Return `size.samples` as it is written for the paper's pool: ``200k``, or ``12345``."""
+    samples = int(cfg.size.samples)
+    return f"{samples // 1000}k" if samples % 1000 == 0 else str(samples)
 
 
 def make_pool(cfg: DictConfig) -> Pool:
@@ -110,14 +119,31 @@ def make_engine(cfg: DictConfig) -> Engine:
     return engine
 
 
-def make_tracker(cfg: DictConfig, name: str) -> Tracker:
-    """Build the experiment tracker of the run `name`; only the main process of a launch gets a real one."""
+def make_tracker(cfg: DictConfig) -> Tracker:
+    """Build the experiment tracker; only the main process of a launch gets a real one."""
     from benchmark.results.trackers import NoTracker
 
-    if not is_main_process():
-        return NoTracker(name)
-    tracker: Tracker = hydra.utils.instantiate(cfg.tracker, name=name)
+    tracker: Tracker = hydra.utils.instantiate(cfg.tracker) if is_main_process() else NoTracker()
     return tracker
+
+
+def run_facts(cfg: DictConfig, run_id: str, protocol: Protocol | None = None) -> RunFacts:
+    """Return what is known of a run before it trains."""
+    from benchmark.results.run_facts import RunFacts
+
+    return RunFacts(
+        run_id=run_id,
+        task=str(cfg.task.name),
+        filter_name=choice(cfg, "filter"),
+        filter_family=filter_family(cfg),
+        selector_name=choice(cfg, "selector"),
+        pool_name=str(cfg.pool.name),
+        size_name=size_name(cfg),
+        k=subset_size(cfg),
+        seed=int(cfg.seed),
+        config=recorded(cfg),
+        protocol=protocol,
+    )
 
 
 def resolved(cfg: Any) -> Any:
@@ -137,6 +163,14 @@ def choice(cfg: DictConfig, group: str) -> str:
     from hydra.core.hydra_config import HydraConfig
 
     return str(HydraConfig.get().runtime.choices[group])
+
+
+def call_task(cfg: DictConfig) -> Any:
+    """Call the task that the configuration names. Raises `UserError` for any mistake of the user."""
+    try:
+        return hydra.utils.get_method(cfg.task._target_)(cfg)
+    except USER_ERRORS as error:
+        raise UserError(explain(error)) from error
 
 
 def explain(error: Exception) -> str:

@@ -37,11 +37,12 @@ from benchmark.subset.reshard import reshard
 from benchmark.subset.subset import Subset, selected_samples
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.evaluation.validation import make_validation
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.metric import Metric
 from downstream.models.base import Downstream, Trainable
 from downstream.models.published import Published
-from downstream.training.checkpointing import TrainReport
+from downstream.training.checkpointing import TrainReport, finished
 from filters.base import Filter
 
 log = logging.getLogger(__name__)
@@ -69,8 +70,7 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
     epochs = _epochs(cfg, k)
     seed = int(cfg.seed)
     selection = selector.select(table, k, epochs, seed, pool, engine)
-    name = f"{scorer.key()}{_selector_key(cfg, epochs)}-{k}-seed{seed}.npy"
-    path = cache_dir() / "selections" / pool.key / name
+    path = subset_path(cfg, pool, scorer)
     paths = subset_files(path, selection)
     manifest = Manifest(
         pool=pool.name,
@@ -111,6 +111,13 @@ def _check_size(pool: Pool, k: int) -> None:
         raise UserError(
             f"size asks for {k:,} pairs, but pool {pool.name} lists {listed:,}; choose a smaller size"
         )
+
+
+def subset_path(cfg: DictConfig, pool: Pool, scorer: Filter) -> Path:
+    """Return where the subset file lies (see `subset_files`); its name changes with the weights of `scorer`."""
+    k = subset_size(cfg)
+    name = f"{scorer.key()}{_selector_key(cfg, _epochs(cfg, k))}-{k}-seed{int(cfg.seed)}.npy"
+    return cache_dir() / "selections" / pool.key / name
 
 
 def _epochs(cfg: DictConfig, k: int) -> int:
@@ -172,13 +179,34 @@ class Trained:
     other_captions: dict[str, int]
 
 
-def train(model: Downstream, subset: Subset, sha256: str, device: torch.device, tracker: Tracker) -> Trained:
-    """Train one downstream model, or load it if the same training has been finished before."""
+def train(
+    model: Downstream,
+    subset: Subset,
+    sha256: str,
+    device: torch.device,
+    tracker: Tracker,
+    sets: Sequence[EvaluationSet | ClassificationSet],
+) -> Trained:
+    """Train one downstream model, or load it if the same training has been finished before.
+
+    Args:
+        model: the untrained model.
+        subset: the selected samples.
+        sha256: hash of their uids.
+        device: where it is trained.
+        tracker: where losses are logged.
+        sets: evaluation sets, on a part of one of which the model is validated if its training says so.
+    """
+    model.validate = make_validation(model, sets)
     identity = subset.identity(sha256)
     fingerprint = training_fingerprint(model, identity, device.type, subset.captions.sha256)
     folder = cache_dir() / "trained" / f"{model.name}-{fingerprint}"
     with one_launch(folder, device):
+        reused = finished(folder, fingerprint) is not None
         report = model.train(subset, folder, device, tracker, fingerprint)
+    if reused:
+        for seen, loss in report.losses:
+            tracker.log({f"{model.name}/loss": loss}, step=seen)
     other_captions = dict(subset.captions.counts()) if subset.captions.by_uid else {}
     return Trained(model, folder, report, dict(subset.missing), other_captions)
 

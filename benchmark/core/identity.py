@@ -12,8 +12,8 @@ class Identified:
     def identity(self) -> dict[str, Any]:
         """Return what the output depends on: the class and its public attributes.
 
-        A class that loads weights adds their revision. State made by ``setup`` or ``fit`` is private
-        (``_model``), so it is left out.
+        A class that loads weights adds their revision. State made by ``setup`` or ``fit`` is private (``_model``), so
+        it is left out. Of a dataclass the fields count that it is compared by.
         """
         return {"class": f"{type(self).__module__}.{type(self).__qualname__}"} | {
             name: _identity(value)
@@ -33,5 +33,5 @@ def _identity(value: Any) -> Any:
     if isinstance(value, Identified):
         return value.identity()
     if is_dataclass(value):
-        return {field.name: _identity(getattr(value, field.name)) for field in fields(value)}
+        return {f.name: _identity(getattr(value, f.name)) for f in fields(value) if f.compare}
     return value

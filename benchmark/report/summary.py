@@ -17,21 +17,18 @@ BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
 
 
 def summary_entries(results: Sequence[Result]) -> list[Entry]:
-    """Return the entries of the only protocol, best first. Raises `UserError` when there are several or none."""
+    """Return the entries of the setting and size with the most runs, best first. Raises `UserError` without any."""
     boards = leaderboards(results)
-    if len(boards) != 1:
-        titles = ", ".join(board.title for board in boards) or "none"
-        raise UserError(
-            "task.publish and task.picture need results of one protocol;"
-            f" results_dir has {titles}; give another results_dir"
-        )
-    entries = boards[0].entries
+    if not boards:
+        raise UserError("task.publish and task.picture need results; results_dir has none")
+    of_setting = [board for board in boards if board.protocol.setting == boards[0].protocol.setting]
+    entries = max(of_setting, key=lambda board: _runs(board.entries)).entries
     compared = headlines(entries)
     return sorted(entries, key=lambda entry: -_mean(compared[0], entry)) if compared else entries
 
 
 def summary_table(entries: Sequence[Entry], folders: RunFolders) -> Table:
-    """Return a row per filter: its headline metrics, its share of clean pairs, its cost."""
+    """Return a row per filter: headline metrics, share of clean pairs, cost. A note names the protocol."""
     compared = [compare_entries(headline, entries, folders) for headline in headlines(entries)]
     best = [found.best() for found in compared]
     clean = any(entry.runs[0].kept for entry in entries)
@@ -46,7 +43,9 @@ def summary_table(entries: Sequence[Entry], folders: RunFolders) -> Table:
         share = [f"{100 * kept.get('concrete', 0) / sum(kept.values()):.0f}%"] if kept else [MISSING]
         cost = f"{entry.runs[0].scoring.seconds:,.0f}"
         rows.append([*plain(entry.label), *cells, *plain(*share * clean, cost)])
-    return Table("", header, rows)
+    protocol = entries[0].runs[0].protocol
+    note = f"Protocol: {protocol.name} ({protocol.fingerprint}), {_runs(entries)} runs."
+    return Table("", header, rows, [note])
 
 
 def summary_picture(entries: Sequence[Entry]) -> str:
@@ -60,13 +59,17 @@ def summary_picture(entries: Sequence[Entry]) -> str:
 
 
 def publish(text: str, table: Table, file: str) -> str:
-    """Return the Markdown `text` with `table` between the two markers. Raises `UserError` where it has none."""
+    """Return the Markdown `text` with `table` and its notes between the markers. Raises `UserError` without them."""
     head, begin, rest = text.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not begin or not end:
         raise UserError(f"task.publish: {file} must have a line {BEGIN} and, below it, a line {END}")
-    lines = "\n".join(table_lines(table))
+    lines = "\n".join([*table_lines(table), "", *table.notes])
     return f"{head}{begin}\n{lines}\n{end}{tail}"
+
+
+def _runs(entries: Sequence[Entry]) -> int:
+    return sum(len(entry.runs) for entry in entries)
 
 
 def _mean(headline: Headline, entry: Entry) -> float:

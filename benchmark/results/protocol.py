@@ -9,7 +9,9 @@ from typing import Any
 # Experiments in conf/experiment that are the setting of a paper, with the sizes that it reports.
 PUBLISHED = {"icc_paper": (100_000, 200_000, 500_000), "ds_clip": (7_500_000,)}
 # Settings that may differ between comparable runs: seeds are averaged over, the others change no metric.
-INERT = frozenset({"seed", "workers", "log_every", "checkpoint_every", "eval_batch_size", "cache_images"})
+INERT = frozenset(
+    {"seed", "workers", "log_every", "checkpoint_every", "validate_every", "eval_batch_size", "cache_images"}
+)
 # Groups of the configuration that the protocol depends on besides pool and size.
 GROUPS = frozenset({"models", "downstream", "training", "evalset", "metrics"})
 SIZE = "size"  # the fact that may differ in a chart of quality against size
@@ -72,9 +74,16 @@ def flat_facts(name: str, node: Any) -> Iterator[tuple[str, str]]:
 def protocol_overrides(overrides: Sequence[str]) -> tuple[str, ...]:
     """Return those overrides of the command line that change settings of the protocol, like ``models.bertscore=...``.
 
-    ``downstream=captioner`` is none of them: it only picks models.
+    ``downstream=captioner`` is none of them: it only picks models. Nor are settings that change no metric. Of the pool's
+    settings those of the demo are, as they make another world; others, like ``pool.url=...``, say where a pool lies.
     """
-    return tuple(o for o in overrides if _key(o).partition(".")[0] in GROUPS and _key(o) != "downstream")
+    keys = {override: _key(override) for override in overrides}
+    return tuple(
+        override
+        for override, key in keys.items()
+        if (key.partition(".")[0] in GROUPS and key != "downstream" and key.rpartition(".")[2] not in INERT)
+        or key.startswith("pool.demo.")
+    )
 
 
 def published_experiment(experiment: str | None, size: int, overrides: Sequence[str]) -> str:

@@ -1,12 +1,32 @@
 """Weights & Biases: online when there is a key, offline when there is none, never a prompt."""
 
+import io
+import json
 import netrc
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
+import numpy as np
+from PIL import Image
+
+from benchmark.core.metric_logger import CaptionedImage
+from benchmark.results.pictures import read_gallery
 from benchmark.results.result import Result
+from benchmark.results.run_facts import RunFacts
+from benchmark.results.selection_summary import Histogram, read_selection_summary
+from benchmark.results.trackers import (
+    EXAMPLES,
+    HISTOGRAM,
+    PAIRS,
+    SAMPLES_SEEN,
+    captioned_examples,
+    result_values,
+)
 
 
 class WandbTracker:
@@ -15,48 +35,143 @@ class WandbTracker:
     Args:
         project: the W&B project.
         group: runs of one sweep share it.
-        name: the run's name.
         entity: a team, or None for the user's own.
     """
 
-    def __init__(self, project: str, group: str, name: str, entity: str | None = None) -> None:
+    def __init__(self, project: str, group: str, entity: str | None = None) -> None:
+        self.project = project
+        self.group = group
+        self.entity = entity
+        self._prefixes: set[str] = set()
+
+    def start(self, run: RunFacts) -> None:
+        """Open the run. A run that was killed, or is repeated, goes on under its own id."""
         import wandb
 
+        self._facts = run
         mode: Any = os.environ.get("WANDB_MODE") or ("online" if has_key() else "offline")
         self._run = wandb.init(
-            project=project,
-            group=group,
-            name=name,
-            entity=entity,
+            project=self.project,
+            group=self.group,
+            entity=self.entity,
+            id=_allowed(run.run_id),
+            name=run.run_id,
+            resume="allow",
+            job_type=run.task,
+            tags=[tag[:64] for tag in run.tags()],  # W&B's limit
+            config=dict(run.config) | run.columns(),
             mode=mode,
             reinit="finish_previous",
             settings=wandb.Settings(silent=True),
         )
 
     def log(self, values: Mapping[str, float], step: int | None = None) -> None:
-        """Log numbers; the step is kept as ``samples_seen``, since two models train one after the other."""
-        self._run.log(dict(values) | ({} if step is None else {"samples_seen": step}))
+        """Log numbers; those at a step are drawn against the samples that their own model has seen."""
+        self._log(values, step)
 
-    def finish(self, result: Result) -> None:
-        """Put the metrics into the run's summary, the configuration into its config, and close it."""
-        self._run.config.update(dict(result.config))
-        for model, trained in result.downstream.items():
-            for evaluation, metrics in trained.evaluations.items():
-                for metric in metrics:
-                    if metric.value is not None:
-                        self._run.summary[f"{model}/{evaluation}/{metric.name}"] = metric.value
-        for kind, count in result.kept.items():
-            self._run.summary[f"kept/{kind}"] = count
-        self._run.summary["threshold"] = result.selection.threshold
+    def log_captions(self, name: str, captions: Sequence[CaptionedImage], step: int) -> None:
+        """Log a table of the captions beside their images."""
+        import wandb
+
+        rows = [[wandb.Image(c.image), c.caption, "\n".join(c.references)] for c in captions]
+        self._log({name: wandb.Table(["image", "caption", "references"], rows)}, step)
+
+    def _log(self, values: Mapping[str, Any], step: int | None) -> None:
+        """Log values with `step` as ``samples_seen`` of the model that their names begin with."""
+        seen = {} if step is None else {f"{name.partition('/')[0]}/{SAMPLES_SEEN}": step for name in values}
+        for axis in seen.keys() - self._prefixes:
+            self._run.define_metric(axis)
+            self._run.define_metric(axis.replace(SAMPLES_SEEN, "*"), step_metric=axis)
+            self._prefixes.add(axis)
+        self._run.log({**values, **seen})
+
+    def finish(self, result: Result, folder: Path) -> None:
+        """Put the metrics into the run's summary; log the selection, the examples and the files, and close."""
+        self._run.summary.update(result_values(result))
+        summary = read_selection_summary(folder)
+        if summary is not None:
+            self._log_scores(summary.scores, result.filter)
+        self._log_pairs(folder)
+        for model in result.downstream:
+            self._log_examples(model, folder)
+        self._log_files(result, folder)
         self._run.finish()
+
+    def _log_scores(self, scores: Histogram, filter_name: str) -> None:
+        """Log the histograms of all scores and of those kept, and a table that a chart of several runs reads."""
+        import wandb
+
+        edges = np.array(scores.edges)
+        middles = np.convolve(edges, [0.5, 0.5], "valid")
+        table = wandb.Table(["score", "share", "pairs"])
+        for name, counts in (("pool", scores.pool), ("kept", scores.kept)):
+            self._run.log(
+                {f"selection/scores_{name}": wandb.Histogram(np_histogram=(np.array(counts), edges))}
+            )
+            for middle, count in zip(middles, counts, strict=True):
+                table.add_data(float(middle), count / max(1, sum(counts)), f"{filter_name}: {name}")
+        self._run.log({HISTOGRAM: table})
+
+    def _log_pairs(self, folder: Path) -> None:
+        import wandb
+
+        table = wandb.Table(["place", "image", "caption", "score", "uid"])
+        for pair in read_gallery(folder):
+            table.add_data(pair.place, _image(pair.thumbnail), pair.caption, pair.score, pair.uid)
+        if table.data:
+            self._run.log({PAIRS: table})
+
+    def _log_examples(self, model: str, folder: Path) -> None:
+        """Log the captions that the trained `model` wrote for the examples of the evaluation sets."""
+        import wandb
+
+        table = wandb.Table(["evaluation", "image", "caption", "references"])
+        for example, caption in captioned_examples(folder, model):
+            references = "\n".join(example.references)
+            table.add_data(example.evaluation, _image(example.thumbnail), caption, references)
+        if table.data:
+            self._run.log({f"{model}/{EXAMPLES}": table})
+
+    def _log_files(self, result: Result, folder: Path) -> None:
+        """Log the subset and the result as artifacts. The subset's is named by its uids, so that runs share it."""
+        import wandb
+
+        subset = wandb.Artifact(f"subset-{result.selection.sha256[:16]}", type="subset")
+        for name in result.selection.files:
+            subset.add_file(str(Path(result.subset).with_name(name)))
+        with subset.new_file("manifest.json") as file:
+            json.dump(asdict(result.selection), file, indent=2)
+        record = wandb.Artifact(f"result-{self._run.id}", type="result")
+        record.add_file(f"{folder}.json")
+        aliases = [_allowed(self._facts.filter_name), _allowed(self._facts.size_name)]
+        for artifact in (subset, record):
+            self._run.log_artifact(artifact, aliases=aliases)
+
+
+def _allowed(name: str) -> str:
+    """Return `name` without the characters that W&B refuses in ids and aliases."""
+    return re.sub(r"[/\\#?%:]", "-", name)
+
+
+def _image(thumbnail: bytes) -> Any:
+    """Return a JPEG as a cell of a table; None where there is none."""
+    import wandb
+
+    if not thumbnail:
+        return None
+    return wandb.Image(Image.open(io.BytesIO(thumbnail)).convert("RGB"), file_type="jpg")
 
 
 def has_key() -> bool:
     """Tell whether W&B can log online: a key in the environment or in netrc."""
     if os.environ.get("WANDB_API_KEY"):
         return True
-    host = urlparse(os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai")).hostname or ""
+    import wandb
+
+    own = os.environ.get("WANDB_BASE_URL")  # else W&B's address, which newer versions have two of
+    servers = [own] if own else [wandb.Settings().base_url, "https://api.wandb.ai"]
     try:
-        return netrc.netrc(os.environ.get("NETRC")).authenticators(host) is not None
+        known = netrc.netrc(os.environ.get("NETRC"))
     except (OSError, netrc.NetrcParseError):
         return False
+    return any(known.authenticators(urlparse(server).netloc) for server in servers)

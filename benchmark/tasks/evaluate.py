@@ -20,7 +20,7 @@ from benchmark.pipeline import evaluate_all
 from benchmark.results.evaluation import Evaluation
 from benchmark.results.provenance import provenance
 from benchmark.tasks.output import print_result
-from benchmark.tasks.run import portable_hash
+from benchmark.tasks.run_id import portable_hash
 from downstream.models.base import Downstream, model_folder
 from downstream.models.published import Published, PublishedCaptioner, PublishedCaptions, PublishedClip
 

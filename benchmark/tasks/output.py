@@ -1,8 +1,18 @@
 """Results on stdout, whose last line a script can read."""
 
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 
 from benchmark.core.launch import is_main_process
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a task tells a sweep: the path of its result, and whether an earlier command had made it."""
+
+    path: Path
+    skipped: bool = False
 
 
 def print_result(line: str) -> None:

@@ -1,19 +1,15 @@
 """``task=run``: the whole chain for one filter and one size, ending in a result JSON."""
 
-import hashlib
-import json
 import logging
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 from omegaconf import DictConfig
 
 from benchmark.config import (
-    CONF,
     choice,
     filter_family,
-    filter_settings,
     load_evaluation_sets,
     make_metrics,
     make_models,
@@ -21,10 +17,10 @@ from benchmark.config import (
     make_tracker,
     recorded,
     resolved,
+    run_facts,
 )
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import is_main_process, main_process_first
-from benchmark.core.paths import cache_dir
 from benchmark.core.records import read_records, write_record
 from benchmark.pipeline import (
     Chosen,
@@ -44,19 +40,22 @@ from benchmark.results.provenance import provenance
 from benchmark.results.result import DownstreamResult, Result, Scoring
 from benchmark.results.stopwatch import Stopwatch, peak_rss_bytes
 from benchmark.subset.other_captions import CaptionSources
-from benchmark.tasks.output import print_result
+from benchmark.tasks.earlier_result import earlier_result, is_sweep
+from benchmark.tasks.output import Finished, print_result
 from benchmark.tasks.run_files import write_run_files
+from benchmark.tasks.run_id import make_run_id
 from benchmark.tasks.run_protocol import run_protocol
 from filters.clip import ClipFeatures
 
 log = logging.getLogger(__name__)
-# The settings that make a run what it is; the rest (where it ran, where it logged) does not change its metrics.
-IDENTITY = ("pool", "filter", "selector", "size", "downstream", "evalset", "metrics", "models", "seed")
 
 
-def run(cfg: DictConfig) -> None:
-    """Score, select, train, evaluate; print the path of the result, the last line on stdout."""
-    device = resolve_device(cfg.device)
+def run(cfg: DictConfig) -> Finished | None:
+    """Score, select, train, evaluate; print the path of the result, the last line on stdout.
+
+    A sweep does not do again what an earlier one did, see `earlier_result`; a single run does, and replaces it.
+    """
+    device, tracker = resolve_device(cfg.device), make_tracker(cfg)
     watch = Stopwatch(device.type)
     with main_process_first(device):
         with watch.stage("pool"):
@@ -65,37 +64,44 @@ def run(cfg: DictConfig) -> None:
         sets, metrics, models = load_evaluation_sets(cfg), make_metrics(cfg), make_models(cfg)
         for model in models.values():
             model.identity()  # raises for missing weights, before anything is scored
+        make_protocol = partial(run_protocol, cfg, pool, models, sets, metrics)
+        if is_sweep() and (path := earlier_result(cfg, pool, sources, make_protocol)):
+            print_result(str(path))
+            return Finished(path, skipped=True)
         with watch.stage("select"):
             chosen = choose(cfg, pool)
-            protocol = run_protocol(cfg, pool, models, sets, metrics)
+            protocol = make_protocol()
             log.info("protocol: %s (%s)", protocol.name, protocol.fingerprint)
         with watch.stage("subset"):
             subset = open_subset(pool, chosen.selection, sources)
             kept = kept_by_noise(pool, chosen.selection)
     run_id = make_run_id(cfg, subset.captions.sha256)
+    outputs = Path(cfg.results_dir) / run_id
     contaminated: dict[str, Contamination] = {}
     if is_main_process():  # before the training, which an error here would else cost
         with watch.stage("describe"):
-            write_run_files(Path(cfg.results_dir) / run_id, pool, chosen, subset, sets, models.values())
+            write_run_files(outputs, pool, chosen, subset, sets, models.values())
             near = _near_images(cfg, device)
             contaminated = contamination(pool, chosen.selection.uids, subset.pool, sets, near)
-    tracker = make_tracker(cfg, run_id)
+    tracker.start(run_facts(cfg, run_id, protocol))
     downstream: dict[str, DownstreamResult] = {}
     for name, model in models.items():
         with watch.stage(f"train/{name}"):
-            trained = train(model, subset, chosen.selection.sha256, device, tracker)
+            trained = train(model, subset, chosen.selection.sha256, device, tracker, sets)
         if is_main_process():
             with watch.stage(f"evaluate/{name}"):
-                folder = Path(cfg.results_dir) / run_id / name
+                folder = outputs / name
                 evaluations = evaluate_all(trained.model, folder, sets, metrics, device)
                 downstream[name] = downstream_result(trained, evaluations, folder)
-    if is_main_process():
-        result = make_result(cfg, run_id, protocol, chosen, downstream, kept, contaminated, watch)
-        path = write_record(Path(cfg.results_dir), result)
-        tracker.finish(result)
-        earlier = read_records(Path(cfg.results_dir), Result)
-        print_tables([run_table(result, earlier)], stderr=True)
-        print_result(str(path))
+    if not is_main_process():
+        return None
+    result = make_result(cfg, run_id, protocol, chosen, downstream, kept, contaminated, watch)
+    path = write_record(Path(cfg.results_dir), result)
+    tracker.finish(result, outputs)
+    earlier = read_records(Path(cfg.results_dir), Result)
+    print_tables([run_table(result, earlier)], stderr=True)
+    print_result(str(path))
+    return Finished(path)
 
 
 def _near_images(cfg: DictConfig, device: torch.device) -> NearImages | None:
@@ -136,29 +142,3 @@ def make_result(
         peak_rss_bytes=peak_rss_bytes(),
         **provenance(),
     )
-
-
-def make_run_id(cfg: DictConfig, captions: str | None) -> str:
-    """Return a readable name and a hash of all that the metrics depend on.
-
-    Args:
-        cfg: the configuration.
-        captions: hash of the other captions, None if there are none.
-    """
-    identity: dict[str, Any] = {name: resolved(cfg[name]) for name in IDENTITY}
-    identity["filter"] = resolved(filter_settings(cfg))
-    if captions is not None:
-        identity["captions"] = captions
-    digest = portable_hash(identity)
-    size = f"{int(cfg.size.samples) // 1000}k" if cfg.size.samples % 1000 == 0 else str(cfg.size.samples)
-    names = [cfg.pool.name, choice(cfg, "filter")]
-    if choice(cfg, "selector") != "best":
-        names.append(choice(cfg, "selector"))
-    return f"{'-'.join(names)}-{size}-seed{cfg.seed}-{digest}"
-
-
-def portable_hash(identity: dict[str, Any]) -> str:
-    """Return a short hash of settings, the same wherever the checkout and the cache lie."""
-    # The demo's models and evaluation sets are paths in them.
-    text = json.dumps(identity, sort_keys=True).replace(str(CONF.parent), "").replace(str(cache_dir()), "")
-    return hashlib.sha256(text.encode()).hexdigest()[:8]

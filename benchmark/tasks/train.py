@@ -2,24 +2,27 @@
 
 from omegaconf import DictConfig
 
-from benchmark.config import make_models, make_pool, make_tracker, resolved
+from benchmark.config import load_evaluation_sets, make_models, make_pool, make_tracker, resolved, run_facts
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import main_process_first
 from benchmark.pipeline import choose, open_subset
 from benchmark.pipeline import train as train_one
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.output import print_result
-from benchmark.tasks.run import make_run_id
+from benchmark.tasks.run_id import make_run_id
 
 
 def train(cfg: DictConfig) -> None:
     """Train every downstream model on the subset; print the folder of each."""
-    device, models = resolve_device(cfg.device), make_models(cfg)
+    device, tracker, models = resolve_device(cfg.device), make_tracker(cfg), make_models(cfg)
     with main_process_first(device):
         pool = make_pool(cfg)
+        validated = any(model.training.validate_every for model in models.values())
+        sets = load_evaluation_sets(cfg) if validated else []
         sources = CaptionSources(pool, **resolved(cfg.captions))
         chosen = choose(cfg, pool)
         subset = open_subset(pool, chosen.selection, sources)
-    tracker = make_tracker(cfg, make_run_id(cfg, subset.captions.sha256))
+    tracker.start(run_facts(cfg, make_run_id(cfg, subset.captions.sha256)))
     for model in models.values():
-        print_result(str(train_one(model, subset, chosen.selection.sha256, device, tracker).folder))
+        trained = train_one(model, subset, chosen.selection.sha256, device, tracker, sets)
+        print_result(str(trained.folder))

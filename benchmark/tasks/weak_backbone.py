@@ -6,7 +6,7 @@ from dataclasses import replace
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.config import make_engine, make_pool, make_tracker
+from benchmark.config import make_engine, make_pool, make_tracker, run_facts
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import main_process_first, one_launch
@@ -16,7 +16,7 @@ from benchmark.pipeline import choose, open_subset, training_fingerprint
 from benchmark.selection.selection import Selection
 from benchmark.studies.weak_labels.labels import label_pool, read_labels
 from benchmark.tasks.output import print_result
-from benchmark.tasks.run import make_run_id
+from benchmark.tasks.run_id import make_run_id
 from benchmark.tasks.weak_labels import label_config
 from downstream.models.weak_backbone import TopicLabels, check_architecture
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 def weak_backbone(cfg: DictConfig) -> None:
     """Label the pool, select, train on the labelled images; print the folder for ``models.captioner.encoder``."""
     check_architecture(str(cfg.weak_backbone.architecture))
-    config, device = label_config(cfg), resolve_device(cfg.device)
+    config, device, tracker = label_config(cfg), resolve_device(cfg.device), make_tracker(cfg)
     with main_process_first(device):
         pool = make_pool(cfg)
         folder = label_pool(pool, config, make_engine(cfg))
@@ -37,7 +37,7 @@ def weak_backbone(cfg: DictConfig) -> None:
     model = hydra.utils.instantiate(cfg.weak_backbone, _convert_="all", _partial_=True)(labels=labels)
     fingerprint = training_fingerprint(model, selection.sha256, device.type)
     run_dir = cache_dir() / "trained" / f"weak_backbone-{fingerprint}"
-    tracker = make_tracker(cfg, f"weak_backbone-{make_run_id(cfg, None)}")
+    tracker.start(run_facts(cfg, f"weak_backbone-{make_run_id(cfg, None)}"))
     with one_launch(run_dir, device):
         report = model.train(subset, run_dir, device, tracker, fingerprint)
     lowest, constant = labels.references()

@@ -1,13 +1,14 @@
 """What evaluation asks of a model: to caption images, or to embed images and texts."""
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
 
+@runtime_checkable
 class Captions(Protocol):
     """A model that captions images."""
 
@@ -15,6 +16,7 @@ class Captions(Protocol):
         """Return one caption per RGB image, each a single line."""
 
 
+@runtime_checkable
 class Embeds(Protocol):
     """A model that embeds images and texts into one space."""
 

@@ -25,6 +25,7 @@ from downstream.metrics.metric import Metric
 from downstream.training.checkpointing import TrainReport, finished, mark_finished
 from downstream.training.trainer import TrainConfig
 from downstream.training.training_data import EpochSamples
+from downstream.training.validation import Validate
 
 CPU = torch.device("cpu")
 
@@ -51,6 +52,7 @@ class Trainable(Identified, ABC):
     name: ClassVar[str]
     training: TrainConfig
     device: torch.device
+    validate: Validate | None = None  # what the trainer measures every `training.validate_every` samples
 
     def identity(self) -> dict[str, Any]:
         """Return the class and its settings, checkpoints by revision; nothing that `build` makes."""

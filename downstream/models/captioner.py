@@ -192,7 +192,7 @@ class Captioner(Downstream):
         collate = CaptionCollate(self.processor, self.tokenizer, limit)
         data = TrainingData(subset, SampleOrder(subset.epochs, self.training.seed), collate)
         ratios = {"model.encoder.": self.encoder_lr_ratio}
-        trainer = Trainer(self.name, self.training, self.device, tracker, ratios)
+        trainer = Trainer(self.name, self.training, self.device, tracker, ratios, self.validate)
         return trainer.fit(CaptionLoss(self.model), data, folder / "checkpoints", fingerprint)
 
     @torch.inference_mode()

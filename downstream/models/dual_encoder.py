@@ -137,7 +137,7 @@ class DualEncoder(Downstream):
         augmented = not self.locked and self.unlocked.augment
         augment = ImageAugmentation(self.model.image_tower.config.image_size) if augmented else None
         data = TrainingData(source, order, self.collate, augment)
-        trainer = Trainer(self.name, self.training, self.device, tracker)
+        trainer = Trainer(self.name, self.training, self.device, tracker, validate=self.validate)
         return trainer.fit(self.model, data, folder / "checkpoints", fingerprint)
 
     def _embed_once(

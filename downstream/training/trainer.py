@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from benchmark.core.progress import progress
 from downstream.training.checkpointing import TrainReport, TrainState, load_checkpoint, save_checkpoint
 from downstream.training.optimizers import OptimizerName, make_optimizer
 from downstream.training.training_data import StepBatches, TrainingBatch, TrainingData, loader
+from downstream.training.validation import Validate, log_validation
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +41,8 @@ class TrainConfig:
         checkpoint_every: samples between checkpoints.
         workers: processes that read and decode samples; 0 reads them in the training process.
         log_every: steps between logged losses.
+        validate_every: samples between validations; None for none. It changes nothing of the training, so it is no
+            part of its identity (`compare=False`).
     """
 
     samples_seen: int
@@ -53,11 +56,14 @@ class TrainConfig:
     checkpoint_every: int = 100_000
     workers: int = 0
     log_every: int = 10
+    validate_every: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("samples_seen", "batch_size", "lr", "max_grad_norm", "checkpoint_every", "log_every"):
             if getattr(self, name) <= 0:
                 raise UserError(f"training.{name}={getattr(self, name)} of the model must be greater than 0")
+        if self.validate_every is not None and not self.validate_every > 0:
+            raise UserError(f"validate_every={self.validate_every} must be greater than 0, or null for never")
         if self.optimizer not in get_args(OptimizerName):
             known = " or ".join(get_args(OptimizerName))
             raise UserError(f"training.optimizer={self.optimizer} of the model must be {known}")
@@ -83,6 +89,13 @@ class TrainConfig:
         return self.lr * 0.5 * (1 + math.cos(math.pi * (step - warmup) / (self.steps - warmup)))
 
 
+class _Step(NamedTuple):
+    """The mean loss of the whole batch, and the norm of its gradient before clipping; still on the device."""
+
+    loss: torch.Tensor
+    gradient_norm: torch.Tensor
+
+
 @dataclass(frozen=True)
 class _Stepper:
     """One optimizer step on a batch that may be spread over processes."""
@@ -92,8 +105,8 @@ class _Stepper:
     optimizer: Any
     config: TrainConfig
 
-    def step(self, index: int, batch: TrainingBatch) -> torch.Tensor | None:
-        """Take step `index` and return the mean loss of the whole batch; no step and None if nothing was readable."""
+    def step(self, index: int, batch: TrainingBatch) -> _Step | None:
+        """Take step `index`; no step and None if nothing of the whole batch was readable."""
         ranks: int = self.accelerator.num_processes
         if self._over_ranks(torch.tensor([batch.size], device=self.accelerator.device)).item() == 0:
             return None
@@ -103,12 +116,12 @@ class _Stepper:
         sums = self._over_ranks(torch.stack([total.detach().float(), terms.float()]))
         # Data parallelism averages gradients over ranks; the mean over all terms needs their sum.
         self.accelerator.backward(total * ranks / sums[1])
-        self.accelerator.clip_grad_norm_(self.model.parameters(), self.config.max_grad_norm)
+        norm = self.accelerator.clip_grad_norm_(self.model.parameters(), self.config.max_grad_norm)
         for group in self.optimizer.param_groups:
             group["lr"] = group["lr_ratio"] * self.config.lr_at(index)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        return sums[0] / sums[1]
+        return _Step(sums[0] / sums[1], norm)
 
     def _over_ranks(self, tensor: torch.Tensor) -> torch.Tensor:
         reduced: torch.Tensor = self.accelerator.reduce(tensor, "sum")
@@ -128,7 +141,8 @@ class Trainer:
     """Trains a model whose ``forward(inputs)`` returns (sum of losses, number of terms).
 
     The gradient is that of the mean over all terms of the batch, however the batch is split over processes. `inputs`
-    is empty if this process got no readable sample while another did. `lr_ratios` are those of `make_optimizer`.
+    is empty if this process got no readable sample while another did. `lr_ratios` are those of `make_optimizer`;
+    `validate` is called every `validate_every` samples and after the last.
     """
 
     name: str
@@ -136,6 +150,7 @@ class Trainer:
     device: torch.device
     tracker: MetricLogger
     lr_ratios: Mapping[str, float] = field(default_factory=dict)
+    validate: Validate | None = None
 
     def fit(self, model: nn.Module, data: TrainingData[Any], folder: Path, fingerprint: str) -> TrainReport:
         """Train `model` in place for the budget, from the checkpoint in `folder` if there is one.
@@ -147,6 +162,8 @@ class Trainer:
         accelerator = make_accelerator(self.device)
         model.to(accelerator.device)
         recipe = self.config
+        if recipe.validate_every and self.validate is None:
+            log.warning("%s: not validated, as there is nothing to validate it on", self.name)
         optimizer = make_optimizer(model, recipe.optimizer, recipe.lr, recipe.weight_decay, self.lr_ratios)
         state = load_checkpoint(folder, model, optimizer, fingerprint)
         resumed_from = state.step or None
@@ -183,30 +200,44 @@ class Trainer:
         earlier_seconds = state.seconds
         with bar if accelerator.is_main_process else nullcontext(_silent) as advance:
             for index, batch in zip(steps, loader(batches, steps, config.workers, self.device), strict=True):
-                loss = stepper.step(index, batch)
+                stepped = stepper.step(index, batch)
                 before, seen = config.seen_after(index), config.seen_after(index + 1)
                 last = index + 1 == config.steps
                 seconds = time.monotonic() - started
                 state.step = index + 1
                 state.seconds = earlier_seconds + seconds
                 state.skipped.update(batch.skipped)
-                if loss is not None and (last or state.step % config.log_every == 0):
-                    state.losses.append(
-                        (seen, self._log(loss.item(), index, seen, accelerator.is_main_process))
-                    )
-                advance(seen - before, f"loss {state.loss:.3f}, {(seen - started_at) / seconds:.0f}/s")
-                if not last and seen // config.checkpoint_every > before // config.checkpoint_every:
+                rate = (seen - started_at) / seconds
+                if stepped is not None and (last or state.step % config.log_every == 0):
+                    loss = self._log(stepped, index, seen, rate, accelerator)
+                    state.losses.append((seen, loss))
+                advance(seen - before, f"loss {state.loss:.3f}, {rate:.0f}/s")
+                if config.validate_every and (last or _crossed(config.validate_every, before, seen)):
+                    started += self._validate(stepper, seen)
+                if not last and _crossed(config.checkpoint_every, before, seen):
                     save()
 
-    def _log(self, loss: float, index: int, seen: int, is_main: bool) -> float:
+    def _log(self, stepped: _Step, index: int, seen: int, rate: float, accelerator: Any) -> float:
+        loss = stepped.loss.item()
         if not math.isfinite(loss):
             raise UserError(
                 f"{self.name}: the loss is {loss} after {seen} samples; lower training.lr of this model"
             )
-        if is_main:
-            values = {f"{self.name}/loss": loss, f"{self.name}/lr": self.config.lr_at(index)}
-            self.tracker.log(values, step=seen)
+        if accelerator.is_main_process:
+            values = {"loss": loss, "lr": self.config.lr_at(index), "samples_per_second": rate}
+            values["gradient_norm"] = stepped.gradient_norm.item()
+            if accelerator.device.type == "cuda":
+                values["memory_gib"] = torch.cuda.max_memory_allocated(accelerator.device) / 2**30
+            self.tracker.log({f"{self.name}/{name}": value for name, value in values.items()}, step=seen)
         return loss
+
+    def _validate(self, stepper: _Stepper, seen: int) -> float:
+        """Validate in the main process while the others wait; return the seconds, which no training is charged."""
+        accelerator, seconds = stepper.accelerator, 0.0
+        if self.validate is not None and accelerator.is_main_process:
+            seconds = log_validation(self.name, self.validate, stepper.model, self.tracker, seen)
+        accelerator.wait_for_everyone()
+        return seconds
 
     def _report(self, data: TrainingData[Any], total: TrainState, resumed_from: int | None) -> TrainReport:
         budget = self.config.samples_seen
@@ -226,6 +257,11 @@ class Trainer:
             resumed_from=resumed_from,
             losses=tuple(total.losses),
         )
+
+
+def _crossed(every: int, before: int, seen: int) -> bool:
+    """Return whether a multiple of `every` samples lies after `before`, up to `seen`."""
+    return seen // every > before // every
 
 
 def _silent(amount: int, text: str) -> None:

@@ -1,14 +1,16 @@
 """A walk over conf/experiment and conf/selector: every one composes, and its parts can be made."""
 
+import re
 from pathlib import Path
 
 import hydra
 import pytest
 from hydra import compose, initialize_config_dir
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from benchmark.config import CONF, register_resolvers
 from benchmark.selection.selection import Selector
+from benchmark.sweeps import Sweep, planned_sweeps
 from downstream.models.dual_encoder import DualEncoder
 
 GIVEN = {"ds_clip": ["pool.url=/data/yfcc15m"]}
@@ -32,6 +34,26 @@ def test_every_experiment_builds_its_parts(name: str, monkeypatch: pytest.Monkey
         hydra.utils.instantiate(node, _convert_="all")
     first = (CONF / "experiment" / f"{name}.yaml").read_text().splitlines()[1]
     assert first.startswith("# "), "the header says paper and command"
+
+
+@pytest.mark.parametrize(("name", "runs"), [("paper_tables", 72), ("demo_grid", 90)])
+def test_an_experiment_of_sweeps_lists_its_runs(
+    name: str, runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweeps = planned_sweeps([f"experiment={name}", "results_dir=r"])
+    assert Sweep(sweeps).total == runs
+    file = CONF / "experiment" / f"{name}.yaml"
+    assert list(OmegaConf.load(file)) == ["sweeps"], "it is read for its sweeps alone"
+    for _, *overrides in sweeps:
+        (filters,) = (o.removeprefix("filter=").split(",") for o in overrides if o.startswith("filter="))
+        assert set(filters) <= set(names("filter"))
+        assert "random" not in filters[1:], "its results stand beside the others' in their tables"
+        composed(monkeypatch, *(re.sub(",.*", "", override) for override in overrides))
+
+
+def test_the_demos_grid_has_every_filter_or_says_why_not() -> None:
+    text = (CONF / "experiment" / "demo_grid.yaml").read_text()
+    assert [name for name in names("filter") if not re.search(rf"\b{name}\b", text)] == []
 
 
 @pytest.mark.parametrize("name", names("selector"))

@@ -1,6 +1,6 @@
 """Small random checkpoints in the hub's format, and subsets that live in memory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from benchmark.core.batch import Sample, SampleError
+from benchmark.core.metric_logger import CaptionedImage
 from downstream.models.dual_encoder import Unlocked
 
 COLOURS = {
@@ -147,12 +148,16 @@ class Recorder:
 
     stop_at: int | None = None
     rows: list[tuple[int, dict[str, float]]] = field(default_factory=list)
+    captions: list[tuple[int, list[CaptionedImage]]] = field(default_factory=list)
 
     def log(self, values: Mapping[str, float], step: int | None = None) -> None:
         assert step is not None
         self.rows.append((step, dict(values)))
         if self.stop_at is not None and step >= self.stop_at:
             raise KeyboardInterrupt
+
+    def log_captions(self, name: str, captions: Sequence[CaptionedImage], step: int) -> None:
+        self.captions.append((step, list(captions)))
 
     def finish(self, result: Mapping[str, Any]) -> None:
         raise AssertionError("training never finishes a run")

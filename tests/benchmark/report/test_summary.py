@@ -8,7 +8,7 @@ from benchmark.report.certainty import RunFolders
 from benchmark.report.summary import publish, summary_entries, summary_picture, summary_table
 from benchmark.report.table import Cell, Table
 from benchmark.results.result import Result
-from tests.benchmark.report.made_results import metric, result, texts, trained
+from tests.benchmark.report.made_results import metric, protocol, result, texts, trained
 
 
 def run(name: str, cider: float, *, size: int = 200_000) -> Result:
@@ -36,10 +36,12 @@ def test_the_picture_is_a_file_with_every_filter() -> None:
 
 
 def test_only_the_lines_between_the_markers_change() -> None:
-    table = Table("", ["filter", "C"], [[Cell("clip"), Cell("1.0", bold=True)]])
+    table = Table("", ["filter", "C"], [[Cell("clip"), Cell("1.0", bold=True)]], ["Of one protocol."])
     around = "before\n<!-- leaderboard -->\n{}\n<!-- /leaderboard -->\nafter\n"
     published = publish(around.format("old"), table, "README.md")
-    assert published == around.format("| filter | C |\n| --- | ---: |\n| clip | **1.0** |")
+    assert published == around.format(
+        "| filter | C |\n| --- | ---: |\n| clip | **1.0** |\n\nOf one protocol."
+    )
 
 
 def test_a_file_without_markers_is_refused() -> None:
@@ -47,6 +49,15 @@ def test_a_file_without_markers_is_refused() -> None:
         publish("nothing here", Table("", ["filter"], []), "README.md")
 
 
-def test_results_of_two_sizes_are_refused() -> None:
-    with pytest.raises(UserError, match="one protocol; results_dir has demo 100k, demo 200k"):
-        summary_entries([run("clip", 0.3), run("clip", 0.3, size=100_000)])
+def test_the_size_with_the_most_runs_is_published_and_named() -> None:
+    smaller = [run(name, 0.3, size=100_000) for name in ("clip", "icc")]
+    runs = [replace(run("clip", 0.3), seed=seed) for seed in range(3)]
+    elsewhere = [replace(run("icc", 0.3), protocol=protocol("web"), seed=seed) for seed in range(4)]
+    table = summary_table(summary_entries([*smaller, *runs, *elsewhere]), RunFolders({}))
+    assert [row[0].text for row in table.rows] == ["clip"]
+    assert table.notes == [f"Protocol: demo 200k ({protocol().fingerprint}), 3 runs."]
+
+
+def test_no_results_to_publish_are_refused() -> None:
+    with pytest.raises(UserError, match="need results; results_dir has none"):
+        summary_entries([])

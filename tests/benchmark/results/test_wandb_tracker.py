@@ -1,38 +1,123 @@
-"""W&B without a key: an offline run, no prompt, no network."""
+"""W&B without a key: an offline run, no prompt, no network; its file is read back."""
 
 from pathlib import Path
 
 import pytest
-import wandb
+from PIL import Image
 
 from benchmark.results.wandb_tracker import WandbTracker, has_key
-from tests.benchmark.report.made_results import metric, result, trained
+from tests.benchmark.results.run_folders import CAPTIONS, SCRIPT, facts, finished_run
+from tests.benchmark.results.wandb_files import OfflineRun
 
 
 @pytest.fixture(autouse=True)
 def _no_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("WANDB_API_KEY", "WANDB_MODE", "NETRC"):
         monkeypatch.delenv(name, raising=False)
+    for name in ("WANDB_DATA_DIR", "WANDB_CACHE_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / "files"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
 
 
-def test_a_run_is_logged_offline(tmp_path: Path) -> None:
-    assert not has_key()
-    tracker = WandbTracker("pairsift", "sweep-1", "run-1")
-    tracker.log({"captioner/loss": 2.5}, step=100)
-    metrics = [metric("CIDEr", 0.5), metric("SPICE", None, "no models")]
-    tracker.finish(result("clip", downstream={"captioner": trained(coco=metrics)}, kept={"person": 5}))
-    wandb.teardown()  # its service may still be writing; at the end of a process W&B waits for it itself
-    (folder,) = tmp_path.glob("wandb/offline-run-*")
-    (log,) = folder.glob("*.wandb")
-    written = log.read_bytes()
-    for key in ("captioner/coco/CIDEr", "captioner/loss", "samples_seen", "kept/person", "sweep-1", "run-1"):
-        assert key.encode() in written
-    assert b"captioner/coco/SPICE" not in written  # an absent metric is absent there too
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory: pytest.TempPathFactory) -> OfflineRun:
+    """A whole run, with what it leaves in its folder."""
+    folder = tmp_path_factory.mktemp("logged")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WANDB_MODE", "offline")
+        patch.setenv("WANDB_DATA_DIR", str(folder / "files"))
+        patch.chdir(folder)
+        tracker = WandbTracker("pairsift", "sweep-1")
+        tracker.start(facts(evalset={"limit": 3}))
+        for model in ("captioner", "dual_encoder"):
+            tracker.log({f"{model}/loss": 2.5, f"{model}/gradient_norm": 1.5}, step=100)
+        tracker.log_captions("captioner/captions", CAPTIONS, step=100)
+        tracker.finish(*finished_run(folder / "results"))
+        return OfflineRun(folder)
+
+
+def test_a_run_can_be_found_by_what_it_is(logged: OfflineRun) -> None:
+    assert logged.run.run_id == logged.run.display_name == "demo-clip-200k-seed0-ab"
+    assert (logged.run.run_group, logged.run.job_type) == ("sweep-1", "run")
+    assert list(logged.run.tags) == ["demo", "clip", "200k"]
+    columns = {"filter_name": "clip", "size_name": "200k", "k": 2000, "protocol_name": "demo 200k"}
+    assert logged.config.items() >= columns.items()
+    assert logged.config["evalset"] == {"limit": 3}
+    assert len(logged.config["protocol_fingerprint"]) == 12
+
+
+def test_each_model_has_its_own_axis(logged: OfflineRun) -> None:
+    models = ("captioner", "dual_encoder")
+    assert logged.axes == {f"{model}/*": f"{model}/samples_seen" for model in models}
+    for model in models:
+        (row,) = (row for row in logged.history if f"{model}/loss" in row)
+        assert row[f"{model}/loss"] == 2.5
+        assert row[f"{model}/samples_seen"] == 100
+        assert sum(name.endswith("/samples_seen") for name in row) == 1
+
+
+def test_metrics_are_in_the_summary(logged: OfflineRun) -> None:
+    assert logged.summary["captioner/coco/CIDEr"] == 0.5
+    assert "captioner/coco/SPICE" not in logged.summary  # an absent metric is absent there too
+    assert logged.summary["kept/person"] == 5
+    assert logged.summary["threshold"] == 0.25
+
+
+def test_scores_are_histograms_of_pool_and_kept(logged: OfflineRun) -> None:
+    merged = {name: value for row in logged.history for name, value in row.items()}
+    assert merged["selection/scores_pool.values"] == [30, 10]
+    assert merged["selection/scores_kept.values"] == [0, 4]
+    assert merged["selection/scores_kept.bins"] == [0.0, 0.5, 1.0]
+    rows, _ = logged.table("selection/histogram")
+    assert rows[1] == [0.75, 0.25, "clip: pool"]
+    assert rows[3] == [0.75, 1.0, "clip: kept"]
+
+
+def test_pairs_have_thumbnails_and_captions_as_text(logged: OfflineRun) -> None:
+    rows, images = logged.table("selection/pairs")
+    kept, dropped = rows
+    assert [kept[0], kept[2], kept[3]] == ["kept", SCRIPT, 0.75]
+    assert kept[1]["_type"] == "image-file"
+    assert dropped[:3] == ["dropped", None, "a dog"]
+    (file,) = images
+    assert Image.open(file).size == (48, 32)
+
+
+def test_generated_captions_are_tables(logged: OfflineRun) -> None:
+    rows, images = logged.table("captioner/captions")
+    assert [row[1:] for row in rows] == [[SCRIPT, "a cat\none cat"]]
+    assert Image.open(images[0]).size == (96, 64)
+    rows, images = logged.table("captioner/examples")
+    assert [[row[0], *row[2:]] for row in rows] == [["coco", SCRIPT, "a cat"]]
+    assert len(images) == 1
+
+
+def test_subset_and_result_are_artifacts(logged: OfflineRun) -> None:
+    subset, record = logged.artifacts["subset"], logged.artifacts["result"]
+    assert subset.name == "subset-ab"  # of the selection's hash
+    assert record.name == "result-demo-clip-200k-seed0-ab"
+    assert {content.path for content in subset.manifest.contents} == {"a.npy", "manifest.json"}
+    assert {content.path for content in record.manifest.contents} == {"demo-clip-200000-0.json"}
+    assert {"clip", "200k"} <= set(subset.aliases)
+    assert {"clip", "200k"} <= set(record.aliases)
+
+
+def test_a_killed_run_is_there_and_goes_on(tmp_path: Path) -> None:
+    for step in (100, 200):
+        tracker = WandbTracker("pairsift", "sweep-1")
+        tracker.start(facts(run_id="a#b:c"))
+        tracker.log({"captioner/loss": 2.5}, step=step)
+        tracker._run.finish(exit_code=1)
+        run = OfflineRun(tmp_path)
+        assert run.run.run_id == "a-b-c"
+        assert run.run.resume
+        assert run.config["filter_name"] == "clip"
+        (tmp_path / "wandb").rename(tmp_path / f"wandb-{step}")
 
 
 def test_a_key_means_online(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert not has_key()
     (tmp_path / ".netrc").write_text("machine api.wandb.ai login user password 0123\n")
     (tmp_path / ".netrc").chmod(0o600)
     assert has_key()

@@ -16,8 +16,8 @@ from benchmark.pipeline import training_fingerprint
 from benchmark.pool.pool import Pool
 from benchmark.subset.other_captions import CaptionSources, OtherCaptions
 from benchmark.subset.subset import Subset
-from benchmark.tasks import run
-from benchmark.tasks.run import make_run_id
+from benchmark.tasks import run_id
+from benchmark.tasks.run_id import make_run_id
 from tests.pools import rows, write_metadata, write_tar
 
 UIDS = [row.uid for row in rows(6)]
@@ -106,7 +106,7 @@ def test_without_sources_there_are_no_captions(pool: Pool) -> None:
 def cfg(monkeypatch: pytest.MonkeyPatch) -> DictConfig:
     register_resolvers()
     monkeypatch.setattr(
-        run, "choice", lambda cfg, group: "random"
+        run_id, "choice", lambda cfg, group: "random"
     )  # Hydra knows choices only within its main
     with initialize_config_dir(str(CONF), version_base="1.3"):
         return compose("config", ["filter=random"])
@@ -124,6 +124,12 @@ def test_where_the_cache_lies_does_not_change_a_run_id(
     here, place = make_run_id(cfg, None), str(resolved(cfg.evalset))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
     assert str(resolved(cfg.evalset)) != place
+    assert make_run_id(cfg, None) == here
+
+
+def test_validation_does_not_change_a_run_id(cfg: DictConfig) -> None:
+    here = make_run_id(cfg, None)
+    cfg.validate_every = 100
     assert make_run_id(cfg, None) == here
 
 

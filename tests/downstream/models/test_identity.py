@@ -93,6 +93,9 @@ def test_every_setting_counts(name: str, key: str) -> None:
         {k: v for k, v in value.items() if k != "_target_"} if isinstance(value, dict) else {key: value}
     )
     for part, old in settings.items():
+        if part == "validate_every":  # the one that does not: a trained model is found again with and without
+            assert fingerprint(name, training={part: 100}) == fingerprint(name)
+            continue
         if isinstance(old, str):
             new: Any = {"adamw": "lamb"}.get(old, f"{old}_")
         else:

@@ -14,6 +14,7 @@ from downstream.training.checkpointing import TrainReport
 from downstream.training.optimizers import make_optimizer
 from downstream.training.trainer import TrainConfig, Trainer
 from downstream.training.training_data import SampleOrder, TrainingData
+from downstream.training.validation import Validate
 from tests.downstream.tiny_models import CAPTIONS, MemorySubset, Recorder
 
 CPU = torch.device("cpu")
@@ -53,11 +54,12 @@ def fit(
     tracker: Recorder | None = None,
     subset: MemorySubset | None = None,
     fingerprint: str = "f",
+    validate: Validate | None = None,
     **changes: Any,
 ) -> TrainReport:
     subset = MemorySubset(CAPTIONS) if subset is None else subset
     data = TrainingData(subset, SampleOrder.over(len(subset), seed=5), collate)
-    trainer = Trainer("toy", config(**changes), CPU, tracker or Recorder())
+    trainer = Trainer("toy", config(**changes), CPU, tracker or Recorder(), validate=validate)
     return trainer.fit(model, data, folder, fingerprint)
 
 

@@ -1,0 +1,38 @@
+"""``task=dashboard``: a saved view and a report on W&B that compare the filters of a project."""
+
+from omegaconf import DictConfig
+
+from benchmark.core.errors import UserError
+from benchmark.core.extras import require
+from benchmark.results.wandb_dashboard import DashboardSettings, default_entity, save
+from benchmark.results.wandb_tracker import has_key
+from benchmark.tasks.output import print_result
+
+# Model: the use of an evaluation set in its config, and the metric that filters are compared by there.
+COMPARED = {
+    "captioner": (("captioning", "CIDEr"),),
+    "dual_encoder": (("retrieval", "text_to_image_R@1"), ("score", "zero_shot")),
+}
+
+
+def dashboard(cfg: DictConfig) -> None:
+    """Make the view and the report, or replace those of an earlier call; print their addresses."""
+    require("dashboard")
+    if not has_key():
+        raise UserError("task=dashboard needs a W&B account; run `wandb login`, or set WANDB_API_KEY")
+    for url in save(dashboard_settings(cfg, cfg.task.entity or default_entity())):
+        print_result(url)
+
+
+def dashboard_settings(cfg: DictConfig, entity: str) -> DashboardSettings:
+    """Return what is compared: the models and evaluation sets of the configuration."""
+    models = [model for model in COMPARED if model in cfg.downstream]
+    headlines = [
+        f"{model}/{name}/{metric}"
+        for model in models
+        for use, metric in COMPARED[model]
+        for name, node in cfg.evalset.items()
+        if node.get(use)
+    ]
+    validated = {model: COMPARED[model][0][1] for model in models}
+    return DashboardSettings(entity, cfg.task.project, cfg.task.title, headlines, validated)

@@ -1,0 +1,66 @@
+"""Results of earlier runs, which a sweep does not make again."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import DictConfig
+
+from benchmark.config import make_filter
+from benchmark.core.records import scan_records
+from benchmark.core.uids import read_subset, unite_uids
+from benchmark.pipeline import subset_path
+from benchmark.pool.pool import Pool
+from benchmark.results.protocol import Protocol
+from benchmark.results.result import Result
+from benchmark.subset.other_captions import CaptionSources
+from benchmark.tasks.run_id import make_run_id
+
+log = logging.getLogger(__name__)
+
+
+def is_sweep() -> bool:
+    """Return whether this run is one of a sweep."""
+    return bool(HydraConfig.get().mode == RunMode.MULTIRUN)
+
+
+def earlier_result(
+    cfg: DictConfig, pool: Pool, sources: CaptionSources, make_protocol: Callable[[], Protocol]
+) -> Path | None:
+    """Return the path of the result that this run would make again, None where there is none.
+
+    Its settings, schema, protocol and subset are this run's. The protocol has the pool's content and the versions of
+    all metrics; the subset file's name changes with the filter's weights. The commit may be another: the caches of
+    scores and trained models do not depend on it either. Nothing is scored here.
+
+    Args:
+        cfg: the configuration.
+        pool: the pool.
+        sources: of other captions.
+        make_protocol: returns the protocol of this run; called only for a result of the same settings.
+    """
+    subset = subset_path(cfg, pool, make_filter(cfg))
+    captions = None
+    if sources:  # their hash is of the selected pairs' captions, so that the selection must be in the cache
+        files = [subset] if subset.is_file() else sorted(subset.parent.glob(f"{subset.stem}-epoch*.npy"))
+        if not files:
+            return None
+        captions = sources.of(unite_uids([read_subset(file) for file in files])).sha256
+    path = Path(cfg.results_dir) / f"{make_run_id(cfg, captions)}.json"
+    if not path.is_file():
+        return None
+    results, left_out = scan_records(path.parent, Result)
+    result = results.get(path)
+    if result is None:
+        reason = next((file.reason for file in left_out if file.path == path), "no result")
+    elif result.protocol.fingerprint != (protocol := make_protocol()).fingerprint:
+        reason = protocol.differences(result.protocol)
+    elif Path(result.subset).stem.partition("-epoch")[0] != subset.stem:
+        reason = "the weights of its filter have changed"
+    else:
+        log.info("%s is there (commit %s); delete it to make it again", path, result.git_commit)
+        return path
+    log.info("%s is made again: %s", path, reason)
+    return None

@@ -1,0 +1,40 @@
+"""The id of a run: a readable name and a hash of its settings."""
+
+import hashlib
+import json
+from typing import Any
+
+from omegaconf import DictConfig
+
+from benchmark.config import CONF, choice, filter_settings, resolved, size_name
+from benchmark.core.paths import cache_dir
+
+# The settings that make a run what it is; the rest (where it ran, where it logged) does not change its metrics.
+IDENTITY = ("pool", "filter", "selector", "size", "downstream", "evalset", "metrics", "models", "seed")
+
+
+def make_run_id(cfg: DictConfig, captions: str | None) -> str:
+    """Return a readable name and a hash of all that the metrics depend on.
+
+    Args:
+        cfg: the configuration.
+        captions: hash of the other captions, None if there are none.
+    """
+    identity: dict[str, Any] = {name: resolved(cfg[name]) for name in IDENTITY}
+    identity["filter"] = resolved(filter_settings(cfg))
+    for model in identity["downstream"].values():
+        model.get("training", {}).pop("validate_every", None)  # it changes no metric
+    if captions is not None:
+        identity["captions"] = captions
+    digest = portable_hash(identity)
+    names = [cfg.pool.name, choice(cfg, "filter")]
+    if choice(cfg, "selector") != "best":
+        names.append(choice(cfg, "selector"))
+    return f"{'-'.join(names)}-{size_name(cfg)}-seed{cfg.seed}-{digest}"
+
+
+def portable_hash(identity: dict[str, Any]) -> str:
+    """Return a short hash of settings, the same wherever the checkout and the cache lie."""
+    # The demo's models and evaluation sets are paths in them.
+    text = json.dumps(identity, sort_keys=True).replace(str(CONF.parent), "").replace(str(cache_dir()), "")
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

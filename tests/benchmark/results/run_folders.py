@@ -1,0 +1,58 @@
+"""The folder that a run leaves, and the facts it begins with, for tests of trackers."""
+
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from PIL import Image
+
+from benchmark.core.metric_logger import CaptionedImage
+from benchmark.core.records import write_record
+from benchmark.results.pictures import Example, GalleryPair, write_examples, write_gallery
+from benchmark.results.result import Result
+from benchmark.results.run_facts import RunFacts
+from benchmark.results.selection_summary import Histogram, SelectionSummary, write_selection_summary
+from tests.benchmark.report.made_results import metric, protocol, result, trained
+
+SCRIPT = '<script>alert("x")</script> | **a** [b](c)'  # a caption of the web
+CAPTIONS = [CaptionedImage(Image.new("RGB", (96, 64), "blue"), SCRIPT, ("a cat", "one cat"))]
+
+
+def facts(run_id: str = "demo-clip-200k-seed0-ab", **config: Mapping[str, object]) -> RunFacts:
+    return RunFacts(
+        run_id=run_id, task="run", filter_name="clip", filter_family="clip", selector_name="best",
+        pool_name="demo", size_name="200k", k=2000, seed=0,
+        config={"filter": {"_target_": "F"}, "seed": 0, **config}, protocol=protocol(),
+    )  # fmt: skip
+
+
+def jpeg(colour: str) -> bytes:
+    stream = io.BytesIO()
+    Image.new("RGB", (48, 32), colour).save(stream, "JPEG")
+    return stream.getvalue()
+
+
+def finished_run(results: Path) -> tuple[Result, Path]:
+    """A result with its record, subset file, and the folder of what trackers show."""
+    metrics = [metric("CIDEr", 0.5), metric("SPICE", None, "no models")]
+    subset = results / "cache" / "a.npy"
+    made = result(
+        "clip", downstream={"captioner": trained(coco=metrics)}, kept={"person": 5}, subset=str(subset)
+    )
+    subset.parent.mkdir(parents=True)
+    subset.write_bytes(b"uids")
+    write_record(results, made)
+    folder = results / made.run_id
+    scores = Histogram((0.0, 0.5, 1.0), (30, 10), (0, 4))
+    write_selection_summary(folder, SelectionSummary(scores, (40, 4), {}, {}, {}, ()))
+    pairs = [
+        GalleryPair("kept", "0" * 32, SCRIPT, 0.75, jpeg("red")),
+        GalleryPair("dropped", "1" * 32, "a dog", 0.25, b""),
+    ]
+    write_gallery(folder, pairs)
+    write_examples(folder, [Example("coco", "7", ("a cat",), jpeg("green"))])
+    (folder / "captioner").mkdir()
+    rows = [{"image_id": 7, "caption": SCRIPT}, {"image_id": 8, "caption": "another"}]
+    (folder / "captioner" / "captions_coco.json").write_text(json.dumps(rows))
+    return made, folder

@@ -1,0 +1,124 @@
+"""The view and the report that compare filters: built without a login, saved to a server that keeps views."""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import wandb
+from hydra import compose, initialize_config_dir
+
+from benchmark.config import CONF, register_resolvers
+from benchmark.results.wandb_dashboard import DashboardSettings, report, workspace
+from benchmark.tasks.dashboard import dashboard_settings
+from tests.benchmark.results.wandb_server import Views
+from tests.command_line import Run, assert_one_line
+
+SETTINGS = DashboardSettings(
+    "me",
+    "pairsift",
+    "Filters compared",
+    ["captioner/coco/CIDEr"],
+    {"captioner": "CIDEr", "dual_encoder": "R@1"},
+)
+
+
+@pytest.fixture(autouse=True)
+def _no_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("WANDB_API_KEY", "WANDB_BASE_URL", "NETRC"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Views]:
+    wandb.teardown()  # its service knows the server of an earlier test
+    with Views("me", "pairsift") as views:
+        threading.Thread(target=views.serve_forever, daemon=True).start()
+        monkeypatch.setenv("WANDB_BASE_URL", views.url)
+        monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
+        yield views
+        wandb.teardown()
+        views.shutdown()
+
+
+def specs() -> tuple[Any, Any]:
+    made = workspace(SETTINGS)._to_model().spec, report(SETTINGS)._to_model().spec
+    return tuple(json.loads(spec.model_dump_json(by_alias=True, exclude_none=True)) for spec in made)
+
+
+def sections(view: Any) -> dict[str, list[Any]]:
+    return {s["name"]: s["panels"] for s in view["section"]["panelBankConfig"]["sections"]}
+
+
+def test_the_same_settings_make_the_same_view_and_report() -> None:
+    assert specs() == specs()
+
+
+def test_filters_are_compared_within_a_protocol() -> None:
+    view, made = specs()
+    (runs,) = view["section"]["runSets"]
+    assert [key["name"] for key in runs["grouping"]] == ["protocol_fingerprint.value", "filter_name.value"]
+    grids = [block["metadata"]["runSets"][0] for block in made["blocks"] if block["type"] == "panel-grid"]
+    assert [grid["grouping"] for grid in grids] == [runs["grouping"]] * len(sections(view))
+
+
+def test_curves_are_drawn_against_the_models_own_samples() -> None:
+    shown = sections(specs()[0])
+    quality = [(p["config"]["xAxis"], p["config"]["metrics"]) for p in shown["Quality by samples seen"]]
+    assert quality == [
+        ("captioner/samples_seen", ["captioner/validation/CIDEr"]),
+        ("dual_encoder/samples_seen", ["dual_encoder/validation/R@1"]),
+    ]
+    losses = [p["config"] for p in shown["Training: captioner"]]
+    assert {p["xAxis"] for p in losses} == {"captioner/samples_seen"}
+    assert losses[0]["metrics"] == ["captioner/loss"]
+    (bar,) = shown["Headline metrics"]
+    assert bar["config"]["metrics"] == ["captioner/coco/CIDEr"]
+    assert len(shown["Samples"]) == 5
+
+
+def test_panels_of_a_report_do_not_overlap() -> None:
+    for block in specs()[1]["blocks"]:
+        if block["type"] == "panel-grid":
+            panels = block["metadata"]["panelBankSectionConfig"]["panels"]
+            places = [(p["layout"]["x"], p["layout"]["y"]) for p in panels]
+            assert len(set(places)) == len(places)
+
+
+def test_the_evaluation_sets_of_the_configuration_are_compared() -> None:
+    register_resolvers()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose("config", ["task=dashboard", "evalset=[paper,ds_clip]", "downstream=dual_encoder"])
+    settings = dashboard_settings(cfg, "team")
+    assert settings.entity == "team"
+    assert "dual_encoder/flickr30k/text_to_image_R@1" in settings.headlines
+    assert "dual_encoder/imagenet/zero_shot" in settings.headlines
+    assert "dual_encoder/nocaps/text_to_image_R@1" not in settings.headlines
+    assert settings.validated == {"dual_encoder": "text_to_image_R@1"}
+
+
+def test_twice_makes_one_view_and_one_report(server: Views, run: Run) -> None:
+    first = run("task=dashboard")
+    assert first.returncode == 0, first.stderr
+    before = {key: view["spec"] for key, view in server.views.items()}
+    second = run("task=dashboard")
+    view, made = first.stdout.splitlines()
+    assert second.stdout == first.stdout
+    assert view == f"{server.url}/me/pairsift?nw=pairsiftfilters"
+    assert made.startswith(f"{server.url}/me/pairsift/reports/Filters-compared--")
+    assert sorted(v["type"] for v in server.views.values()) == ["project-view", "runs"]
+    assert {key: view["spec"] for key, view in server.views.items()} == before
+
+
+def test_a_project_that_is_not_there_is_a_line(server: Views, run: Run) -> None:
+    done = run("task=dashboard", "task.project=nosuch")
+    assert_one_line(done, "W&B has no project me/nosuch; make a run with tracker=wandb first")
+    assert server.views == {}
+
+
+def test_without_a_key_the_remedy_is_named(run: Run) -> None:
+    assert_one_line(run("task=dashboard"), "needs a W&B account; run `wandb login`, or set WANDB_API_KEY")

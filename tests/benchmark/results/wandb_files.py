@@ -1,0 +1,66 @@
+"""Reads the file of an offline W&B run: records of its protobuf messages in LevelDB's log format."""
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import wandb
+
+BLOCK, HEADER = 32768, 7  # bytes; every block begins with a record or a part of one
+WHOLE, LAST = 1, 4
+
+
+def read_records(path: Path) -> list[Any]:
+    from wandb.proto import wandb_internal_pb2
+
+    data = path.read_bytes()
+    assert data[:4] == b":W&B"
+    records, message, position = [], b"", HEADER
+    while position + HEADER <= len(data):
+        if BLOCK - position % BLOCK < HEADER:  # padding at the end of a block
+            position += BLOCK - position % BLOCK
+            continue
+        _, length, kind = struct.unpack_from("<IHB", data, position)
+        message += data[position + HEADER : position + HEADER + length]
+        position += HEADER + length
+        if kind in (WHOLE, LAST):
+            records.append(wandb_internal_pb2.Record.FromString(message))
+            message = b""
+    return records
+
+
+class OfflineRun:
+    """What the only offline run in a folder holds, by kind of record."""
+
+    def __init__(self, folder: Path) -> None:
+        wandb.teardown()  # its service may still be writing; at the end of a process W&B waits for it itself
+        (path,) = folder.glob("wandb/offline-run-*/*.wandb")
+        self.records = read_records(path)
+        self.run = self._of("run")[0]
+        self.config = {item.key: json.loads(item.value_json) for item in self.run.config.update}
+        self.history = [_items(record.item) for record in self._of("history")]
+        self.summary: dict[str, Any] = {}
+        for record in self._of("summary"):
+            self.summary |= _items(record.update)
+        self.axes = {
+            metric.glob_name: metric.step_metric for metric in self._of("metric") if metric.glob_name
+        }
+        self.artifacts = {artifact.type: artifact for artifact in self._of("artifact")}
+
+    def _of(self, kind: str) -> list[Any]:
+        return [getattr(r, kind) for r in self.records if r.WhichOneof("record_type") == kind]
+
+    def table(self, name: str) -> tuple[list[list[Any]], list[Path]]:
+        """The rows of a logged table, and the files of its images."""
+        for artifact in self._of("artifact"):
+            files = {content.path: Path(content.local_path) for content in artifact.manifest.contents}
+            if f"{name}.table.json" in files:
+                rows = json.loads(files[f"{name}.table.json"].read_text())["data"]
+                return rows, [file for path, file in files.items() if path.startswith("media/images/")]
+        raise KeyError(name)
+
+
+def _items(items: Any) -> dict[str, Any]:
+    """Values by their keys, nested ones joined by dots."""
+    return {item.key or ".".join(item.nested_key): json.loads(item.value_json) for item in items}

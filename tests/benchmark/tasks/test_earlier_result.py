@@ -1,0 +1,120 @@
+"""Which results of earlier runs a sweep need not make again."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig
+
+from benchmark.config import CONF, make_filter, make_pool, register_resolvers, resolved
+from benchmark.core.records import write_record
+from benchmark.core.uids import write_subset
+from benchmark.models.checkpoints import revision
+from benchmark.pipeline import subset_path
+from benchmark.results.protocol import Protocol
+from benchmark.results.result import Result
+from benchmark.subset.other_captions import CaptionSources
+from benchmark.tasks.earlier_result import earlier_result
+from benchmark.tasks.run_id import make_run_id
+from tests.benchmark.report.made_results import protocol, result
+from tests.filters.checkpoints import roberta_scorer
+from tests.pools import numbered_uids, rows, write_pool
+
+Settings = Callable[..., DictConfig]
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Returns the configuration of a run on a small pool, with these overrides."""
+    register_resolvers()
+    pool = [f"pool.url={write_pool(tmp_path / 'pool', [rows(4)])}", "pool=img2dataset", "size.samples=2"]
+    pool += [f"~evalset.{name}" for name in ("coco", "nocaps", "flickr30k")]
+
+    def composed(*overrides: str) -> DictConfig:
+        with initialize_config_dir(str(CONF), version_base="1.3"):
+            cfg = compose(
+                "config",
+                ["filter=random", *pool, f"results_dir={tmp_path / 'r'}", *overrides],
+                return_hydra_config=True,
+            )
+        monkeypatch.setattr(HydraConfig.instance(), "cfg", cfg)
+        return cfg
+
+    return composed
+
+
+def look(cfg: DictConfig, now: Protocol | None = None) -> Path | None:
+    pool = make_pool(cfg)
+    return earlier_result(
+        cfg, pool, CaptionSources(pool, **resolved(cfg.captions)), lambda: now or protocol()
+    )
+
+
+def made(cfg: DictConfig, captions: str | None = None) -> tuple[Path, Result]:
+    """Write the result that a run would have left."""
+    subset = str(subset_path(cfg, make_pool(cfg), make_filter(cfg)))
+    left = replace(result("random"), run_id=make_run_id(cfg, captions), subset=subset)
+    return write_record(Path(cfg.results_dir), left), left
+
+
+def test_a_result_of_the_same_run_is_there(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+    cfg = settings()
+    assert look(cfg) is None
+    path, _ = made(cfg)
+    caplog.set_level("INFO")
+    assert look(cfg) == path
+    assert "delete it to make it again" in caplog.text
+    assert look(settings("seed=1")) is None
+    assert look(settings("results_dir=/nowhere")) is None
+
+
+def test_another_protocol_or_schema_is_made_again(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    cfg = settings()
+    path, _ = made(cfg)
+    caplog.set_level("INFO")
+    assert look(cfg, protocol(**{"metric.CIDEr": "2"})) is None
+    assert "is made again: metric.CIDEr 2 instead of none" in caplog.text
+    older = json.loads(path.read_text()) | {"schema_version": Result.SCHEMA.version - 1}
+    path.write_text(json.dumps(older))
+    assert look(cfg) is None
+    assert "is made again: run record of the older schema version" in caplog.text
+
+
+def test_other_weights_of_the_filter_are_made_again(settings: Settings, tmp_path: Path) -> None:
+    cfg = settings("filter=icc", f"filter.checkpoint={roberta_scorer(tmp_path / 'icc')}")
+    path, _ = made(cfg)
+    assert look(cfg) == path
+    (weights,) = (tmp_path / "icc").glob("*.safetensors")
+    weights.write_bytes(weights.read_bytes()[:-1] + b"?")
+    revision.cache_clear()  # as in the next command
+    assert look(cfg) is None
+
+
+def test_several_epochs_are_one_selection(settings: Settings) -> None:
+    cfg = settings()
+    path, left = made(cfg)
+    first = Path(left.subset).with_stem(f"{Path(left.subset).stem}-epoch000")
+    write_record(path.parent, replace(left, subset=str(first)))
+    assert look(cfg) == path
+
+
+def test_other_captions_are_those_of_the_cached_selection(settings: Settings, tmp_path: Path) -> None:
+    file = tmp_path / "captions.parquet"
+    pq.write_table(pa.table({"uid": [f"{0:032x}"], "caption": ["a dog"]}), file)
+    cfg = settings(f"captions.files=[{file}]")
+    uids = numbered_uids(2)
+    captions = CaptionSources(make_pool(cfg), files=[str(file)]).of(uids).sha256
+    path, left = made(cfg, captions)
+    assert look(cfg) is None, "which pairs are selected is not known before they are scored"
+    write_subset(Path(left.subset), uids)
+    assert look(cfg) == path
+    pq.write_table(pa.table({"uid": [f"{0:032x}"], "caption": ["a cat"]}), file)
+    assert look(cfg) is None

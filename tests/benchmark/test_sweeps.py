@@ -1,0 +1,176 @@
+"""Sweeps: what a command expands to, what a failed run does to the others, and what the terminal says."""
+
+import json
+import logging
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from omegaconf import DictConfig
+
+from benchmark import sweeps
+from benchmark.core.errors import UserError
+from benchmark.core.uids import read_subset
+from benchmark.sweeps import Sweep, planned_sweeps
+from benchmark.tasks.output import Finished
+from tests.benchmark.tasks.test_demo_chain import DEMO, SMALL
+from tests.command_line import Run, assert_one_line
+from tests.conftest import BuildOnce
+from tests.demos import draw, link
+from tests.pools import rows, write_pool
+
+
+@pytest.fixture(scope="module")
+def select(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    pool = write_pool(tmp_path_factory.mktemp("sweeps") / "pool", [rows(30)])
+    return ["task=select", "pool=img2dataset", f"pool.url={pool}", "filter=random"]
+
+
+def pretend(cfg: DictConfig) -> Finished:
+    """A task that takes a minute, skips seed 1, has a bug at seed 3, and refuses seed 5."""
+    if cfg.seed == 3:
+        raise ZeroDivisionError("a bug\nof two lines")
+    if cfg.seed == 5:
+        raise UserError("seed=5 must be another")
+    if cfg.seed != 1:
+        CLOCK.now += 60
+    return Finished(Path(f"seed{cfg.seed}.json"), skipped=cfg.seed == 1)
+
+
+CLOCK = SimpleNamespace(now=0.0, monotonic=lambda: CLOCK.now)
+PRETEND = f"task._target_={__name__}.pretend"
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.message for record in caplog.records if record.name == "benchmark.sweeps"]
+
+
+def test_a_failed_run_does_not_stop_the_others(
+    run: Run, select: Sequence[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    done = run(*select, "size.samples=4,31,6")
+    assert done.returncode == 2
+    assert [len(read_subset(Path(path))) for path in done.stdout.split()] == [4, 6]
+    assert [line.partition(", ETA")[0] for line in lines(caplog)] == [
+        "sweep: run 1 of 3: size.samples=4; 0 done, 0 skipped, 0 failed, 2 remaining",
+        "sweep: run 2 of 3: size.samples=31; 1 done, 0 skipped, 0 failed, 1 remaining",
+        "error: size.samples=31: size asks for 31 pairs, but pool img2dataset lists 30; choose a smaller size",
+        "sweep: run 3 of 3: size.samples=6; 1 done, 0 skipped, 1 failed, 0 remaining",
+    ]
+    table = [line.split() for line in done.stderr.splitlines() if line.startswith("  size.samples=")]
+    assert [row[:2] for row in table] == [
+        ["size.samples=4", "done"], ["size.samples=31", "failed"], ["size.samples=6", "done"],
+    ]  # fmt: skip
+    assert "Traceback" not in done.stderr + caplog.text
+
+
+def test_progress_errors_and_the_exit_code(
+    run: Run, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeps, "time", CLOCK)
+    done = run(PRETEND, "seed=1,0,3,5,4")
+    assert done.returncode == 1, "an unexpected error outweighs a user's mistake"
+    assert [line.partition("; ")[2] for line in lines(caplog) if "; " in line] == [
+        "0 done, 0 skipped, 0 failed, 4 remaining",
+        "0 done, 1 skipped, 0 failed, 3 remaining",
+        "1 done, 1 skipped, 0 failed, 2 remaining, ETA 0:03:00",
+        "1 done, 1 skipped, 1 failed, 1 remaining, ETA 0:02:00",
+        "1 done, 1 skipped, 2 failed, 0 remaining, ETA 0:01:00",
+    ]
+    assert "in pretend" in caplog.text, "the traceback"
+    table = [" ".join(line.split()) for line in done.stderr.splitlines()]
+    assert table[0] == "Sweep of 5 runs: 2 done, 1 skipped, 2 failed"
+    assert [line for line in table if line.startswith("seed=")] == [
+        "seed=1 skipped 0.0 seed1.json",
+        "seed=0 done 60.0 seed0.json",
+        "seed=3 failed 0.0 ZeroDivisionError: a bug",
+        "seed=5 failed 0.0 seed=5 must be another",
+        "seed=4 done 60.0 seed4.json",
+    ]
+
+
+def test_a_failure_in_a_launch_ends_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweeps, "process_count", lambda: 2)
+    done = run(PRETEND, "seed=5,0")
+    assert done.returncode == 2
+    assert "Sweep of 2 runs: 0 done, 0 skipped, 1 failed" in done.stderr
+
+
+def test_a_workers_error_reaches_its_launcher(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine, pids = os.getpid(), iter([os.getpid() + 1])
+    monkeypatch.setattr(sweeps, "os", SimpleNamespace(getpid=lambda: next(pids, mine)))
+    with pytest.raises(ZeroDivisionError, match="a bug"):  # in this process it would be kept for the end
+        run(PRETEND, "seed=3,0")
+
+
+def test_commas_make_a_sweep_and_a_single_run_is_none() -> None:
+    assert planned_sweeps(["filter=icc", "size=200k"]) == []
+    assert planned_sweeps(["filter=icc", "evalset=[paper,ds_clip]"]) == []
+    assert planned_sweeps(["-m", "filter=icc,clip"]) == [["--multirun", "filter=icc,clip"]]
+    assert planned_sweeps(["experiment=icc_paper"]) == []
+
+
+@pytest.mark.parametrize(
+    ("overrides", "total"),
+    [
+        (["filter=icc,clip", "seed=range(0,3)"], 6),
+        (["size=glob(*0k)", "filter=icc"], 3),
+        (["filter=icc", "size.samples=4,5,6"], 3),
+    ],
+)
+def test_the_runs_of_a_sweep_are_counted(overrides: list[str], total: int) -> None:
+    assert Sweep(planned_sweeps(overrides)).total == total
+
+
+def test_overrides_narrow_the_sweeps_of_an_experiment() -> None:
+    narrow = ["experiment=demo_grid", "filter=icc,random", "results_dir=r"]
+    first, second, last = planned_sweeps(narrow)
+    assert first == ["--multirun", "seed=0,1,2", "size=200k", "filter=random,icc", "results_dir=r"]
+    assert second == ["--multirun", "seed=0", "size=100k,500k", "filter=random,icc", "results_dir=r"]
+    assert "pool.demo.consistency=0,0.5,1" in last
+    assert planned_sweeps([*narrow, "size=500k"])[0][1:] == [
+        "seed=0", "size=500k", "filter=random,icc", "results_dir=r",
+    ]  # fmt: skip
+    assert planned_sweeps(["experiment=demo_grid", "--cfg", "job"]) == []
+
+
+def test_values_that_an_experiment_does_not_list_are_refused(run: Run) -> None:
+    with pytest.raises(UserError, match="no run of the experiment has filter=lexicon"):
+        planned_sweeps(["experiment=demo_grid", "filter=lexicon"])
+    assert_one_line(
+        run("experiment=demo_grid", "size=1m"), "no run of the experiment has size=1m; give values"
+    )
+
+
+@pytest.mark.slow
+def test_a_second_sweep_does_what_is_missing(
+    run: Run, build_once: BuildOnce, cache: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    link(build_once("chain", partial(draw, settings=DEMO)), cache)
+    sweep = [setting for setting in SMALL if "captioner" not in setting]
+    sweep += ["downstream=dual_encoder", "size.samples=20000", f"results_dir={tmp_path}"]
+    first = run(*sweep, "filter=random,oracle")
+    assert first.returncode == 0, first.stderr
+    random, oracle = map(Path, first.stdout.split())
+    made = [path.stat().st_mtime_ns for path in (random, oracle)]
+
+    caplog.clear()
+    again = run(*sweep, "filter=random,oracle,no_filter")
+    assert [Path(path) for path in again.stdout.split()][:2] == [random, oracle]
+    assert "Sweep of 3 runs: 1 done, 2 skipped, 0 failed" in again.stderr
+    assert caplog.text.count("delete it to make it again") == 2
+    assert [path.stat().st_mtime_ns for path in (random, oracle)] == made
+
+    changed = json.loads(random.read_text())
+    changed["protocol"]["facts"]["metric.zero_shot"] = "an older version"
+    random.write_text(json.dumps(changed))
+    with caplog.at_level(logging.INFO):
+        assert "1 done, 1 skipped" in run(*sweep, "filter=random,oracle").stderr
+    assert "is made again: metric.zero_shot" in caplog.text
+
+    made = [random.stat().st_mtime_ns]
+    assert run(*sweep, "filter=random").returncode == 0
+    assert random.stat().st_mtime_ns > made[0], "a single run replaces its result"
