@@ -74,8 +74,8 @@ def flat_facts(name: str, node: Any) -> Iterator[tuple[str, str]]:
 def protocol_overrides(overrides: Sequence[str]) -> tuple[str, ...]:
     """Return those overrides of the command line that change settings of the protocol, like ``models.bertscore=...``.
 
-    ``downstream=captioner`` is none of them: it only picks models. Nor are settings that change no metric. Of the pool's
-    settings those of the demo are, as they make another world; others, like ``pool.url=...``, say where a pool lies.
+    ``downstream=captioner`` is none of them: it only picks models. Nor are settings that change no metric. Of a pool,
+    the demo's settings are, which make another world; others, like ``pool.url=...``, say where the pool lies.
     """
     keys = {override: _key(override) for override in overrides}
     return tuple(
