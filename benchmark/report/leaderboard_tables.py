@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from benchmark.core.batch import NO_SCORE
 from benchmark.report.certainty import RunFolders, certainty_table, compare_entries
+from benchmark.report.contamination_notes import contamination_notes
 from benchmark.report.headlines import Headline, headlines
 from benchmark.report.leaderboard_entries import Entry, Leaderboard, leaderboards
 from benchmark.report.paper_rows import paper_rows
@@ -168,7 +169,7 @@ def metric_cell(name: str, values: Sequence[float], *, bold: bool = False) -> Ce
     return Cell(text, bold)
 
 
-def _cost_table(title: str, entries: Iterable[Entry]) -> Table:
+def _cost_table(title: str, entries: Sequence[Entry]) -> Table:
     rows = []
     for entry in entries:
         run = entry.runs[0]
@@ -183,7 +184,8 @@ def _cost_table(title: str, entries: Iterable[Entry]) -> Table:
             f"{read / seconds:,.0f}" if seconds else MISSING,
         ]
         rows.append(plain(*cells))
-    return Table(title, ["filter", "kept", "distinct", "threshold", "scoring s", "pairs/s"], rows)
+    header = ["filter", "kept", "distinct", "threshold", "scoring s", "pairs/s"]
+    return Table(title, header, rows, contamination_notes(entries))
 
 
 def _noise_table(title: str, entries: Sequence[Entry]) -> Table:

@@ -92,6 +92,7 @@ def test_progress_errors_and_the_exit_code(
     ]
 
 
+@pytest.mark.slow
 def test_a_failure_in_a_launch_ends_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweeps, "process_count", lambda: 2)
     done = run(PRETEND, "seed=5,0")
@@ -99,6 +100,7 @@ def test_a_failure_in_a_launch_ends_it(run: Run, monkeypatch: pytest.MonkeyPatch
     assert "Sweep of 2 runs: 0 done, 0 skipped, 1 failed" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_workers_error_reaches_its_launcher(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     mine, pids = os.getpid(), iter([os.getpid() + 1])
     monkeypatch.setattr(sweeps, "os", SimpleNamespace(getpid=lambda: next(pids, mine)))

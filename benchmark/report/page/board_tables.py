@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from benchmark.core.batch import NO_SCORE
 from benchmark.report.certainty import Compared
+from benchmark.report.contamination_notes import contamination_notes
 from benchmark.report.headlines import REFERENCE
 from benchmark.report.leaderboard_entries import Entry
 from benchmark.report.leaderboard_tables import COLUMNS
@@ -78,7 +79,8 @@ def board_tables(entries: Sequence[Entry], compared: Sequence[Compared]) -> list
                 tables.append(replace(table, notes=_missing(entries, model, evaluation, columns)))
     costs = [_cost_cells(entry) for entry in entries]
     header = ["kept", "distinct", "threshold", "scoring", "pairs/s", "training"]
-    tables.append(_table("selection and cost", header, entries, list(zip(*costs, strict=True))))
+    costs_table = _table("selection and cost", header, entries, list(zip(*costs, strict=True)))
+    tables.append(replace(costs_table, notes=contamination_notes(entries)))
     return tables
 
 

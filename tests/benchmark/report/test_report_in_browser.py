@@ -187,6 +187,7 @@ def test_axe_finds_nothing_serious(opened: Opened, scheme: str) -> None:
     assert [(v["id"], v["nodes"][0]["html"][:200]) for v in serious] == []
 
 
+@pytest.mark.slow
 def test_charts_follow_the_colour_scheme(opened: Opened) -> None:
     colours = []
     for scheme in ("light", "dark"):
@@ -206,6 +207,7 @@ def test_every_table_is_there_without_scripts(browser: Any, hostile: Path) -> No
     page.close()
 
 
+@pytest.mark.slow
 def test_a_hundred_runs_load_fast(browser: Any, tmp_path: Path) -> None:
     sizes = (50_000, 100_000, 200_000, 500_000)
     runs = [

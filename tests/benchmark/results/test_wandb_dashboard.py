@@ -101,6 +101,7 @@ def test_the_evaluation_sets_of_the_configuration_are_compared() -> None:
     assert settings.validated == {"dual_encoder": "text_to_image_R@1"}
 
 
+@pytest.mark.slow
 def test_twice_makes_one_view_and_one_report(server: Views, run: Run) -> None:
     first = run("task=dashboard")
     assert first.returncode == 0, first.stderr
