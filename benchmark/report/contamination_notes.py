@@ -6,7 +6,7 @@ from benchmark.report.leaderboard_entries import Entry
 
 
 def contamination_notes(entries: Iterable[Entry]) -> list[str]:
-    """Return which filters keep pairs with an evaluation image; one note if none does, nothing if none was checked."""
+    """Return which filters keep pairs with an evaluation image; one note if none does; nothing if unchecked."""
     counted = [(entry, entry.runs[0].contamination) for entry in entries if entry.runs[0].contamination]
     if not counted:
         return []

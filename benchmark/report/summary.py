@@ -13,6 +13,10 @@ from benchmark.report.svg import picture
 from benchmark.report.table import MISSING, Cell, Table, plain, table_lines
 from benchmark.results.result import Result
 
+INTERVALS = (
+    "In brackets: the 95% t-interval over seeds; with *, for fewer than three seeds, the 95% bootstrap interval over"
+    " evaluation images. Bold: better than every other filter, over images and over seeds."
+)
 BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
 
 
@@ -45,7 +49,7 @@ def summary_table(entries: Sequence[Entry], folders: RunFolders) -> Table:
         rows.append([*plain(entry.label), *cells, *plain(*share * clean, cost)])
     protocol = entries[0].runs[0].protocol
     note = f"Protocol: {protocol.name} ({protocol.fingerprint}), {_runs(entries)} runs."
-    return Table("", header, rows, [note])
+    return Table("", header, rows, [note, INTERVALS])
 
 
 def summary_picture(entries: Sequence[Entry]) -> str:
