@@ -54,7 +54,6 @@ def report(cfg: DictConfig) -> None:
     beside = RunFolders({run.run_id: path.parent / run.run_id for path, run in runs.items()})
     tables = leaderboard(results, beside) + rank_agreement_tables(results) + findings_tables(results, beside)
     tables += evaluation_tables(evaluations) + _study_tables(source)
-    tables += paper_tables(chosen) if results else []
     explanations = list(source.read(Explanation).values())
     left_out = list(source.left_out.values())
     warn_of(left_out)
@@ -67,7 +66,8 @@ def report(cfg: DictConfig) -> None:
     if explanations:
         _write(folders[0] / "explained.html", explanations_page(explanations))
     print_tables(tables)
-    tables += left_out_tables(left_out)
+    # Not printed: the papers' figures would stand below one's own by the screenful.
+    tables += (paper_tables(chosen) if results else []) + left_out_tables(left_out)
     _write(folders[0] / "report.html", leaderboard_page(results, beside, tables))
     if cfg.task.publish or cfg.task.picture is not None:
         _publish([Path(name) for name in cfg.task.publish], cfg.task.picture, results, beside)
