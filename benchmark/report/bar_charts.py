@@ -34,7 +34,7 @@ class Bar:
         value: its mean.
         number: the mean as text, with the spread if there is one.
         colour: of the bar.
-        spread: standard deviation over seeds; None for a single seed.
+        spread: half of its 95% interval; None without one.
         is_upper_bound: draw an outline, since it does not compete.
     """
 

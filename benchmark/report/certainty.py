@@ -9,7 +9,7 @@ import numpy as np
 from benchmark.report.headlines import REFERENCE, Headline
 from benchmark.report.image_samples import ImageScores, read_image_scores, resampled_values
 from benchmark.report.leaderboard_entries import Entry
-from benchmark.report.significance import Comparison, Interval, compare
+from benchmark.report.significance import Comparison, Estimate, Interval, compare
 from benchmark.report.table import MISSING, Table, plain
 from benchmark.results.result import Result
 from downstream.metrics.corpus_scores import Doubles
@@ -118,6 +118,12 @@ def certainty_table(title: str, compared: Compared) -> Table:
         rows.append(plain(*cells, compared.rank(index), against))
     header = ["filter", compared.headline.name, "over images", "runs", "over seeds", "rank", "against random"]
     return Table(title, header, rows, list(NOTES))
+
+
+def estimate_text(estimate: Estimate) -> str:
+    """Return the mean with its interval over seeds, or, with a *, over images where there are too few seeds."""
+    spread = f" ({_interval(estimate.interval)})" if estimate.interval else ""
+    return f"{estimate.mean:.1f}{spread}{'*' * (estimate.over_seeds is None)}"
 
 
 def _interval(interval: Interval | None) -> str:

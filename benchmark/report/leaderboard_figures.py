@@ -1,40 +1,34 @@
 """Filters ranked by a headline metric, as bars."""
 
-import statistics
-from collections.abc import Sequence
-
 from benchmark.report.bar_charts import Bar, ranked_bars
-from benchmark.report.headlines import REFERENCE, Headline
-from benchmark.report.leaderboard_entries import Entry
-from benchmark.report.svg import (
-    BLUE,
-    GREY,
-    ORANGE,
-)
+from benchmark.report.certainty import Compared
+from benchmark.report.headlines import REFERENCE
+from benchmark.report.svg import BLUE, GREY, ORANGE, SKY
 
 
-def headline_bars(headline: Headline, entries: Sequence[Entry], all_sizes: Sequence[Entry]) -> str:
-    """Return ranked bars of `entries`, on the scale of the entries of all sizes."""
-    means = {e.label: statistics.fmean(v) for e in entries if (v := headline.values(e))}
-    if not means:
-        return ""
-    reference = means.get(REFERENCE)
-    bars = [_bar(e, headline.values(e), reference) for e in entries if e.label in means]
-    others = [_bar(e, v, None) for e in all_sizes if (v := headline.values(e))]
-    longest = max(bar.value + (bar.spread or 0.0) for bar in others)
-    return ranked_bars(bars, longest, reference, headline.title)
+def headline_bars(compared: Compared) -> str:
+    """Return ranked bars with the intervals of `Estimate.interval`."""
+    bars = [_bar(compared, index) for index in range(len(compared.entries))]
+    longest = max(bar.value + (bar.spread or 0.0) for bar in bars)
+    reference = next((bar.value for bar in bars if bar.label == REFERENCE), None)
+    return ranked_bars(bars, longest, reference, compared.headline.title)
 
 
-def _bar(entry: Entry, values: Sequence[float], reference: float | None) -> Bar:
-    mean = statistics.fmean(values)
-    spread = statistics.stdev(values) if len(values) > 1 else None
-    number = f"{mean:.1f}" if spread is None else f"{mean:.1f} ± {spread:.1f}"
-    return Bar(entry.label, mean, number, _colour(entry, mean, reference), spread, entry.is_upper_bound)
+def _bar(compared: Compared, index: int) -> Bar:
+    entry, estimate = compared.entries[index], compared.comparison.estimates[index]
+    spread = (estimate.interval[1] - estimate.interval[0]) / 2 if estimate.interval else None
+    number = f"{estimate.mean:.1f}" if spread is None else f"{estimate.mean:.1f} ± {spread:.1f}"
+    return Bar(entry.label, estimate.mean, number, _colour(compared, index), spread, entry.is_upper_bound)
 
 
-def _colour(entry: Entry, mean: float, reference: float | None) -> str:
-    if entry.is_upper_bound:
+def _colour(compared: Compared, index: int) -> str:
+    """Return blue for a filter better than random, sky for one with too few seeds to tell, orange for the others."""
+    labels = [entry.label for entry in compared.entries]
+    if compared.entries[index].is_upper_bound:
         return "currentColor"
-    if entry.label == REFERENCE:
+    if labels[index] == REFERENCE or REFERENCE not in labels:
         return GREY
-    return ORANGE if reference is not None and mean <= reference else BLUE
+    reference = labels.index(REFERENCE)
+    if compared.comparison.better(index, reference):
+        return BLUE
+    return SKY if compared.comparison.above(index, reference) else ORANGE

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchmark.report.certainty import Compared, RunFolders, compare_entries
+from benchmark.report.certainty import Compared, RunFolders, compare_entries, estimate_text
 from benchmark.report.headlines import Headline
 from benchmark.report.leaderboard_entries import Entry, by_setting, group
 from benchmark.report.leaderboard_tables import thousands
@@ -94,7 +94,7 @@ def _rows(finding: Finding, compared: Compared) -> list[list[Cell]]:
         return []
     sides = (finding.better, finding.worse)
     paper = ", ".join(f"{_named(side)} {finding.paper_figure(side):.1f}" for side in sides)
-    ours = ", ".join(f"{compared.comparison.estimates[index].mean:.1f}" for index in (better, worse))
+    ours = ", ".join(estimate_text(compared.comparison.estimates[index]) for index in (better, worse))
     cells = (f"{finding.metric.name}, COCO", paper, ours, _agrees(compared.comparison, better, worse))
     return [plain(finding.claim, *cells, f"Table {finding.source}")]
 

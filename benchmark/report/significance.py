@@ -37,6 +37,11 @@ class Estimate:
     over_images: Interval | None
     over_seeds: Interval | None
 
+    @property
+    def interval(self) -> Interval | None:
+        """The interval over seeds, or over images where there are too few seeds."""
+        return self.over_seeds or self.over_images
+
 
 @dataclass(frozen=True)
 class Comparison:

@@ -1,10 +1,10 @@
 """The leaderboard in one table and one picture, for the first screen of a README."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from benchmark.core.errors import UserError
-from benchmark.report.certainty import Compared, RunFolders, compare_entries
+from benchmark.report.certainty import Compared, RunFolders, compare_entries, estimate_text
 from benchmark.report.headlines import Headline, headlines
 from benchmark.report.leaderboard_entries import Entry, leaderboards
 from benchmark.report.leaderboard_figures import headline_bars
@@ -17,7 +17,6 @@ INTERVALS = (
     "In brackets: the 95% t-interval over seeds; with *, for fewer than three seeds, the 95% bootstrap interval over"
     " evaluation images. Bold: better than every other filter, over images and over seeds."
 )
-BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
 
 
 def summary_entries(results: Sequence[Result]) -> list[Entry]:
@@ -52,24 +51,35 @@ def summary_table(entries: Sequence[Entry], folders: RunFolders) -> Table:
     return Table("", header, rows, [note, INTERVALS])
 
 
-def summary_picture(entries: Sequence[Entry]) -> str:
+def summary_picture(entries: Sequence[Entry], folders: RunFolders) -> str:
     """Return an SVG file: the ranking of each headline metric, side by side."""
+    compared = [compare_entries(headline, entries, folders) for headline in headlines(entries)]
     run = entries[0].runs[0]
     title = (
         f"Pool {run.pool}, size {thousands(run.size)}: the same models trained on what each filter keeps."
-        " Dashed line: random selection; orange: not better; dashed bar: reads the planted grades."
+        " ±: half of the 95% interval. Dashed line: random selection. Blue: better than it; light blue: so far, with"
+        " too few seeds to tell; orange: not better. Dashed bar: reads the planted grades."
     )
-    return picture(title, [(h.title, headline_bars(h, entries, entries)) for h in headlines(entries)])
+    return picture(title, [(of.headline.title, headline_bars(of)) for of in compared])
 
 
-def publish(text: str, table: Table, file: str) -> str:
-    """Return the Markdown `text` with `table` and its notes between the markers. Raises `UserError` without them."""
-    head, begin, rest = text.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not begin or not end:
-        raise UserError(f"task.publish: {file} must have a line {BEGIN} and, below it, a line {END}")
-    lines = "\n".join([*table_lines(table), "", *table.notes])
-    return f"{head}{begin}\n{lines}\n{end}{tail}"
+def publish(text: str, tables: Mapping[str, Table], file: str) -> str:
+    """Return the Markdown `text` with each table and its notes between the markers of its name, where it has them.
+
+    Raises `UserError` for a text without any markers.
+    """
+    replaced = 0
+    for name, table in tables.items():
+        head, begin, rest = text.partition(f"<!-- {name} -->")
+        _, end, tail = rest.partition(f"<!-- /{name} -->")
+        if begin and end:
+            lines = "\n".join([*table_lines(table), "", *table.notes])
+            text = f"{head}{begin}\n{lines}\n{end}{tail}"
+            replaced += 1
+    if not replaced:
+        markers = " or ".join(f"<!-- {name} --> and, below it, <!-- /{name} -->" for name in tables)
+        raise UserError(f"task.publish: {file} must have the lines {markers}")
+    return text
 
 
 def _runs(entries: Sequence[Entry]) -> int:
@@ -82,10 +92,6 @@ def _mean(headline: Headline, entry: Entry) -> float:
 
 
 def _cell(compared: Compared, entry: Entry, *, bold: bool) -> Cell:
-    """Return the mean with its interval over seeds, or over images where there are too few seeds."""
     if entry not in compared.entries:
         return Cell(MISSING)
-    estimate = compared.comparison.estimates[compared.entries.index(entry)]
-    interval = estimate.over_seeds or estimate.over_images
-    spread = f" ({interval[0]:.1f} to {interval[1]:.1f})" if interval else ""
-    return Cell(f"{estimate.mean:.1f}{spread}{'*' * (estimate.over_seeds is None)}", bold)
+    return Cell(estimate_text(compared.comparison.estimates[compared.entries.index(entry)]), bold)

@@ -111,14 +111,17 @@ def _study_tables(source: ResultsFolders) -> list[Table]:
 def _publish(
     files: Sequence[Path], image: str | None, results: Sequence[Result], folders: RunFolders
 ) -> None:
-    """Put the summary table into Markdown files, and write the picture."""
+    """Put the summary and the paper's findings into Markdown files, and write the picture."""
     entries = summary_entries(results)
+    tables = {"leaderboard": summary_table(entries, folders)}
+    if findings := findings_tables(results, folders):
+        tables["findings"] = findings[0]
     for file in files:
         if not file.is_file():
-            raise UserError(f"task.publish: {file} does not exist; give Markdown files with the two markers")
-        _write(file, publish(file.read_text(encoding="utf-8"), summary_table(entries, folders), str(file)))
+            raise UserError(f"task.publish: {file} does not exist; give Markdown files with markers")
+        _write(file, publish(file.read_text(encoding="utf-8"), tables, str(file)))
     if image is not None:
-        _write(Path(image), summary_picture(entries))
+        _write(Path(image), summary_picture(entries, folders))
 
 
 def _write(path: Path, text: str) -> None:

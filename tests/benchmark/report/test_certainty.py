@@ -1,16 +1,20 @@
 """Tables that say how sure a comparison is, from results and the scores of single images beside them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmark.report import leaderboard_figures
+from benchmark.report.bar_charts import Bar
 from benchmark.report.certainty import RunFolders, certainty_table, compare_entries
 from benchmark.report.headlines import Headline
 from benchmark.report.image_samples import read_image_scores, resampled_values
 from benchmark.report.leaderboard_entries import group
 from benchmark.report.leaderboard_tables import leaderboard
 from benchmark.report.paper_findings import findings_tables
+from benchmark.report.svg import BLUE, GREY, ORANGE, SKY
 from benchmark.results.result import Result
 from downstream.evaluation.image_scores import ImageScores
 from downstream.metrics.corpus_scores import count_names
@@ -87,6 +91,18 @@ def test_a_finding_agrees_only_where_it_is_significant(runs: Folder) -> None:
     assert agrees["ICC is far above random"] == "yes"
     assert agrees["Random is above CLIP"] == "not significant"
     assert agrees["T-MARS is above random"] == "yes (over images)"
+
+
+def test_bars_are_coloured_by_what_is_sure(runs: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: dict[str, str] = {}
+
+    def keep(bars: Sequence[Bar], *_: object) -> str:
+        drawn.update({bar.label: bar.colour for bar in bars})
+        return ""
+
+    monkeypatch.setattr(leaderboard_figures, "ranked_bars", keep)
+    leaderboard_figures.headline_bars(compare_entries(CIDER, group(runs.results), runs.folders))
+    assert drawn == {"icc": BLUE, "tmars": SKY, "clip": ORANGE, "random": GREY, "oracle": "currentColor"}
 
 
 def test_runs_on_other_images_are_not_paired(runs: Folder) -> None:

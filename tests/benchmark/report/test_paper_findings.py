@@ -23,15 +23,15 @@ def test_figures_of_both_stand_beside_the_claim() -> None:
     (table,) = findings_tables(runs, NOTHING)
     assert table.title == "Findings of the ICC paper, pool demo"
     assert [row[2:5] for row in texts(table)[:2]] == [
-        ["random 5.0, clip 3.4", "5.0, 4.1", "not significant"],
-        ["tmars 6.5, random 5.0", "4.0, 5.0", "not significant"],
+        ["random 5.0, clip 3.4", "5.0*, 4.1*", "not significant"],
+        ["tmars 6.5, random 5.0", "4.0*, 5.0*", "not significant"],
     ]
 
 
 def test_findings_over_sizes_name_them() -> None:
     (table,) = findings_tables([run("icc", 0.3, size=100_000), run("icc", 0.3, size=500_000)], NOTHING)
     assert [row[2:5] for row in texts(table)] == [
-        ["icc 100k 35.8, icc 500k 30.9", "30.0, 30.0", "not significant"]
+        ["icc 100k 35.8, icc 500k 30.9", "30.0*, 30.0*", "not significant"]
     ]
 
 

@@ -29,7 +29,7 @@ def test_three_seeds_have_an_interval_and_may_be_bold() -> None:
 
 
 def test_the_picture_is_a_file_with_every_filter() -> None:
-    picture = summary_picture(summary_entries([run("random", 0.2), run("<clip>", 0.3)]))
+    picture = summary_picture(summary_entries([run("random", 0.2), run("<clip>", 0.3)]), RunFolders({}))
     written = "".join(ET.fromstring(picture).itertext())
     assert "<clip>" in written
     assert "random" in written
@@ -38,15 +38,15 @@ def test_the_picture_is_a_file_with_every_filter() -> None:
 def test_only_the_lines_between_the_markers_change() -> None:
     table = Table("", ["filter", "C"], [[Cell("clip"), Cell("1.0", bold=True)]], ["Of one protocol."])
     around = "before\n<!-- leaderboard -->\n{}\n<!-- /leaderboard -->\nafter\n"
-    published = publish(around.format("old"), table, "README.md")
+    published = publish(around.format("old"), {"findings": table, "leaderboard": table}, "README.md")
     assert published == around.format(
         "| filter | C |\n| --- | ---: |\n| clip | **1.0** |\n\nOf one protocol."
     )
 
 
 def test_a_file_without_markers_is_refused() -> None:
-    with pytest.raises(UserError, match=r"README\.md must have a line <!-- leaderboard -->"):
-        publish("nothing here", Table("", ["filter"], []), "README.md")
+    with pytest.raises(UserError, match=r"README\.md must have the lines <!-- leaderboard -->"):
+        publish("nothing here", {"leaderboard": Table("", ["filter"], [])}, "README.md")
 
 
 def test_the_size_with_the_most_runs_is_published_and_named() -> None:
