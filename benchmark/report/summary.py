@@ -56,8 +56,8 @@ def summary_picture(entries: Sequence[Entry], folders: RunFolders) -> str:
     compared = [compare_entries(headline, entries, folders) for headline in headlines(entries)]
     run = entries[0].runs[0]
     title = (
-        f"Size {thousands(run.size)} of pool {run.pool}, mean and 95% interval. Blue: better than random (dashed line);"
-        " light blue: too few seeds to tell; orange: not better. Dashed bar: reads the planted grades."
+        f"Size {thousands(run.size)} of pool {run.pool}, mean and 95% interval. Blue: better than random (dashed"
+        " line); light blue: too few seeds to tell; orange: not better. Dashed bar: reads the planted grades."
     )
     return picture(title, [(of.headline.title, headline_bars(of)) for of in compared])
 
