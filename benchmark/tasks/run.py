@@ -1,10 +1,10 @@
 """``task=run``: the whole chain for one filter and one size, ending in a result JSON."""
 
 import logging
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-import torch
 from omegaconf import DictConfig
 
 from benchmark.config import (
@@ -31,6 +31,7 @@ from benchmark.pipeline import (
     open_subset,
     train,
 )
+from benchmark.pool.pool import Pool
 from benchmark.report.run_table import run_table
 from benchmark.report.terminal import print_tables
 from benchmark.results.contamination import Contamination, contamination
@@ -39,12 +40,16 @@ from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import provenance
 from benchmark.results.result import DownstreamResult, Result, Scoring
 from benchmark.results.stopwatch import Stopwatch, peak_rss_bytes
+from benchmark.results.trackers import Tracker
 from benchmark.subset.other_captions import CaptionSources
+from benchmark.subset.subset import Subset
 from benchmark.tasks.earlier_result import earlier_result, is_sweep
 from benchmark.tasks.output import Finished, print_result
 from benchmark.tasks.run_files import write_run_files
 from benchmark.tasks.run_id import make_run_id
 from benchmark.tasks.run_protocol import run_protocol
+from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.evaluation_sets import EvaluationSet
 from filters.clip import ClipFeatures
 
 log = logging.getLogger(__name__)
@@ -81,8 +86,7 @@ def run(cfg: DictConfig) -> Finished | None:
     if is_main_process():  # before the training, which an error here would else cost
         with watch.stage("describe"):
             write_run_files(outputs, pool, chosen, subset, sets, models.values())
-            near = _near_images(cfg, device)
-            contaminated = contamination(pool, chosen.selection.uids, subset.pool, sets, near)
+            contaminated = _contamination(cfg, pool, chosen, subset, sets)
     tracker.start(run_facts(cfg, run_id, protocol))
     downstream: dict[str, DownstreamResult] = {}
     for name, model in models.items():
@@ -96,19 +100,32 @@ def run(cfg: DictConfig) -> Finished | None:
     if not is_main_process():
         return None
     result = make_result(cfg, run_id, protocol, chosen, downstream, kept, contaminated, watch)
-    path = write_record(Path(cfg.results_dir), result)
-    tracker.finish(result, outputs)
-    earlier = read_records(Path(cfg.results_dir), Result)
-    print_tables([run_table(result, earlier)], stderr=True)
+    return _finish(cfg, result, tracker)
+
+
+def _contamination(
+    cfg: DictConfig,
+    pool: Pool,
+    chosen: Chosen,
+    subset: Subset,
+    sets: Iterable[EvaluationSet | ClassificationSet],
+) -> dict[str, Contamination]:
+    """Count evaluation images in the pool; near-duplicates too if the CLIP model has a threshold for them."""
+    near = None
+    if cfg.models.clip_duplicate is not None:
+        features = ClipFeatures(**resolved(cfg.models.clip))
+        near = NearImages(features, float(cfg.models.clip_duplicate), resolve_device(cfg.device))
+    return contamination(pool, chosen.selection.uids, subset.pool, sets, near)
+
+
+def _finish(cfg: DictConfig, result: Result, tracker: Tracker) -> Finished:
+    """Write the result, hand it to the tracker, and print it beside random selection."""
+    folder = Path(cfg.results_dir)
+    path = write_record(folder, result)
+    tracker.finish(result, folder / result.run_id)
+    print_tables([run_table(result, read_records(folder, Result))], stderr=True)
     print_result(str(path))
     return Finished(path)
-
-
-def _near_images(cfg: DictConfig, device: torch.device) -> NearImages | None:
-    """Return what finds near-duplicates of evaluation images; None where the CLIP model has no threshold for them."""
-    if cfg.models.clip_duplicate is None:
-        return None
-    return NearImages(ClipFeatures(**resolved(cfg.models.clip)), float(cfg.models.clip_duplicate), device)
 
 
 def make_result(

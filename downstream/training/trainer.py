@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -20,7 +19,8 @@ from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.progress import progress
 from downstream.training.checkpointing import TrainReport, TrainState, load_checkpoint, save_checkpoint
 from downstream.training.optimizers import OptimizerName, make_optimizer
-from downstream.training.training_data import StepBatches, TrainingBatch, TrainingData, loader
+from downstream.training.stepper import Step, Stepper
+from downstream.training.training_data import StepBatches, TrainingData, loader
 from downstream.training.validation import Validate, log_validation
 
 log = logging.getLogger(__name__)
@@ -89,53 +89,6 @@ class TrainConfig:
         return self.lr * 0.5 * (1 + math.cos(math.pi * (step - warmup) / (self.steps - warmup)))
 
 
-class _Step(NamedTuple):
-    """The mean loss of the whole batch, and the norm of its gradient before clipping; still on the device."""
-
-    loss: torch.Tensor
-    gradient_norm: torch.Tensor
-
-
-@dataclass(frozen=True)
-class _Stepper:
-    """One optimizer step on a batch that may be spread over processes."""
-
-    accelerator: Any
-    model: nn.Module
-    optimizer: Any
-    config: TrainConfig
-
-    def step(self, index: int, batch: TrainingBatch) -> _Step | None:
-        """Take step `index`; no step and None if nothing of the whole batch was readable."""
-        ranks: int = self.accelerator.num_processes
-        if self._over_ranks(torch.tensor([batch.size], device=self.accelerator.device)).item() == 0:
-            return None
-        self._seed(index)
-        inputs = {k: v.to(self.accelerator.device, non_blocking=True) for k, v in batch.inputs.items()}
-        total, terms = self.model(inputs)
-        sums = self._over_ranks(torch.stack([total.detach().float(), terms.float()]))
-        # Data parallelism averages gradients over ranks; the mean over all terms needs their sum.
-        self.accelerator.backward(total * ranks / sums[1])
-        norm = self.accelerator.clip_grad_norm_(self.model.parameters(), self.config.max_grad_norm)
-        for group in self.optimizer.param_groups:
-            group["lr"] = group["lr_ratio"] * self.config.lr_at(index)
-        self.optimizer.step()
-        self.optimizer.zero_grad()
-        return _Step(sums[0] / sums[1], norm)
-
-    def _over_ranks(self, tensor: torch.Tensor) -> torch.Tensor:
-        reduced: torch.Tensor = self.accelerator.reduce(tensor, "sum")
-        return reduced
-
-    def _seed(self, index: int) -> None:
-        """Seed dropout from (seed, step, rank), so that a resumed training needs no saved generator."""
-        sequence = np.random.SeedSequence([self.config.seed, index, self.accelerator.process_index])
-        seed = int(sequence.generate_state(1, np.uint64)[0])
-        torch.default_generator.manual_seed(seed)
-        if self.accelerator.device.type == "cuda":
-            torch.cuda.manual_seed(seed)
-
-
 @dataclass(frozen=True)
 class Trainer:
     """Trains a model whose ``forward(inputs)`` returns (sum of losses, number of terms).
@@ -179,7 +132,7 @@ class Trainer:
             accelerator.wait_for_everyone()
 
         wrapped, prepared = accelerator.prepare(model, optimizer)
-        stepper = _Stepper(accelerator, wrapped, prepared, self.config)
+        stepper = Stepper(accelerator, wrapped, prepared, self.config.max_grad_norm, self.config.seed)
         # Each step seeds the generators that dropout draws from; afterwards the caller's are restored.
         with torch.random.fork_rng([accelerator.device] if accelerator.device.type == "cuda" else []):
             self._loop(stepper, data, state, save)
@@ -187,7 +140,7 @@ class Trainer:
         return self._report(data, _over_processes(state), resumed_from)
 
     def _loop(
-        self, stepper: _Stepper, data: TrainingData[Any], state: TrainState, save: Callable[[], None]
+        self, stepper: Stepper, data: TrainingData[Any], state: TrainState, save: Callable[[], None]
     ) -> None:
         config, accelerator = self.config, stepper.accelerator
         ranks = (accelerator.process_index, accelerator.num_processes)
@@ -200,7 +153,7 @@ class Trainer:
         earlier_seconds = state.seconds
         with bar if accelerator.is_main_process else nullcontext(_silent) as advance:
             for index, batch in zip(steps, loader(batches, steps, config.workers, self.device), strict=True):
-                stepped = stepper.step(index, batch)
+                stepped = stepper.step(index, config.lr_at(index), batch)
                 before, seen = config.seen_after(index), config.seen_after(index + 1)
                 last = index + 1 == config.steps
                 seconds = time.monotonic() - started
@@ -217,7 +170,7 @@ class Trainer:
                 if not last and _crossed(config.checkpoint_every, before, seen):
                     save()
 
-    def _log(self, stepped: _Step, index: int, seen: int, rate: float, accelerator: Any) -> float:
+    def _log(self, stepped: Step, index: int, seen: int, rate: float, accelerator: Any) -> float:
         loss = stepped.loss.item()
         if not math.isfinite(loss):
             raise UserError(
@@ -231,7 +184,7 @@ class Trainer:
             self.tracker.log({f"{self.name}/{name}": value for name, value in values.items()}, step=seen)
         return loss
 
-    def _validate(self, stepper: _Stepper, seen: int) -> float:
+    def _validate(self, stepper: Stepper, seen: int) -> float:
         """Validate in the main process while the others wait; return the seconds, which no training is charged."""
         accelerator, seconds = stepper.accelerator, 0.0
         if self.validate is not None and accelerator.is_main_process:
