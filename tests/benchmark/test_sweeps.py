@@ -67,6 +67,7 @@ def test_a_failed_run_does_not_stop_the_others(
     assert "Traceback" not in done.stderr + caplog.text
 
 
+@pytest.mark.slow
 def test_progress_errors_and_the_exit_code(
     run: Run, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -175,7 +175,7 @@ def test_thumbnails_wait_until_they_are_seen(page: Any, opened: Opened) -> None:
     assert set(opened.page.evaluate(WIDTHS)) == {96}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_axe_finds_nothing_serious(opened: Opened, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     opened.page.emulate_media(color_scheme=scheme)

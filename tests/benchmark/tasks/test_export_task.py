@@ -75,6 +75,7 @@ def test_the_cards_command_names_columns_of_the_parquet(run: Run, settings: list
     assert set(columns) == {"url", "caption", "uid", "score"}
 
 
+@pytest.mark.slow
 def test_only_runs_on_the_same_pairs_are_its_results(run: Run, settings: list[str], tmp_path: Path) -> None:
     selected = Path(run("task=select", *settings).stdout.splitlines()[-1])
     manifest = Manifest(**json.loads(selected.with_suffix(".json").read_text()))
