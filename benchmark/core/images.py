@@ -13,6 +13,7 @@ warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 
 # 50 megapixels decode to 150 MB; the header states the size, so no pixel of a decompression bomb is decoded.
 MAX_PIXELS = 50_000_000
+THUMBNAIL = 96  # pixels of the longer side of what people are shown
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 
 

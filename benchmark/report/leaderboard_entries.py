@@ -95,6 +95,18 @@ def group(results: Sequence[Result]) -> list[Entry]:
     return sorted(entries, key=lambda e: (e.size, family_position(e.runs[0].family), e.label))
 
 
+def evaluations(entries: Iterable[Entry]) -> list[tuple[str, str]]:
+    """Return (downstream model, evaluation set) in the order in which runs report them."""
+    pairs = (
+        (model, name)
+        for entry in entries
+        for run in entry.runs
+        for model, trained in run.downstream.items()
+        for name in trained.evaluations
+    )
+    return list(dict.fromkeys(pairs))
+
+
 def _name(result: Result) -> str:
     """Return the filter's name, and the selector and other captions where a run has them."""
     selector = result.selection.selector

@@ -8,7 +8,7 @@ from benchmark.core.batch import NO_SCORE
 from benchmark.report.certainty import RunFolders, certainty_table, compare_entries
 from benchmark.report.contamination_notes import contamination_notes
 from benchmark.report.headlines import Headline, headlines
-from benchmark.report.leaderboard_entries import Entry, Leaderboard, leaderboards
+from benchmark.report.leaderboard_entries import Entry, Leaderboard, evaluations, leaderboards
 from benchmark.report.paper_rows import paper_rows
 from benchmark.report.significance import t_interval
 from benchmark.report.table import MISSING, Cell, Table, plain
@@ -74,7 +74,7 @@ def _board_tables(board: Leaderboard, folders: RunFolders) -> list[Table]:
     ]
     tables += [
         _metric_table(board, ending, model, evaluation, folders)
-        for model, evaluation in _evaluations(entries)
+        for model, evaluation in evaluations(entries)
         for ending in COLUMNS
     ]
     tables += [_cost_table(f"{board.title}: cost", entries)]
@@ -82,18 +82,6 @@ def _board_tables(board: Leaderboard, folders: RunFolders) -> list[Table]:
     tables = [table for table in tables if table.rows]
     tables[0].notes[:0] = board.notes
     return tables
-
-
-def _evaluations(entries: Iterable[Entry]) -> list[tuple[str, str]]:
-    """Return (downstream model, evaluation set) in the order in which runs report them."""
-    pairs = (
-        (model, name)
-        for entry in entries
-        for run in entry.runs
-        for model, trained in run.downstream.items()
-        for name in trained.evaluations
-    )
-    return list(dict.fromkeys(pairs))
 
 
 def _metric_table(board: Leaderboard, ending: str, model: str, evaluation: str, folders: RunFolders) -> Table:

@@ -12,7 +12,6 @@ from benchmark.core.paths import atomic_write
 
 GALLERY, EXAMPLES = "gallery.parquet", "examples.parquet"
 Place = Literal["top", "kept", "dropped", "bottom"]
-THUMBNAIL = 96  # pixels of the longer side
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ import numpy.typing as npt
 from PIL import Image
 
 from benchmark.core.extras import require
+from benchmark.core.images import THUMBNAIL
 from benchmark.core.metric_logger import CaptionedImage
-from benchmark.results.pictures import THUMBNAIL, read_gallery
+from benchmark.results.pictures import read_gallery
 from benchmark.results.result import Result
 from benchmark.results.run_facts import RunFacts
 from benchmark.results.selection_summary import read_selection_summary

@@ -4,7 +4,8 @@ import io
 
 from PIL import Image
 
-from benchmark.results.pictures import CAPTION_CHARACTERS, THUMBNAIL
+from benchmark.core.images import THUMBNAIL
+from benchmark.results.pictures import CAPTION_CHARACTERS
 
 QUALITY = 70
 

@@ -9,6 +9,7 @@ from benchmark.config import choice, subset_size
 from benchmark.core.devices import resolve_device
 from benchmark.pool.content import pool_content
 from benchmark.pool.pool import Pool
+from benchmark.report.leaderboard_tables import thousands
 from benchmark.results.contamination import FACT
 from benchmark.results.protocol import SIZE, Protocol, flat_facts, protocol_overrides, published_experiment
 from downstream.evaluation.classification_sets import ClassificationSet
@@ -41,6 +42,5 @@ def run_protocol(
     overrides = list(HydraConfig.get().overrides.task)
     published = published_experiment(choice(cfg, "experiment"), samples, overrides)
     changed = protocol_overrides(overrides)
-    size = f"{samples // 1000}k" if samples % 1000 == 0 else f"{samples:,}"
-    name = ", ".join([f"{published or pool.name} {size}", *changed])
+    name = ", ".join([f"{published or pool.name} {thousands(samples)}", *changed])
     return Protocol(name, facts, published, changed)

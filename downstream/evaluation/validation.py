@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 from PIL import Image
 
+from benchmark.core.images import THUMBNAIL
 from benchmark.core.metric_logger import CaptionedImage
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
@@ -19,7 +20,6 @@ from downstream.metrics.suite import score_captions
 from downstream.training.validation import Validate, Validated
 
 IMAGES, SHOWN = 100, 8
-THUMBNAIL = 96  # pixels of the longer side
 RETRIEVAL = "text_to_image_R@1"
 
 

@@ -7,14 +7,13 @@ from benchmark.core.batch import NO_SCORE
 from benchmark.report.certainty import Compared
 from benchmark.report.contamination_notes import contamination_notes
 from benchmark.report.headlines import REFERENCE
-from benchmark.report.leaderboard_entries import Entry
+from benchmark.report.leaderboard_entries import Entry, evaluations
 from benchmark.report.leaderboard_tables import COLUMNS
 from benchmark.report.page.estimates import (
     Estimate,
     Measure,
     all_measures,
     estimate,
-    evaluations,
     headline_measures,
 )
 from benchmark.report.table import MISSING

@@ -1,11 +1,11 @@
 """A metric of a filter with its uncertainty: what tables and charts of the page show, in the unit of tables."""
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmark.report.headlines import headlines
-from benchmark.report.leaderboard_entries import Entry
+from benchmark.report.leaderboard_entries import Entry, evaluations
 from benchmark.report.leaderboard_tables import COLUMNS, UNITS
 from benchmark.report.significance import t_interval
 
@@ -83,18 +83,6 @@ def chart_measures(entries: Sequence[Entry]) -> list[Measure]:
     """Return the metrics that charts offer: all of those models and evaluation sets that a headline metric is of."""
     headline = {(m.model, m.evaluation) for m in headline_measures(entries)}
     return [m for m in all_measures(entries) if (m.model, m.evaluation) in headline]
-
-
-def evaluations(entries: Iterable[Entry]) -> list[tuple[str, str]]:
-    """Return (downstream model, evaluation set) in the order in which runs report them."""
-    pairs = (
-        (model, name)
-        for entry in entries
-        for run in entry.runs
-        for model, trained in run.downstream.items()
-        for name in trained.evaluations
-    )
-    return list(dict.fromkeys(pairs))
 
 
 def ranked(entries: Sequence[Entry], measure: Measure) -> list[Entry]:

@@ -3,8 +3,8 @@ import io
 import pytest
 from PIL import Image
 
-from benchmark.core.images import decode_image
-from benchmark.results.pictures import CAPTION_CHARACTERS, THUMBNAIL
+from benchmark.core.images import THUMBNAIL, decode_image
+from benchmark.results.pictures import CAPTION_CHARACTERS
 from benchmark.results.thumbnails import short_text, thumbnail
 
 
