@@ -47,12 +47,14 @@ class CaptionStatistics:
         ngrams: the most frequent n-grams of 1, 2, ... words with their counts.
         languages: shares of the most frequent languages by ISO 639 code; empty where none were detected.
         detected: number of captions whose language was detected.
+        text_rate: share of images with a text area, of those that the filter looked at; None if it looked at none.
     """
 
     lengths: Mapping[str, Lengths]
     ngrams: Sequence[Sequence[tuple[str, int]]]
     languages: Mapping[str, float]
     detected: int
+    text_rate: float | None = None
 
 
 def data_card(

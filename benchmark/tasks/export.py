@@ -3,8 +3,10 @@
 import logging
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 from omegaconf import DictConfig
 
 from benchmark.config import make_pool
@@ -13,10 +15,12 @@ from benchmark.core.extras import require
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.records import read_records
 from benchmark.core.uids import find_uids, write_subset
-from benchmark.pipeline import choose
+from benchmark.pipeline import Chosen, choose
+from benchmark.pool.pool import Pool
 from benchmark.report.data_card import CaptionStatistics, Lengths, data_card
 from benchmark.results.eval_results import eval_results
 from benchmark.results.result import Result
+from benchmark.results.text_in_images import have_text
 from benchmark.selection.selection import subset_files
 from benchmark.studies.text_spotting.vocabulary import count_ngrams
 from benchmark.subset.pairs import read_captions, write_pairs
@@ -53,9 +57,18 @@ def export(cfg: DictConfig) -> None:
         write_text(folder / "eval_results.jsonl", eval_results(same))
     else:
         log.info("export: results_dir=%s has no run on this subset; no eval_results.jsonl", cfg.results_dir)
-    captions = caption_statistics(folder / "subset.parquet", written.pairs)
+    captions = replace(
+        caption_statistics(folder / "subset.parquet", written.pairs), text_rate=_text_rate(pool, chosen)
+    )
     write_text(folder / "README.md", data_card(manifest, written, [f.name for f in files], captions, same))
     print_result(str(folder))
+
+
+def _text_rate(pool: Pool, chosen: Chosen) -> float | None:
+    """Return the share of kept images with text, of those that the filter looked at; None if it looked at none."""
+    text = have_text(pool, chosen.scorer, chosen.selection.uids)
+    known = text[~np.isnan(text)]
+    return float(known.mean()) if len(known) else None
 
 
 def _remove_earlier(folder: Path) -> None:

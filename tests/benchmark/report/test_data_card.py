@@ -49,6 +49,13 @@ def test_the_header_is_the_hubs() -> None:
     assert config["data_files"] == [{"split": "train", "path": "subset.parquet"}]
 
 
+def test_the_text_rate_stands_only_where_it_is_known() -> None:
+    lengths = {"words": Lengths.of([1])}
+    known = CaptionStatistics(lengths, ngrams=[], languages={}, detected=0, text_rate=0.25)
+    assert "as far as the filter looked for it: 25.0%." in made(captions=known)
+    assert "text area" not in made(captions=replace(known, text_rate=None))
+
+
 @pytest.mark.parametrize(
     ("count", "category"),
     [(0, "n<1K"), (999, "n<1K"), (1000, "1K<n<10K"), (99_999, "10K<n<100K"), (200_000, "100K<n<1M"),
