@@ -8,11 +8,11 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
+from benchmark.command_line.free_text import quote_free_text
+from benchmark.command_line.sweeps import planned_sweeps, run_sweeps
 from benchmark.config import CONF, USER_ERRORS, call_task, explain, register_resolvers
 from benchmark.core.errors import UserError
 from benchmark.core.progress import configure_logging
-from benchmark.free_text import quote_free_text
-from benchmark.sweeps import planned_sweeps, run_sweeps
 
 with_hydra = hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 

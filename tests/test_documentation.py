@@ -14,8 +14,8 @@ from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
+from benchmark.command_line.free_text import quote_free_text
 from benchmark.config import CONF, register_resolvers
-from benchmark.free_text import quote_free_text
 from tests.command_line import Run
 
 ROOT = CONF.parent

@@ -15,7 +15,7 @@ ROOMS = (
     "benchmark.core", "benchmark.models", "benchmark.pool", "benchmark.engine", "filters", "benchmark.scoring",
     "benchmark.selection", "benchmark.subset", "downstream", "benchmark.results", "benchmark.report",
     "benchmark.studies", "benchmark.demo", "benchmark.config", "benchmark.pipeline", "benchmark.tasks",
-    "benchmark.free_text", "benchmark.sweeps", "benchmark.__main__",
+    "benchmark.command_line", "benchmark.__main__",
 )  # fmt: skip
 PLUG_INS = ("filters", "downstream")
 OFFERED_TO_PLUG_INS = ("benchmark.core", "benchmark.models")

@@ -8,9 +8,9 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
+from benchmark.command_line.sweeps import Sweep, planned_sweeps
 from benchmark.config import CONF, register_resolvers
 from benchmark.selection.selection import Selector
-from benchmark.sweeps import Sweep, planned_sweeps
 from downstream.models.dual_encoder import DualEncoder
 
 GIVEN = {"ds_clip": ["pool.url=/data/yfcc15m"]}

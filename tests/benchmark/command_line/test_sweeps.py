@@ -11,10 +11,10 @@ from types import SimpleNamespace
 import pytest
 from omegaconf import DictConfig
 
-from benchmark import sweeps
+from benchmark.command_line import sweeps
+from benchmark.command_line.sweeps import Sweep, planned_sweeps
 from benchmark.core.errors import UserError
 from benchmark.core.uids import read_subset
-from benchmark.sweeps import Sweep, planned_sweeps
 from benchmark.tasks.output import Finished
 from tests.benchmark.tasks.test_demo_chain import DEMO, SMALL
 from tests.command_line import Run, assert_one_line
@@ -45,7 +45,7 @@ PRETEND = f"task._target_={__name__}.pretend"
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.message for record in caplog.records if record.name == "benchmark.sweeps"]
+    return [record.message for record in caplog.records if record.name == "benchmark.command_line.sweeps"]
 
 
 def test_a_failed_run_does_not_stop_the_others(

@@ -14,7 +14,7 @@ from tests.command_line import Done, Run, assert_one_line
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_metadata, write_pool
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def run_process(*arguments: str, cwd: Path = ROOT) -> Done:

@@ -1,0 +1,1 @@
+"""What a user types: overrides, sweeps and their checks."""
