@@ -6,10 +6,12 @@ from benchmark.config import make_engine, make_filter, make_pool
 from benchmark.scoring.score_folder import score_folder
 from benchmark.scoring.score_pool import score_pool
 from benchmark.tasks.output import print_result
+from benchmark.tasks.preflight import check_before_run
 
 
 def score(cfg: DictConfig) -> None:
     """Score the pool; print the folder of the score parts."""
+    check_before_run(cfg)
     pool, scorer = make_pool(cfg), make_filter(cfg)
     table = score_pool(pool, scorer, make_engine(cfg))
     dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(table.drops.items())) or "none"
