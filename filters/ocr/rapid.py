@@ -6,6 +6,7 @@ Detection is DB (Liao et al. 2020), recognition a CTC model (Shi et al. 2015) wh
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ class RapidSpotter(TextSpotter):
     def requirements(self) -> Iterator[Requirement]:
         """Yield both models."""
         for kind in ("det", "rec"):
-            yield look(f"RapidOCR {kind}", lambda kind=kind: model_file(kind))
+            yield look(f"RapidOCR {kind}", partial(model_file, kind))
 
     def setup(self, device: torch.device) -> None:
         """Load both models onto `device`, with as many threads as torch has."""

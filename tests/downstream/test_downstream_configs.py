@@ -11,7 +11,7 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
-from benchmark.config import CONF, register_resolvers
+from benchmark.config import CONF, evaluation_nodes, register_resolvers
 from downstream.models.captioner import Captioner
 from downstream.models.dual_encoder import DualEncoder
 from tests.downstream.tiny_models import CAPTIONS, MemorySubset, Recorder, draw, save_bert, save_gpt2
@@ -65,15 +65,16 @@ def test_the_budget_shrinks_with_the_pool() -> None:
 )
 def test_evaluation_sets_are_used_as_in_the_paper(evalset: str, uses: dict[str, tuple[bool, bool]]) -> None:
     cfg = composed(f"evalset={evalset}")
-    described = {name: node for name, node in cfg.evalset.items() if "captioning" in node}
+    described = {name: node for name, node in evaluation_nodes(cfg).items() if "captioning" in node}
     assert {name: (node.captioning, node.retrieval) for name, node in described.items()} == uses
-    for name, node in cfg.evalset.items():
+    for name, node in evaluation_nodes(cfg).items():
         assert node.name == name
         assert callable(hydra.utils.get_method(node._target_))
 
 
 def test_classification_is_scored_as_in_ds_clip() -> None:
-    sets = {name: node for name, node in composed("evalset=ds_clip").evalset.items() if "score" in node}
+    nodes = evaluation_nodes(composed("evalset=ds_clip"))
+    sets = {name: node for name, node in nodes.items() if "score" in node}
     assert len(sets) == 8
     assert {name for name, node in sets.items() if node.score == "mean_per_class"} == {"caltech101", "pets"}
     assert {name for name, node in sets.items() if "templates" in node} == {"pets", "food101"}

@@ -187,16 +187,3 @@ def test_reshard_writes_a_pool(run: Run, pool_folder: Path, tmp_path: Path) -> N
     assert (tmp_path / "shards" / "00000000.tar").is_file()
     again = run(*POOL, f"pool.url={tmp_path}")
     assert again.returncode == 0, again.stderr
-
-
-def test_doctor_says_what_is_missing_and_how_to_get_it(run: Run) -> None:
-    done = run("task=doctor", "pool=img2dataset", "pool.url=/nowhere", "models=paper")
-    assert done.returncode == 0, done.stderr
-    text = " ".join(done.stdout.replace("│", " ").split())
-    assert "Java (METEOR, SPICE)" in text
-    assert "hf download" in text
-    assert "python -m spacy download en_core_web_sm" in text
-    assert "by the links of" in text  # where PAC-S has its checkpoints
-    assert "models.polos.checkpoint=FOLDER" in text.replace(
-        "models.polos. checkpoint", "models.polos.checkpoint"
-    )

@@ -64,7 +64,7 @@ def test_every_import_is_declared() -> None:
 def test_absent_extra_names_the_command(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     hide_extra(name, monkeypatch)
     with pytest.raises(
-        UserError, match=rf"^[^\n]+ needs [^\n]+`pip install 'pairsift\[{name}\]'`$"
+        UserError, match=rf"^[^\n]+ needs [^\n]+; run `[^`]+ install [^`]+\[{name}\]'`$"
     ) as raised:
         require(name)
     for module in EXTRAS[name].modules:
@@ -73,5 +73,5 @@ def test_absent_extra_names_the_command(name: str, monkeypatch: pytest.MonkeyPat
 
 def test_ray_engine_names_its_extra_when_made(monkeypatch: pytest.MonkeyPatch) -> None:
     hide_extra("ray", monkeypatch)
-    with pytest.raises(UserError, match=r"^engine=ray needs ray; .*pairsift\[ray\]"):
+    with pytest.raises(UserError, match=r"^engine=ray needs ray; .*\[ray\]"):
         RayEngine()

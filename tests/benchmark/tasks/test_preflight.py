@@ -1,0 +1,163 @@
+"""What is missing or cannot be written is said in one line, before anything is scored."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmark.core.paths import cache_dir
+from tests.command_line import Done, Run, assert_one_line
+from tests.pools import jpeg, rows, write_metadata, write_pool
+
+MODELS = Path("benchmark/demo/models").resolve()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A pool, an evaluation set of two images of which the second is missing, a file and a pool without tars."""
+    folder = tmp_path_factory.mktemp("preflight")
+    write_pool(folder / "pool", [rows(12)])
+    write_metadata(folder / "captions" / "a.parquet", rows(12))
+    entry = {"split": "test", "sentences": [{"raw": "a cat"}]}
+    images = [{"imgid": n, "filename": f"{n}.jpg", **entry} for n in (0, 1)]
+    (folder / "dataset_coco.json").write_text(json.dumps({"images": images}))
+    (folder / "0.jpg").write_bytes(jpeg(0))
+    (folder / "synsets.txt").write_text("dog\n")
+    (folder / "scores.csv").write_text("uid,points\n")
+    return folder
+
+
+def chain(folder: Path, *overrides: str) -> list[str]:
+    """The command of a whole run on a small pool with the demo's models and without evaluation sets."""
+    sets = [f"~evalset.{name}" for name in ("coco", "nocaps", "flickr30k")]
+    pool = ["pool=img2dataset", f"pool.url={folder / 'pool'}", "models=demo", "size.samples=5"]
+    return [*pool, *sets, f"results_dir={folder / 'results'}", *(o.format(folder=folder) for o in overrides)]
+
+
+def assert_refused(done: Done, *messages: str) -> None:
+    """One line with these messages, and nothing scored."""
+    for message in messages:
+        assert_one_line(done, message)
+    assert not (cache_dir() / "scores").exists()
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["results_dir={folder}/0.jpg"], "0.jpg is a file); give a folder of yours"),
+        (["results_dir=/proc/results"], "results_dir=/proc/results cannot be written"),
+        (["models.captioner.decoder=/nowhere/gpt2"], "checkpoint /nowhere/gpt2 is not there"),
+        (["models.dual_encoder.text=some/bert"], "download some/bert` where there is a network"),
+        (["models.bertscore.num_layers=9"], "models.bertscore.num_layers=9 must be from 1 to"),
+        (["size.samples=13"], "size asks for 13 pairs, but pool img2dataset lists 12"),
+        (["pool.url={folder}/captions"], "holds metadata only, no tars, and images are needed"),
+        (["captions.columns=[llm]"], "has no column 'llm'"),
+        (["engine=ray", "engine.gpus=x", "tracker=wandb", "pool.url=/nowhere"], "pool.url=/nowhere must be"),
+        (["selector=cluster_uniform", "embedding.model=local-dir:/nowhere"], "must hold a file config.json"),
+        (
+            ["+evalset.coco={{_target_: downstream.evaluation.evaluation_sets.karpathy, name: coco,"
+             " annotations: {folder}/dataset_coco.json, images: {folder}, captioning: true, retrieval: true}}"],
+            "evaluation set coco: an image file is missing",
+        ),
+    ],
+)  # fmt: skip
+def test_a_run_is_refused_before_scoring(run: Run, folder: Path, overrides: list[str], message: str) -> None:
+    assert_refused(run(*chain(folder, "filter=random", *overrides)), message)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["icc", "filter.checkpoint=/nowhere"], "checkpoint /nowhere is not there"),
+        (["sba", "filter.mode=direct", "filter.build=/nowhere"], "/nowhere"),
+        (
+            ["icc", "filter.mode=direct", "models.image_captioner.checkpoint=/nowhere"],
+            "/nowhere is not there",
+        ),
+        (["clip", "filter.model=local-dir:/nowhere"], "checkpoint /nowhere is not there"),
+        (["pacscore", "filter.checkpoint=/nowhere"], "checkpoint /nowhere is not there"),
+        (["vas", "filter.target=/nowhere"], "filter.target=/nowhere not found"),
+        (["image_based", "filter.target=/nowhere"], "filter.target=/nowhere not found"),
+        (["text_based"], "filter.synsets is not given"),
+        (["text_based", "filter.synsets={folder}/synsets.txt"], "line 1 must be a noun's id"),
+        (["complexity_action", "filter.parser=/nowhere"], "filter.parser=/nowhere must be"),
+        (["informativeness", "filter.parser=/nowhere"], "filter.parser=/nowhere must be"),
+        (["lexicon", "filter.ratings=/nowhere"], "filter.ratings=/nowhere cannot be read"),
+        (["score_file", "filter.path=/nowhere"], "filter.path=/nowhere not found"),
+        (["score_file", "filter.path={folder}/scores.csv"], "filter.column=score is not in"),
+        (["uid_list", "filter.path=/nowhere"], "filter.path=/nowhere must be a file of uids"),
+        (["llm_rating", "filter.model=/nowhere"], "checkpoint /nowhere is not there"),
+        (
+            ["aesthetics", f"filter.model=local-dir:{MODELS}/clip", "filter.head=/nowhere"],
+            "/nowhere: file not",
+        ),
+        (["column"], "no column 'clip_l14_similarity_score'"),
+        (["oracle", "pool.hidden=[grade]"], "there is no setting 'pool.hidden'"),
+        (
+            ["cascade", "filter@filter.filters.first=random", "filter@filter.filters.last=column"],
+            "no column 'clip_l14_similarity_score'",
+        ),
+    ],
+)
+def test_a_filter_is_refused_before_scoring(
+    run: Run, folder: Path, overrides: list[str], message: str
+) -> None:
+    name, *others = overrides
+    assert_refused(run("task=score", *chain(folder, f"filter={name}", *others)), message)
+
+
+def test_all_that_is_missing_is_in_one_line(run: Run, folder: Path) -> None:
+    missing = ["models.captioner.encoder=/nowhere/swin", "models.dual_encoder.image=/nowhere/vit"]
+    done = run(*chain(folder, "filter=icc", "filter.checkpoint=/nowhere/icc", *missing))
+    assert_refused(done, *(f"checkpoint /nowhere/{name} is not there" for name in ("swin", "vit", "icc")))
+
+
+@pytest.mark.parametrize("task", ["reshard", "export"])
+def test_an_output_that_cannot_be_written(run: Run, folder: Path, task: str) -> None:
+    done = run(f"task={task}", "task.output=/proc/subset", *chain(folder, "filter=random"))
+    assert_refused(done, "task.output=/proc/subset cannot be written")
+
+
+def test_absent_metrics_are_said_at_once(run: Run, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    absent = ["metrics=[polos]", "models.polos.checkpoint=/nowhere/polos"]
+    assert_one_line(run("task=evaluate", *chain(folder, *absent)), "task=evaluate takes one of")
+    (line,) = [line for line in caplog.messages if "Polos" in line]
+    assert "without Polos: Polos weights: checkpoint /nowhere/polos is not there" in line
+
+
+def test_too_small_a_disk(run: Run) -> None:
+    done = run("filter=random", "pool.demo.pairs=1000000000000")
+    assert_refused(done, "8,100,000,000 MB will be fetched or drawn to")
+    assert not (cache_dir() / "demo").exists()
+
+
+def rows_of(done: Done) -> dict[str, str]:
+    """The states in the doctor's table by what they are of."""
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in done.stdout.splitlines()]
+    return {f"{of} {what}": state for state, of, what, _ in (row for row in cells if len(row) == 4) if state}
+
+
+def test_doctor_draws_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "250")
+    done = run("task=doctor", "filter=icc", "downstream=captioner")
+    assert done.returncode == 0, done.stderr
+    states = rows_of(done)
+    assert states["pool=demo pool"] == states["evalset=demo coco"] == "first use"
+    assert states["evalset=demo classes"] == "first use"
+    assert states["filter=icc checkpoint model"] == states["downstream=captioner checkpoint swin"] == "yes"
+    assert not any("checkpoint vit" in what for what in states)  # of another command
+    assert not cache_dir().exists()
+
+
+def test_doctor_says_what_is_missing(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "250")
+    filters = ["filter=complexity_action", "filter.parser=en_core_web_none", "models.captioner.decoder=gpt2"]
+    done = run("task=doctor", *chain(folder, *filters))
+    assert done.returncode == 2
+    assert "error: this command cannot run without" in done.stderr
+    states = rows_of(done)
+    assert states["filter=complexity_action parser en_core_web_none"] == "no"
+    assert states["downstream=both checkpoint gpt2"] == "no"
+    assert states["downstream=both checkpoint swin"] == "yes"
+    assert "hf download gpt2" in done.stdout
+    assert "-m spacy download en_core_web_none" in done.stdout
