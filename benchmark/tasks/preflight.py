@@ -14,6 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from benchmark.config import (
     USER_ERRORS,
     choice,
+    evaluation_limit,
     evaluation_nodes,
     explain,
     load_evaluation_set,
@@ -171,6 +172,7 @@ def _models(command: Command) -> Requirements:
 
 
 def _evaluation_sets(command: Command) -> Requirements:
+    evaluation_limit(command.cfg)
     for name, node in evaluation_nodes(command.cfg).items():
         if command.pool is None and "demo_evalset" in OmegaConf.to_yaml(node):
             yield Requirement(name, State.FIRST_USE, "drawn with the demo's pool")

@@ -2,7 +2,10 @@
 
 import json
 import os
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 import torch
@@ -10,7 +13,8 @@ from safetensors.torch import save_file
 
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_folder, atomic_write
-from benchmark.models.checkpoints import locate_checkpoint, unused_files
+from benchmark.core.requirements import State
+from benchmark.models.checkpoints import checkpoint_requirement, locate_checkpoint, unused_files
 
 INDEX = {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}
 
@@ -70,6 +74,57 @@ def test_a_hub_that_cannot_be_reached_is_one_line(hub: Path, monkeypatch: pytest
         UserError, match=r"it is not on this machine, and the hub is disabled or cannot be reached"
     ):
         locate_checkpoint("some/model")
+
+
+class Hub(BaseHTTPRequestHandler):
+    """The hub's description of ``some/model``, and of ``some/gated``, whose files it refuses."""
+
+    def do_GET(self) -> None:
+        name = self.path.removeprefix("/api/models/").partition("?")[0]
+        sizes = {"config.json": 500_000, "model.safetensors": 3_000_000, "pytorch_model.bin": 3_000_000}
+        files = [{"rfilename": file, "size": size} for file, size in sizes.items()]
+        gated = "manual" if name == "some/gated" else False
+        body = json.dumps({"id": name, "siblings": files, "gated": gated}).encode()
+        if name.endswith("/auth-check"):
+            body = b"{}"
+            self.send_response(403)
+            self.send_header("X-Error-Code", "GatedRepo")
+        else:
+            self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def online(hub: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A hub on this machine, which only describes models: nothing can be downloaded from it."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+        yield
+        server.shutdown()
+
+
+@pytest.mark.usefixtures("online")
+def test_the_size_of_a_download_is_asked_of_the_hub(hub: Path) -> None:
+    needed = checkpoint_requirement("some/model")
+    assert (needed.state, needed.detail) == (State.FIRST_USE, "some/model: 4 MB from the hub")
+    assert needed.size == 3_500_000  # the weights count once
+    write_checkpoint(hub, 2)
+    there = checkpoint_requirement("some/model")
+    assert (there.state, there.detail) == (State.PRESENT, str(hub))
+
+
+@pytest.mark.usefixtures("online")
+def test_a_gated_model_is_missing_without_access() -> None:
+    needed = checkpoint_requirement("some/gated")
+    assert needed.state is State.MISSING
+    assert "download some/gated` where there is a network" in needed.detail
 
 
 def test_weights_in_two_formats_are_downloaded_once() -> None:

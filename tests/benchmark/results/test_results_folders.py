@@ -49,6 +49,16 @@ def test_records_of_every_kind_are_merged(tmp_path: Path) -> None:
     assert source.left_out == {}
 
 
+def test_a_quick_try_is_left_out_with_its_reason(tmp_path: Path) -> None:
+    whole = write_record(tmp_path, result("clip", config={"evalset": {"limit": None}}))
+    quick = write_record(tmp_path, result("icc", config={"evalset": {"limit": 1000}}))
+    source = ResultsFolders([tmp_path])
+    assert list(source.read(Result)) == [whole]
+    (left_out,) = source.left_out.values()
+    assert left_out.path == quick
+    assert "first 1,000 images of each evaluation set, comparable to nothing" in left_out.reason
+
+
 def test_a_file_that_two_kinds_cannot_read_is_left_out_once(tmp_path: Path) -> None:
     path = tmp_path / "profile" / "broken.json"
     path.parent.mkdir()
