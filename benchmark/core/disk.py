@@ -2,9 +2,12 @@
 
 import shutil
 import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from benchmark.core.errors import UserError
+from benchmark.core.requirements import Requirement, State
 
 
 def require_writable(setting: str, folder: Path) -> Path:
@@ -32,3 +35,21 @@ def nearest_folder(path: Path) -> Path:
 def free_bytes(folder: Path) -> int:
     """Return the free space of the disk that `folder` lies on or will lie on."""
     return shutil.disk_usage(nearest_folder(folder)).free
+
+
+def disk_space(requirements: Iterable[Requirement]) -> Iterator[Requirement]:
+    """Yield whether each disk has room for what will be fetched and made, as far as its size is known."""
+    writes = {r.detail: r for r in requirements if r.folder}  # several parts of a command may share one
+    sizes: dict[int, int] = defaultdict(int)
+    folders: dict[int, Path] = {}
+    for write in writes.values():
+        folder = nearest_folder(write.folder or Path())
+        disk = folder.stat().st_dev
+        sizes[disk] += write.size
+        folders.setdefault(disk, folder)
+    for disk, size in sizes.items():
+        free = free_bytes(folders[disk])
+        line = f"{size / 1e6:,.0f} MB will be written to {folders[disk]}, where {free / 1e6:,.0f} MB are free"
+        if size > free:
+            line += "; make room, or set XDG_CACHE_HOME and HF_HOME to folders on a larger disk"
+        yield Requirement(str(folders[disk]), State.MISSING if size > free else State.PRESENT, line)

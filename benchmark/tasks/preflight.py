@@ -27,7 +27,7 @@ from benchmark.config import (
     resolved,
     subset_size,
 )
-from benchmark.core.disk import free_bytes, nearest_folder, require_writable
+from benchmark.core.disk import disk_space, require_writable
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import (
@@ -37,13 +37,14 @@ from benchmark.core.requirements import (
     look,
     on_first_use,
     only_looking,
-)
+)  # fmt: skip
 from benchmark.pipeline import check_size
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import check_readable
 from benchmark.subset.other_captions import CaptionSources
 
 log = logging.getLogger(__name__)
+LOGGED = {State.FIRST_USE: "on first use", State.WITHOUT: "without"}
 Requirements = Iterator[Requirement]
 
 
@@ -59,8 +60,8 @@ def check_before_run(cfg: DictConfig) -> None:
         raise UserError("; and ".join(missing))
     for part, of_part in found.items():
         for requirement in of_part:
-            if requirement.state in (State.FIRST_USE, State.WITHOUT):
-                _log_once(f"{part}: {requirement.state} {requirement.name}: {requirement.detail}")
+            if requirement.state in LOGGED:
+                _log_once(f"{part}: {LOGGED[requirement.state]} {requirement.name}: {requirement.detail}")
 
 
 @cache
@@ -77,7 +78,7 @@ def find_requirements(cfg: DictConfig, task: str) -> dict[str, list[Requirement]
         for part in PARTS
         if part in NEEDS.get(task, ())
     }
-    return found | {"disk": list(_disk(found))}
+    return found | {"disk": list(disk_space(r for of_part in found.values() for r in of_part))}
 
 
 def _setting(cfg: DictConfig, part: str) -> str:
@@ -118,24 +119,27 @@ def _found(part: str, find: Callable[[Command], Requirements], command: Command)
 
 
 def _of_error(name: str, error: Exception) -> Requirement:
-    later = (
-        error if isinstance(error, OnFirstUseError) else error.__cause__
-    )  # Hydra wraps what constructors raise
+    # Hydra wraps what constructors raise.
+    later = error if isinstance(error, OnFirstUseError) else error.__cause__
     if isinstance(later, OnFirstUseError):
         return on_first_use(name, later)
     return Requirement(name, State.MISSING, explain(error))
 
 
 def _pool(command: Command) -> Requirements:
-    cfg = command.cfg
-    k = subset_size(cfg)
-    drawn = OmegaConf.select(cfg, "pool.demo.pairs")
-    if drawn is not None and k > drawn:
-        raise UserError(f"size asks for {k:,} pairs, but pool.demo.pairs={drawn}; choose a smaller size")
     if isinstance(command.pool_or_error, Exception):
         raise command.pool_or_error
-    check_size(command.pool_or_error, k)
     yield Requirement(command.pool_or_error.name, State.PRESENT, command.pool_or_error.url)
+
+
+def _size(command: Command) -> Requirements:
+    k = subset_size(command.cfg)
+    drawn = OmegaConf.select(command.cfg, "pool.demo.pairs")
+    if drawn is not None and k > drawn:
+        raise UserError(f"size asks for {k:,} pairs, but pool.demo.pairs={drawn}; choose a smaller size")
+    if command.pool:
+        check_size(command.pool, k)
+    yield from ()
 
 
 def _filter(command: Command) -> Requirements:
@@ -153,8 +157,8 @@ def _selector(command: Command) -> Requirements:
             check_readable(command.pool, reader)
 
 
-def _engine(command: Command) -> Requirements:
-    make_engine(command.cfg)
+def _made(make: Callable[[DictConfig], object], command: Command) -> Requirements:
+    make(command.cfg)  # checks its settings and extras
     yield from ()
 
 
@@ -190,66 +194,42 @@ def _validation(command: Command) -> Requirements:
 
 
 def _metrics(command: Command) -> Requirements:
+    used_by: dict[Requirement, list[str]] = defaultdict(list)
     for metric in make_metrics(command.cfg):
         for requirement in metric.requirements():
-            yield replace(requirement, name=f"{', '.join(metric.names)}: {requirement.name}")
+            used_by[requirement] += metric.names
+    for requirement, names in used_by.items():
+        yield replace(requirement, name=f"{requirement.name} for {', '.join(names)}")
 
 
-def _results(command: Command) -> Requirements:
-    folder = str(command.cfg.results_dir)
-    if "://" not in folder:
-        yield look("results_dir", lambda: require_writable("results_dir", Path(folder)))
-
-
-def _output(command: Command) -> Requirements:
-    folder = command.cfg.task.output
+def _writable(setting: str, command: Command) -> Requirements:
+    folder = OmegaConf.select(command.cfg, setting, throw_on_missing=True)
     if folder is not None and "://" not in str(folder):
-        path = Path(str(folder)).expanduser()
-        yield look("task.output", lambda: require_writable("task.output", path))
-
-
-def _tracker(command: Command) -> Requirements:
-    make_tracker(command.cfg)
-    yield from ()
+        yield look(setting, lambda: require_writable(setting, Path(str(folder))))
 
 
 def _cache(command: Command) -> Requirements:
     yield look("XDG_CACHE_HOME", lambda: require_writable("XDG_CACHE_HOME", cache_dir()))
 
 
-def _disk(found: dict[str, list[Requirement]]) -> Requirements:
-    """Yield whether each disk has room for what is fetched and drawn to it, as far as its size is known."""
-    needed: dict[Path, int] = defaultdict(int)
-    for requirement in dict.fromkeys(r for of_part in found.values() for r in of_part):
-        if requirement.folder:
-            needed[nearest_folder(requirement.folder)] += requirement.size
-    for folder, size in needed.items():
-        free = free_bytes(folder)
-        room = (
-            f"{size / 1e6:,.0f} MB will be fetched or drawn to {folder}, where {free / 1e6:,.0f} MB are free"
-        )
-        if size > free:
-            room += "; make room, or set XDG_CACHE_HOME and HF_HOME to folders on a larger disk"
-        yield Requirement(str(folder), State.MISSING if size > free else State.PRESENT, room)
-
-
 PARTS: dict[str, Callable[[Command], Requirements]] = {
     "pool": _pool,
+    "size": _size,
     "filter": _filter,
     "selector": _selector,
-    "engine": _engine,
+    "engine": partial(_made, make_engine),
     "captions": _captions,
     "downstream": _models,
     "evalset": _evaluation_sets,
     "validation": _validation,
     "metrics": _metrics,
-    "tracker": _tracker,
-    "results_dir": _results,
-    "task.output": _output,
+    "tracker": partial(_made, make_tracker),
+    "results_dir": partial(_writable, "results_dir"),
+    "task.output": partial(_writable, "task.output"),
     "cache": _cache,
 }
 SCORE = frozenset({"pool", "filter", "engine", "cache"})
-SELECT = SCORE | {"selector"}
+SELECT = SCORE | {"size", "selector"}
 TRAIN = SELECT | {"captions", "downstream", "tracker"}
 # The parts of a command that each task needs; other tasks check for themselves.
 NEEDS = {

@@ -105,7 +105,7 @@ def test_a_run_is_refused_before_scoring(run: Run, folder: Path, overrides: list
             "/nowhere: file not",
         ),
         (["column"], "no column 'clip_l14_similarity_score'"),
-        (["oracle"], "no column 'grade'"),
+        (["oracle"], "no column 'concreteness'"),
         (
             ["cascade", "filter@filter.filters.first=random", "filter@filter.filters.last=column"],
             "no column 'clip_l14_similarity_score'",
@@ -135,12 +135,12 @@ def test_absent_metrics_are_said_at_once(run: Run, folder: Path, caplog: pytest.
     absent = ["metrics=[polos]", "models.polos.checkpoint=/nowhere/polos"]
     assert_one_line(run("task=evaluate", *chain(folder, *absent)), "task=evaluate takes one of")
     (line,) = [line for line in caplog.messages if "Polos" in line]
-    assert "without Polos: Polos weights: checkpoint /nowhere/polos is not there" in line
+    assert "without Polos weights for Polos: checkpoint /nowhere/polos is not there" in line
 
 
 def test_too_small_a_disk(run: Run) -> None:
     done = run("filter=random", "pool.demo.pairs=1000000000000")
-    assert_refused(done, "8,100,000,000 MB will be fetched or drawn to")
+    assert_refused(done, "8,100,000,000 MB will be written to")
     assert not (cache_dir() / "demo").exists()
 
 

@@ -8,11 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
 import webdataset as wds
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.paths import cache_dir
+from benchmark.core.requirements import State, look
 from downstream.evaluation.evaluation_sets import (
     EvaluationSet,
     ImageFile,
@@ -134,8 +137,6 @@ def test_webdataset_of_the_hub(shards: Path) -> None:
 
 
 def test_a_remote_webdataset_is_fetched_once(shards: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import fsspec
-
     remote = fsspec.filesystem("memory")
     remote.put(str(shards), "/sets", recursive=True)
     one = webdataset("coco", "memory://sets", captioning=True, retrieval=True)
@@ -145,6 +146,21 @@ def test_a_remote_webdataset_is_fetched_once(shards: Path, monkeypatch: pytest.M
     assert [shade(item) for item in other.items] == pytest.approx([0, 80, 160], abs=2)
     with pytest.raises(UserError, match=r"nshards\.txt cannot be fetched"):
         webdataset("coco", "memory://elsewhere", captioning=True, retrieval=True)
+
+
+def test_a_remote_webdataset_is_looked_at_without_fetching_it(shards: Path) -> None:
+    remote = fsspec.filesystem("memory")
+    remote.put(str(shards), "/looked_at", recursive=True)
+    found = look("coco", lambda: webdataset("coco", "memory://looked_at", captioning=True, retrieval=True))
+    size = sum(tar.stat().st_size for tar in shards.rglob("*.tar"))
+    assert (found.state, found.size) == (State.FIRST_USE, size)
+    assert not list(cache_dir().rglob("*.tar"))
+    webdataset("coco", "memory://looked_at", captioning=True, retrieval=True)
+    remote.rm("/looked_at", recursive=True)
+    found = look("coco", lambda: webdataset("coco", "memory://looked_at", captioning=True, retrieval=True))
+    assert found.state is State.PRESENT
+    found = look("coco", lambda: webdataset("coco", "memory://nowhere", captioning=True, retrieval=True))
+    assert found.state is State.MISSING
 
 
 def test_real_photos(shared_data: Path) -> None:
