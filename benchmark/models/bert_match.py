@@ -85,10 +85,12 @@ def bert_requirement(model: str, num_layers: int) -> Requirement:
 
     def locate() -> Path:
         folder = locate_checkpoint(model)
-        # Not transformers' own reader, whose import takes seconds; some configs have other names for it.
-        layers = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("num_hidden_layers")
-        if layers is not None:
-            _check_layers(folder, num_layers, layers)
+        try:  # not transformers' own reader, whose import takes seconds
+            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UserError(f"checkpoint {folder} has no readable config.json ({error})") from None
+        if "num_hidden_layers" in config:  # some have another name for it
+            _check_layers(folder, num_layers, config["num_hidden_layers"])
         return folder
 
     return look(f"encoder {Path(model).name}", locate)

@@ -18,10 +18,8 @@ from benchmark.core.requirements import OnFirstUseError, Requirement, look
 from benchmark.models.checkpoints import WEIGHTS, on_the_hub, revision
 
 LOCAL = "local-dir:"
-HUB_FILES = (
-    "open_clip_model.safetensors",
-    "open_clip_pytorch_model.bin",
-)  # open_clip takes the first that is there
+# open_clip takes the first that is there.
+HUB_FILES = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
 
 
 @dataclass(frozen=True)

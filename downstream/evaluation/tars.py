@@ -70,9 +70,11 @@ def _cache_path(url: str) -> Path:
 
 @contextmanager
 def _fetching(name: str, url: str) -> Iterator[None]:
+    import httpx2  # what the hub client raises
+
     try:
         yield
-    except (OSError, ValueError, ImportError) as error:
+    except (OSError, ValueError, ImportError, httpx2.HTTPError) as error:
         reason = str(error).strip().split("\n")[0][:200]
         raise UserError(f"evaluation set {name}: {url} cannot be fetched ({reason}); {HOW}") from None
 

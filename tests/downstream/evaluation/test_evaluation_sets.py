@@ -11,6 +11,7 @@ from typing import Any
 import fsspec
 import pytest
 import webdataset as wds
+from huggingface_hub import HfFileSystem
 from PIL import Image
 
 from benchmark.core.errors import UserError
@@ -161,6 +162,16 @@ def test_a_remote_webdataset_is_looked_at_without_fetching_it(shards: Path) -> N
     assert found.state is State.PRESENT
     found = look("coco", lambda: webdataset("coco", "memory://nowhere", captioning=True, retrieval=True))
     assert found.state is State.MISSING
+
+
+@pytest.mark.slow
+def test_a_hub_that_cannot_be_reached_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")  # refuses connections
+    HfFileSystem.clear_instance_cache()
+    with pytest.raises(UserError, match=r"nshards\.txt cannot be fetched \(.*refused"):
+        webdataset("coco", "hf://datasets/some/set", captioning=True, retrieval=True)
+    HfFileSystem.clear_instance_cache()
 
 
 def test_real_photos(shared_data: Path) -> None:
