@@ -80,6 +80,10 @@ def size_name(cfg: DictConfig) -> str:
 
 def make_pool(cfg: DictConfig) -> Pool:
     """Build the pool. The demo pool is generated on first use."""
+    if "demo" in cfg.pool and "columns" in cfg.pool:
+        raise UserError(
+            "pool.columns names the columns of your own pool; add pool=img2dataset pool.url=FOLDER"
+        )
     pool: Pool = hydra.utils.instantiate(cfg.pool, _convert_="all")
     return pool
 

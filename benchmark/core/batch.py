@@ -24,6 +24,8 @@ METADATA_INVALID = "metadata_invalid"
 NO_CLUSTER = "no_cluster"
 NO_SCORE = "no_score"
 NSFW = "nsfw"
+PAIR_OF_CORRUPT_SHARD = "pair_of_corrupt_shard"
+# These two count shards: how many pairs they held is not known.
 SHARD_CORRUPT = "shard_corrupt"
 SHARD_EMPTY = "shard_empty"
 # Why a sample is only counted, not dropped: its files hold different captions (see benchmark/pool/pool.py).
