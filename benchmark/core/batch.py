@@ -23,6 +23,7 @@ IMAGE_TOO_LARGE = "image_too_large"
 METADATA_INVALID = "metadata_invalid"
 NO_CLUSTER = "no_cluster"
 NO_SCORE = "no_score"
+NOT_IN_METADATA = "not_in_metadata"
 NSFW = "nsfw"
 PAIR_OF_CORRUPT_SHARD = "pair_of_corrupt_shard"
 # These two count shards: how many pairs they held is not known.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.results.result import Result
+from benchmark.scoring.losses import counts
 from benchmark.selection.selection import Manifest
 from benchmark.subset.pairs import Written
 
@@ -99,6 +100,7 @@ def data_card(
         settings=json.dumps(without_folders(settings), indent=2),
         download=DOWNLOAD,
         code=code_span,
+        lost=lambda result: counts(result.selection.lost),
         number="{:,}".format,
     )
     return f"{card}\n"
