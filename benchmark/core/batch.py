@@ -33,6 +33,11 @@ SHARD_EMPTY = "shard_empty"
 CAPTION_MISMATCH = "caption_mismatch"
 
 
+def counts(drops: Mapping[str, int]) -> str:
+    """Return counts by reason as text: ``3 image_missing, 1 shard_corrupt``."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(drops.items()) if count)
+
+
 class SampleError(Exception):
     """A sample that cannot be used; `reason` is one of the strings above."""
 

@@ -8,7 +8,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import packages_distributions, version
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, version
 from pathlib import Path
 
 log = logging.getLogger(__name__)
@@ -34,8 +34,8 @@ def code_hash(of: type) -> str:
         file = getattr(sys.modules.get(name), "__file__", None)
         if file is None:  # defined in a notebook or at a prompt
             parts[f"{name}.{base.__qualname__}"] = _hash_without_file(base)
-        elif distribution := _installed_distribution(Path(file), name):
-            parts[distribution] = version(distribution)
+        elif installed := _installed_distribution(Path(file), name):
+            parts[installed] = version(installed)
         else:
             _add_module(parts, Path(file).resolve(), name)
     return hashlib.sha256("\n".join(f"{name} {parts[name]}" for name in sorted(parts)).encode()).hexdigest()
@@ -57,7 +57,10 @@ def _installed_distribution(file: Path, module: str) -> str | None:
     folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     if top in OURS or not any(file.is_relative_to(folder) for folder in folders):
         return None
-    return next(iter(packages_distributions().get(top, ())), None)
+    try:
+        return distribution(top).name  # most are named like their module; to search them all takes seconds
+    except PackageNotFoundError:
+        return next(iter(packages_distributions().get(top, ())), None)
 
 
 def _add_module(parts: dict[str, str], path: Path, name: str) -> None:

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
-from benchmark.core.batch import Batch
+from benchmark.core.batch import Batch, counts
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import cache_dir
 from benchmark.core.uids import UidArray, UidIndex, unite_uids
@@ -218,7 +218,14 @@ class Pool:
                 return [_shard(filesystem, path) for path in paths]
         return []
 
-    def naming_hint(self) -> str:
+    def nothing_usable(self, drops: Mapping[str, int]) -> UserError:
+        """Return the error for a pool whose samples were all dropped, by reason."""
+        reasons = counts(drops) or "its files are empty"
+        return UserError(
+            f"pool {self.name} ({self.url}) has no usable pair ({reasons}); {self._naming_hint()}"
+        )
+
+    def _naming_hint(self) -> str:
         """Return the columns that the pool's first file has, and how to name that of the captions."""
         names = next(self._schemas(), [])
         if not self._metadata:
@@ -266,7 +273,7 @@ class Pool:
             if missing[0] == "nsfw":
                 hint = "name it with pool.columns.nsfw, or set pool.nsfw=[] to keep all samples"
             if missing[0] == "text":
-                hint = self.naming_hint()
+                hint = self._naming_hint()
             raise UserError(f"pool {self.name} has no column {missing[0]!r} in its metadata; {hint}")
 
 

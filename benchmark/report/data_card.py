@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmark.report.loss_notes import loss_note
 from benchmark.results.result import Result
-from benchmark.scoring.losses import counts
 from benchmark.selection.selection import Manifest
 from benchmark.subset.pairs import Written
 
@@ -100,7 +100,7 @@ def data_card(
         settings=json.dumps(without_folders(settings), indent=2),
         download=DOWNLOAD,
         code=code_span,
-        lost=lambda result: counts(result.selection.lost),
+        notes=loss_note,
         number="{:,}".format,
     )
     return f"{card}\n"

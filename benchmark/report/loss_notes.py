@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
+from benchmark.core.batch import counts
 from benchmark.report.leaderboard_entries import Entry
 from benchmark.results.result import Result
-from benchmark.scoring.losses import counts
 
 
 def loss_note(result: Result) -> list[str]:

@@ -2,9 +2,9 @@
 
 import logging
 import math
-from collections.abc import Mapping
 
 from benchmark.core import batch
+from benchmark.core.batch import counts
 from benchmark.core.errors import UserError
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import ScoreTable
@@ -28,8 +28,7 @@ def check_losses(pool: Pool, table: ScoreTable, shards: int, tolerate: float) ->
         UserError: when more are lost, or when there is no pair at all.
     """
     if not len(table.uids):
-        reasons = counts(table.drops) or "its files are empty"
-        raise UserError(f"pool {pool.name} ({pool.url}) has no usable pair ({reasons}); {pool.naming_hint()}")
+        raise pool.nothing_usable(table.drops)
     lost = {reason: count for reason, count in table.drops.items() if count and reason not in BY_DESIGN}
     if not lost:
         return
@@ -45,11 +44,6 @@ def check_losses(pool: Pool, table: ScoreTable, shards: int, tolerate: float) ->
             f" scoring.tolerate={rounded_up(share):g}"
         )
     log.warning("score: %s", text)
-
-
-def counts(drops: Mapping[str, int]) -> str:
-    """Return counts by reason as text: ``3 image_missing, 1 shard_corrupt``."""
-    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(drops.items()) if count)
 
 
 def rounded_up(share: float) -> float:

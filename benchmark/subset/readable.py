@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from benchmark.core.batch import SampleError
+from benchmark.core.batch import SampleError, counts
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.progress import progress
-from benchmark.scoring.losses import counts, rounded_up
+from benchmark.scoring.losses import rounded_up
 from benchmark.subset.subset import Subset
 
 log = logging.getLogger(__name__)

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from benchmark.core.errors import UserError
+from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.losses import check_losses
-from benchmark.scoring.score_pool import ScoreTable
+from benchmark.scoring.score_pool import ScoreTable, score_pool
+from tests.benchmark.scoring.test_score_pool import Slow
 from tests.command_line import Run, assert_one_line
 from tests.pools import Row, hashed_uids, jpeg, rows, write_pool, write_tar
 
@@ -58,6 +60,12 @@ def test_a_corrupt_shard_stops_the_command(
     assert_one_line(run(*command), f"{text}, more than scoring.tolerate=0.05 allows")
     assert run(*command, "scoring.tolerate=0.5").returncode == 0
     assert f"score: {text}" in caplog.messages
+
+
+def test_statistics_of_no_pair_are_an_error(tmp_path: Path) -> None:
+    write_tar(tmp_path / "0.tar", [Row("0", "", "", jpeg(0), files={"jpg": jpeg(0)})])
+    with pytest.raises(UserError, match=r"has no usable pair \(1 caption_missing\); it has no columns"):
+        score_pool(Pool("p", str(tmp_path)), Slow(), LocalEngine("cpu", 1))
 
 
 def test_a_pool_without_usable_pairs_lists_its_columns(run: Run, tmp_path: Path) -> None:

@@ -1,11 +1,16 @@
 """Exactly k pairs are trained on or written, or the command stops before it starts."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.hydra_config import HydraConfig
 
+from benchmark.config import CONF, make_pool, register_resolvers
 from benchmark.core.uids import encode_uids, read_subset
+from benchmark.pipeline import choose, note_lost, open_subset
 from benchmark.pool.pool import Pool
 from benchmark.subset.readable import unreadable_images
 from benchmark.subset.subset import Subset
@@ -54,6 +59,22 @@ def test_a_share_may_be_missing_if_it_is_allowed(
     assert line == f"subset: {LINE.partition(', which')[0]}; selection.tolerate=0.25 allows it"
     assert len(read_subset(tmp_path / "out" / "sample_ids.npy")) == K - 1
     assert_one_line(run("task=select", *settings, "selection.tolerate=-1"), "must be a share from 0 to 1")
+
+
+def test_the_manifest_counts_what_was_allowed_to_be_lost(
+    settings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register_resolvers()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose("config", settings, return_hydra_config=True)
+    monkeypatch.setattr(HydraConfig.instance(), "cfg", cfg)
+    pool = make_pool(cfg)
+    chosen = choose(cfg, pool)
+    subset = open_subset(pool, chosen.selection, tolerate=0.25)
+    noted = note_lost(chosen, subset).manifest
+    assert noted.lost == subset.lost == {"image_missing": 1, "image_unreadable": 1}
+    assert noted.readable == K - 2
+    assert json.loads(chosen.paths[0].with_suffix(".json").read_text())["lost"] == noted.lost
 
 
 def test_repaired_images_are_checked_again(folder: Path) -> None:
