@@ -8,6 +8,7 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
+from benchmark.command_line.column_names import add_column_names
 from benchmark.command_line.free_text import quote_free_text
 from benchmark.command_line.sweeps import planned_sweeps, run_sweeps
 from benchmark.config import CONF, USER_ERRORS, call_task, explain, register_resolvers
@@ -44,7 +45,7 @@ def main() -> None:
     # machine; no spinning at all costs a quarter of the speed on an idle one (results/LOG.md).
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
-    sys.argv[1:] = quote_free_text(sys.argv[1:])
+    sys.argv[1:] = add_column_names(quote_free_text(sys.argv[1:]))
     try:
         if sweeps := planned_sweeps(sys.argv[1:]):
             sys.exit(run_sweeps(sweeps, with_hydra))

@@ -81,8 +81,20 @@ def size_name(cfg: DictConfig) -> str:
 
 def make_pool(cfg: DictConfig) -> Pool:
     """Build the pool. The demo pool is generated on first use."""
+    if "demo" in cfg.pool and "columns" in cfg.pool:
+        raise UserError(
+            "pool.columns names the columns of your own pool; add pool=img2dataset pool.url=FOLDER"
+        )
     pool: Pool = hydra.utils.instantiate(cfg.pool, _convert_="all")
     return pool
+
+
+def share(cfg: DictConfig, setting: str) -> float:
+    """Return the setting of that dotted name. Raises `UserError` unless it is a number from 0 to 1."""
+    value = OmegaConf.select(cfg, setting)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise UserError(f"{setting}={value} must be a share from 0 to 1")
+    return float(value)
 
 
 def filter_settings(cfg: DictConfig) -> DictConfig:

@@ -20,19 +20,24 @@ from benchmark.config import (
     make_filter,
     recorded,
     resolved,
+    share,
     subset_size,
 )
 from benchmark.core.errors import UserError
-from benchmark.core.launch import one_launch
+from benchmark.core.launch import is_main_process, one_launch
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.uids import UidIndex
+from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.results.provenance import library_versions
 from benchmark.results.result import DownstreamResult
 from benchmark.results.trackers import Tracker
+from benchmark.scoring.losses import check_losses
+from benchmark.scoring.score_folder import remove_scores, score_paths
 from benchmark.scoring.score_pool import ScoreTable, score_pool
 from benchmark.selection.selection import Manifest, Selection, Selector, subset_files, write_selection
 from benchmark.subset.other_captions import CaptionSources
+from benchmark.subset.readable import check_readable, unreadable_images
 from benchmark.subset.reshard import reshard
 from benchmark.subset.subset import Subset, selected_samples
 from downstream.evaluation.classification_sets import ClassificationSet
@@ -66,10 +71,11 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
         paper, here = f"{k * pool.scale:,}", f"{k:,}"
         log.info("size: %s of the paper's pool is %s here (scale 1:%d)", paper, here, pool.scale)
     check_size(pool, k)
+    share(cfg, "selection.tolerate")  # raises for a wrong value, before anything is scored
     scorer = make_filter(cfg)
     selector: Selector = hydra.utils.instantiate(cfg.selector, _convert_="all")
     engine = make_engine(cfg)
-    table = score_pool(pool, scorer, engine)
+    table = make_scores(cfg, pool, scorer, engine)
     epochs = _epochs(cfg, k)
     seed = int(cfg.seed)
     selection = selector.select(table, k, epochs, seed, pool, engine)
@@ -104,6 +110,16 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
     return Chosen(selection, manifest, paths, table, scorer)
 
 
+def make_scores(cfg: DictConfig, pool: Pool, scorer: Filter, engine: Engine) -> ScoreTable:
+    """Score the pool or reuse its scores, unless `rescore` is true; say what was lost, see `check_losses`."""
+    tolerate = share(cfg, "scoring.tolerate")
+    if cfg.rescore and is_main_process():  # the other processes of a launch read what this one makes
+        remove_scores(pool, scorer)
+    table = score_pool(pool, scorer, engine)
+    check_losses(pool, table, len(score_paths(pool, scorer)), tolerate)
+    return table
+
+
 def check_size(pool: Pool, k: int) -> None:
     """Raise `UserError` if the metadata of the pool lists fewer than k pairs."""
     listed = pool.count()
@@ -134,8 +150,20 @@ def _selector_key(cfg: DictConfig, epochs: int) -> str:
     return f"-{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def open_subset(pool: Pool, selection: Selection, sources: CaptionSources | None = None) -> Subset:
-    """Open the selected samples; a remote pool's are first resharded into the cache."""
+def open_subset(
+    pool: Pool, selection: Selection, sources: CaptionSources | None = None, tolerate: float = 0.0
+) -> Subset:
+    """Open the selected samples; a remote pool's are first resharded into the cache.
+
+    Raises `UserError` if more than the share `tolerate` of them cannot be read.
+    """
+    subset = _open(pool, selection, sources)
+    subset.missing += unreadable_images(subset, selection.sha256)
+    check_readable(len(selection.uids), subset.lost, tolerate)
+    return subset
+
+
+def _open(pool: Pool, selection: Selection, sources: CaptionSources | None) -> Subset:
     uids = selection.uids
     captions = sources.of(uids) if sources else None
     if captions is not None:
@@ -147,6 +175,15 @@ def open_subset(pool: Pool, selection: Selection, sources: CaptionSources | None
         log.info("subset: fetching %s samples of pool %s to %s", f"{len(uids):,}", pool.name, folder)
         reshard(pool, selected_samples(pool, uids), folder)
     return Subset(Pool(pool.name, str(folder)), uids, selection.epochs, captions, metadata=pool)
+
+
+def note_lost(chosen: Chosen, subset: Subset) -> Chosen:
+    """Return `chosen` with the counts of selected samples that cannot be read in its manifest, also on disk."""
+    manifest = replace(chosen.manifest, lost=subset.lost)
+    if subset.lost and is_main_process():
+        path = chosen.paths[0]
+        write_selection(path.with_stem(path.stem.partition("-epoch")[0]), chosen.selection, manifest)
+    return replace(chosen, manifest=manifest)
 
 
 def kept_by_noise(pool: Pool, selection: Selection) -> dict[str, int]:

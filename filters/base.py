@@ -10,6 +10,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.identity import Identified
+from benchmark.core.source_code import code_hash
 from benchmark.core.uids import UidArray
 
 # float32, or float64 where float32 would make different scores equal: ranks of many pairs, numbers that users give.
@@ -31,6 +32,14 @@ class Reader(Identified, ABC):
     def sources(self) -> frozenset[str]:
         """All fields of the pool that this reader and its features need."""
         return self.needs.union(*(part.sources for part in self.features))
+
+    def key(self) -> str:
+        """Return the cache key: a readable name and a hash of the identity, the code, and the keys of `features`.
+
+        An edited filter is scored anew, see `code_hash`.
+        """
+        code = sorted(code_hash(of) for of in self.classes())
+        return self._key([self.identity(), code, [part.key() for part in self.features]])
 
     def setup(self, device: torch.device) -> None:
         """Load models, once per worker; the models of `features` are loaded by themselves."""

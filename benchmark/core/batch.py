@@ -23,11 +23,19 @@ IMAGE_TOO_LARGE = "image_too_large"
 METADATA_INVALID = "metadata_invalid"
 NO_CLUSTER = "no_cluster"
 NO_SCORE = "no_score"
+NOT_IN_METADATA = "not_in_metadata"
 NSFW = "nsfw"
+PAIR_OF_CORRUPT_SHARD = "pair_of_corrupt_shard"
+# These two count shards: how many pairs they held is not known.
 SHARD_CORRUPT = "shard_corrupt"
 SHARD_EMPTY = "shard_empty"
 # Why a sample is only counted, not dropped: its files hold different captions (see benchmark/pool/pool.py).
 CAPTION_MISMATCH = "caption_mismatch"
+
+
+def counts(drops: Mapping[str, int]) -> str:
+    """Return counts by reason as text: ``3 image_missing, 1 shard_corrupt``."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(drops.items()) if count)
 
 
 class SampleError(Exception):

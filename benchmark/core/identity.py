@@ -35,7 +35,21 @@ class Identified:
 
     def key(self) -> str:
         """Return the cache key: a readable name and a hash of the identity."""
-        text = json.dumps(self.identity(), sort_keys=True, default=str)
+        return self._key(self.identity())
+
+    def classes(self) -> set[type]:
+        """Return the class, and those of what it is made of: public attributes that are `Identified` themselves."""
+        found = {type(self)}
+        for name, value in vars(self).items():
+            values = list(value.values()) if isinstance(value, dict) else value
+            for part in values if isinstance(values, list | tuple) else [values]:
+                if isinstance(part, Identified) and not name.startswith("_"):
+                    found |= part.classes()
+        return found
+
+    def _key(self, inputs: Any) -> str:
+        """Return the class's name in lower case and a hash of `inputs`."""
+        text = json.dumps(inputs, sort_keys=True, default=str)
         return f"{type(self).__name__.lower()}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 

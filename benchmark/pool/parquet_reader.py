@@ -16,7 +16,7 @@ from benchmark.core.batch import Batch, SampleError
 from benchmark.core.uids import UidArray, UidIndex, encode_uid_column, encode_uids
 from benchmark.pool.sample_fields import check_caption, check_uid, pick_column
 
-_IDENTITY = ("uid", "url", "text", "status")
+_IDENTITY = ("uid", "url", "key", "text", "status")
 _NSFW = "nsfw"
 _LOOKUP_ROWS = 65536  # rows that are searched at a time for the captions of given uids
 _Record = Mapping[str, pa.Array]
@@ -95,7 +95,11 @@ def listed_uids(column: pa.Array) -> tuple[_Rows, UidArray]:
 def _records(
     url: str, columns: Mapping[str, str], names: tuple[str, ...], batch_size: int, drops: Counter[str]
 ) -> Iterator[_Record]:
-    """Yield those of our columns `names` that the file has, by our names; a broken file is counted in `drops`."""
+    """Yield those of our columns `names` that the file has, by our names.
+
+    Of a broken file the pairs that cannot be read are counted in `drops`; the file, if its footer is broken.
+    """
+    left = None  # rows to read
     with fsspec.open(url, "rb") as file:
         if file.seek(0, 2) == 0:
             drops[batch.SHARD_EMPTY] += 1
@@ -104,10 +108,15 @@ def _records(
             parquet = pq.ParquetFile(file, page_checksum_verification=True)
             picked = {ours: pick_column(ours, columns, parquet.schema_arrow.names) for ours in names}
             present = {ours: name for ours, name in picked.items() if name is not None}
+            left = parquet.metadata.num_rows
             for record in parquet.iter_batches(batch_size, columns=sorted(set(present.values()))):
+                left -= len(record)
                 yield {ours: record[name] for ours, name in present.items()}
         except (pa.ArrowException, OSError):
-            drops[batch.SHARD_CORRUPT] += 1
+            if left is None:
+                drops[batch.SHARD_CORRUPT] += 1
+            else:
+                drops[batch.PAIR_OF_CORRUPT_SHARD] += left
 
 
 def _batch(record: _Record, extra_columns: frozenset[str], drops: Counter[str], nsfw: Sequence[str]) -> Batch:
@@ -120,9 +129,8 @@ def _batch(record: _Record, extra_columns: frozenset[str], drops: Counter[str], 
         rows = rows[safe]
     usable, texts = _captions(columns["text"].take(pa.array(rows)), drops)
     rows = rows[usable]
-    usable, uids = _uids(
-        columns["uid"].take(pa.array(rows)), columns["url"].take(pa.array(rows)), texts, drops
-    )
+    uid, url, key = (columns[name].take(pa.array(rows)) for name in ("uid", "url", "key"))
+    usable, uids = _uids(uid, url, key, texts, drops)
     if len(usable) < len(rows):
         rows, texts = rows[usable], [texts[row] for row in usable]
     # A file may lack a column that others of the pool have.
@@ -155,14 +163,14 @@ def _captions(column: pa.Array, drops: Counter[str]) -> tuple[_Rows, list[str]]:
 
 
 def _uids(
-    column: pa.Array, urls: pa.Array, captions: list[str], drops: Counter[str]
+    column: pa.Array, urls: pa.Array, keys: pa.Array, captions: list[str], drops: Counter[str]
 ) -> tuple[_Rows, UidArray]:
-    """Return the rows with a usable uid, and the uids; a missing one is made of url and caption."""
+    """Return the rows with a usable uid, and the uids; a missing one is made, see `check_uid`."""
     rows, uids = listed_uids(column)
     if len(rows) == len(column):
         return rows, uids
-    given, links = _values(column), _values(urls)
-    rows, names = _checked(len(given), lambda row: check_uid(given[row], links[row], captions[row]), drops)
+    parts = list(zip(_values(column), _values(urls), _values(keys), captions, strict=True))
+    rows, names = _checked(len(parts), lambda row: check_uid(*parts[row]), drops)
     return rows, encode_uids(names)
 
 

@@ -4,16 +4,20 @@ Which caption counts. A pool may hold the caption of a sample three times: in th
 (which img2dataset writes from the same row) and in the tar's ``.txt``. Text filters score the parquet's, so the
 metadata's caption counts wherever there is one: the parquet's for what is trained on or resharded, the JSON's for
 what is read from tars. The ``.txt`` counts only where the metadata has no caption. A sample that brings no uid gets
-the hash of its url and the caption that counts, so parquet and tar give it the same one. Where the files disagree the
-sample is kept, and counted as ``caption_mismatch`` when the selected samples are opened.
+the hash of its url and the caption that counts, so parquet and tar give it the same one; without a url, of its key
+(img2dataset's, or the name of its files in the tar). Where the metadata has neither, captions alone tell samples
+apart, and a warning says so. Where the files disagree the sample is kept, and counted as ``caption_mismatch`` when
+the selected samples are opened.
 """
 
 import hashlib
 import json
+import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
@@ -22,17 +26,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
-from benchmark.core.batch import Batch
+from benchmark.core.batch import Batch, counts
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import cache_dir
 from benchmark.core.uids import UidArray, UidIndex, unite_uids
 from benchmark.pool.parquet_reader import read_captions, read_metadata, read_numbers
 from benchmark.pool.sample_fields import pick_column
-from benchmark.pool.tar_index import TarIndex, index_tar
+from benchmark.pool.tar_index import TarIndex, field_names, index_tar
 from benchmark.pool.tar_reader import load_index, read_images, read_texts, save_index
 
+log = logging.getLogger(__name__)
 # Part of every cache key: raised when the same files are read into other samples.
-READER_VERSION = 2
+READER_VERSION = 3
 TAR_PATTERNS = ("shards/*.tar", "*.tar")
 METADATA_PATTERNS = ("metadata/*.parquet", "*.parquet", "shards/*.parquet")
 # Fields that every sample has; whatever else a filter needs is a metadata column.
@@ -110,6 +115,7 @@ class Pool:
 
     def shards(self, needs: frozenset[str]) -> list[Shard]:
         """Return the shards that a filter with `needs` reads: tars for images, else metadata alone."""
+        _ = self._keyed  # its warning is of this process, and not of every worker
         if "image" in needs:
             if not self._tars:
                 raise UserError(
@@ -119,7 +125,7 @@ class Pool:
                 )
             return self._tars
         if self._metadata:
-            self._check_columns(needs - SAMPLE_FIELDS | ({"nsfw"} if self.nsfw else set()))
+            self._check_columns(needs - SAMPLE_FIELDS | {"text"} | ({"nsfw"} if self.nsfw else set()))
             return self._metadata
         return self._tars
 
@@ -142,11 +148,12 @@ class Pool:
     def index(self, shard: Shard, path: Path, extra_columns: frozenset[str] = frozenset()) -> TarIndex:
         """Return the index of a tar whose local copy is `path`; it is cached unless it has extra columns."""
         if extra_columns:
-            return index_tar(path, self.columns, extra_columns, self.nsfw)
-        cached = cache_dir() / "index" / self.key / f"{shard.name}-{shard.fingerprint}.parquet"
+            return index_tar(path, self.columns, extra_columns, self.nsfw, keyed=self._keyed)
+        keyed = "-keyed" * self._keyed
+        cached = cache_dir() / "index" / self.key / f"{shard.name}-{shard.fingerprint}{keyed}.parquet"
         if cached.is_file():
             return load_index(cached)
-        index = index_tar(path, self.columns, nsfw=self.nsfw)
+        index = index_tar(path, self.columns, nsfw=self.nsfw, keyed=self._keyed)
         save_index(cached, index)
         return index
 
@@ -211,22 +218,62 @@ class Pool:
                 return [_shard(filesystem, path) for path in paths]
         return []
 
-    def _check_columns(self, extra_columns: frozenset[str]) -> None:
-        """Raise `UserError` for a column that no file has; those before the first file that has all are opened."""
-        present = set[str]()
+    def nothing_usable(self, drops: Mapping[str, int]) -> UserError:
+        """Return the error for a pool whose samples were all dropped, by reason."""
+        reasons = counts(drops) or "its files are empty"
+        return UserError(
+            f"pool {self.name} ({self.url}) has no usable pair ({reasons}); {self._naming_hint()}"
+        )
+
+    def _naming_hint(self) -> str:
+        """Return the columns that the pool's first file has, and how to name that of the captions."""
+        names = next(self._schemas(), [])
+        if not self._metadata:
+            with self.local(self._tars[0]) as path:
+                names = field_names(path)
+        columns = f"the columns {', '.join(names)}" if names else "no columns"
+        return f"it has {columns}; name that of the captions with pool.columns.text=NAME"
+
+    @cached_property
+    def _keyed(self) -> bool:
+        """Whether keys tell samples apart that have neither uid nor url: not if the metadata has no keys."""
+        names = next(self._schemas(), None)
+        if names is None:
+            return True
+        present = [ours for ours in ("uid", "url", "key") if pick_column(ours, self.columns, names)]
+        if not present:
+            log.warning(
+                "pool %s has no column uid, url or key: captions tell its pairs apart, and those with the same"
+                " caption count as one; its columns are %s (name that of urls with pool.columns.url=NAME)",
+                self.name,
+                ", ".join(names),
+            )
+        return "key" in present
+
+    def _schemas(self) -> Iterator[list[str]]:
+        """Yield the columns of each metadata parquet that can be opened."""
         for shard in self._metadata:
             try:
                 with fsspec.open(shard.url, "rb") as file:
-                    present |= set(pq.ParquetFile(file).schema_arrow.names)
+                    names = pq.ParquetFile(file).schema_arrow.names
             except (OSError, ValueError):
                 continue  # a broken file; the next one shows the columns
-            missing = sorted(c for c in extra_columns if pick_column(c, self.columns, present) is None)
+            yield names
+
+    def _check_columns(self, columns: frozenset[str]) -> None:
+        """Raise `UserError` for a column that no file has; those before the first file that has all are opened."""
+        present = set[str]()
+        for names in self._schemas():
+            present.update(names)
+            missing = sorted(c for c in columns if pick_column(c, self.columns, present) is None)
             if not missing:
                 return
         if present:
             hint = did_you_mean(missing[0], present)
             if missing[0] == "nsfw":
                 hint = "name it with pool.columns.nsfw, or set pool.nsfw=[] to keep all samples"
+            if missing[0] == "text":
+                hint = self._naming_hint()
             raise UserError(f"pool {self.name} has no column {missing[0]!r} in its metadata; {hint}")
 
 

@@ -6,11 +6,20 @@ from benchmark.core import batch
 from benchmark.core.batch import SampleError
 from benchmark.core.uids import is_uid, make_uid
 
+# Other names of our columns: img2dataset's, those of LAION's parquet files, and those of CC3M and CC12M on the hub.
+ALIASES = {
+    "text": ("caption", "TEXT"),
+    "url": ("URL", "image_url"),
+    "nsfw": ("NSFW",),
+    "clip_b32_similarity_score": ("similarity",),
+    "original_width": ("WIDTH",),
+    "original_height": ("HEIGHT",),
+}
+
 
 def pick_column(ours: str, columns: Mapping[str, str], present: Container[str]) -> str | None:
-    """Return the file's name of our column: by the pool's map, our own or img2dataset's; None if absent."""
-    img2dataset = {"text": "caption"}.get(ours, ours)
-    for name in (columns.get(ours, ours), ours, img2dataset):
+    """Return the file's name of our column: by the pool's map, our own, or one of `ALIASES`; None if absent."""
+    for name in (columns.get(ours, ours), ours, *ALIASES.get(ours, ())):
         if name in present:
             return name
     return None
@@ -33,10 +42,13 @@ def check_caption(value: object) -> str:
     return value
 
 
-def check_uid(uid: object, url: object, caption: str) -> str:
-    """Return the sample's uid in hex; without one, the hash of url and caption. Raises `SampleError` if malformed."""
+def check_uid(uid: object, url: object, key: object, caption: str) -> str:
+    """Return the sample's uid in hex; without one, the hash of its url and caption, or of its key and caption.
+
+    Raises `SampleError` if the uid is malformed.
+    """
     if uid is None:
-        return make_uid(str(url or ""), caption)
+        return make_uid(str(url or ("" if key is None else key)), caption)
     if not is_uid(uid):
         raise SampleError(batch.METADATA_INVALID)
     return str(uid).lower()

@@ -79,6 +79,7 @@ class _Sample(NamedTuple):
 class _Members:
     """The members of one key so far: where the image lies (offset, size), the raw caption and JSON."""
 
+    key: str
     image: tuple[int, int] | None = None
     caption: bytes | None = None
     metadata: bytes | None = None
@@ -90,11 +91,21 @@ class _Members:
 
 
 def index_tar(
-    path: Path, columns: Mapping[str, str], keep: frozenset[str] = frozenset(), nsfw: Sequence[str] = ()
+    path: Path,
+    columns: Mapping[str, str],
+    keep: frozenset[str] = frozenset(),
+    nsfw: Sequence[str] = (),
+    *,
+    keyed: bool = True,
 ) -> TarIndex:
-    """Index a tar. `columns` maps our names to its JSON fields; the fields in `keep` become columns of the index.
+    """Index a tar.
 
-    `nsfw` are the values of that field that are kept, () for all.
+    Args:
+        path: the tar.
+        columns: our names to its JSON fields.
+        keep: fields that become columns of the index.
+        nsfw: the values of that field that are kept, () for all.
+        keyed: whether the key of a sample without uid and url is part of its uid.
     """
     drops = Counter[str]()
     samples: list[_Sample] = []
@@ -103,7 +114,7 @@ def index_tar(
     else:
         for members in _group(path, drops):
             try:
-                samples.append(_sample(members, columns, keep, nsfw))
+                samples.append(_sample(members, columns, keep, nsfw, keyed))
             except SampleError as error:
                 drops[error.reason] += 1
     return TarIndex(
@@ -117,14 +128,26 @@ def index_tar(
     )
 
 
+def field_names(path: Path) -> list[str]:
+    """Return the JSON fields of the first sample of a tar that has any."""
+    for members in _group(path, Counter()):
+        try:
+            if fields := _parse_json(members.metadata):
+                return list(fields)
+        except SampleError:
+            continue
+    return []
+
+
 def _sample(
-    members: _Members, columns: Mapping[str, str], keep: frozenset[str], nsfw: Sequence[str]
+    members: _Members, columns: Mapping[str, str], keep: frozenset[str], nsfw: Sequence[str], keyed: bool
 ) -> _Sample:
     fields = _parse_json(members.metadata)
     if nsfw and _field(fields, "nsfw", columns) not in nsfw:
         raise SampleError(batch.NSFW)
     text, mismatched = _caption(members.caption, _field(fields, "text", columns))
-    uid = check_uid(_field(fields, "uid", columns), _field(fields, "url", columns), text)
+    key = (_field(fields, "key", columns) or members.key) if keyed else None
+    uid = check_uid(_field(fields, "uid", columns), _field(fields, "url", columns), key, text)
     if members.image is None:
         raise SampleError(batch.IMAGE_MISSING)
     return _Sample(uid, text, *members.image, mismatched, {n: _field(fields, n, columns) for n in keep})
@@ -142,13 +165,13 @@ def _group(path: Path, drops: Counter[str]) -> Iterator[_Members]:
             folder, _, base = name.rpartition("/")
             stem, _, extension = base.partition(".")
             key = f"{folder}/{stem}"
-            sample = open_samples.setdefault(key, _Members())
+            sample = open_samples.setdefault(key, _Members(stem))
             slot = sample.slot(extension.lower())
             if slot is None:
                 continue
             if getattr(sample, slot) is not None:  # the key is used again: another sample begins
                 yield sample
-                sample = open_samples[key] = _Members()
+                sample = open_samples[key] = _Members(stem)
             if slot == "image":
                 sample.image = (offset, size)
             else:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmark.report.loss_notes import loss_note
 from benchmark.results.result import Result
 from benchmark.selection.selection import Manifest
 from benchmark.subset.pairs import Written
@@ -99,6 +100,7 @@ def data_card(
         settings=json.dumps(without_folders(settings), indent=2),
         download=DOWNLOAD,
         code=code_span,
+        notes=loss_note,
         number="{:,}".format,
     )
     return f"{card}\n"

@@ -9,6 +9,7 @@ from benchmark.report.certainty import RunFolders, certainty_table, compare_entr
 from benchmark.report.contamination_notes import contamination_notes
 from benchmark.report.headlines import Headline, headlines
 from benchmark.report.leaderboard_entries import Entry, Leaderboard, evaluations, leaderboards
+from benchmark.report.loss_notes import loss_notes
 from benchmark.report.paper_rows import paper_rows
 from benchmark.report.significance import t_interval
 from benchmark.report.table import MISSING, Cell, Table, plain
@@ -173,7 +174,7 @@ def _cost_table(title: str, entries: Sequence[Entry]) -> Table:
         ]
         rows.append(plain(*cells))
     header = ["filter", "kept", "distinct", "threshold", "scoring s", "pairs/s"]
-    return Table(title, header, rows, contamination_notes(entries))
+    return Table(title, header, rows, loss_notes(entries) + contamination_notes(entries))
 
 
 def _noise_table(title: str, entries: Sequence[Entry]) -> Table:

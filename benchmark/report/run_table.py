@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from benchmark.report.headlines import REFERENCE
 from benchmark.report.leaderboard_tables import metric_cell
+from benchmark.report.loss_notes import loss_note
 from benchmark.report.table import Cell, Table, plain
 from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
@@ -40,7 +41,9 @@ def run_table(result: Result, others: Iterable[Result]) -> Table:
                 rows.append([*plain(label, model, name), *(_cell(metrics, column) for column in columns)])
     header = ["filter", "model", "evaluation set", *columns.values()]
     intervals = any(m.interval for pair in evaluated for m in _metrics(result, *pair))
-    return Table(result.protocol.name, header, rows, [INTERVAL_NOTE] * intervals + _missing(result))
+    notes = [f"{result.filter} {note}" for note in loss_note(result)]
+    notes += [INTERVAL_NOTE] * intervals + _missing(result)
+    return Table(result.protocol.name, header, rows, notes)
 
 
 def _metrics(result: Result, model: str, evaluation: str) -> list[Metric]:

@@ -1,13 +1,14 @@
 """Where the scores of a filter are: a folder of the cache with one part per shard."""
 
 import hashlib
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
 from benchmark.core.paths import cache_dir
 from benchmark.pool.pool import Pool, Shard
 from benchmark.scoring.survivors import Survivors
-from filters.base import Composite, Filter
+from filters.base import Composite, Filter, Reader
 
 
 def score_folder(pool: Pool, scorer: Filter) -> Path:
@@ -24,6 +25,20 @@ def score_paths(pool: Pool, scorer: Filter, survivors: Survivors | None = None) 
     shards = _shards(pool, scorer)
     folder = _folder(pool, scorer, shards, survivors)
     return {shard: folder / f"{shard.name}-{shard.fingerprint}.parquet" for shard in shards}
+
+
+def remove_scores(pool: Pool, scorer: Filter) -> None:
+    """Remove all cached scores of a filter and of its parts on `pool`, and the features under them."""
+    for part in scorer.filters.values() if isinstance(scorer, Composite) else ():
+        remove_scores(pool, part)
+    folders = [cache_dir() / "scores" / pool.key / scorer.key()]
+    readers: list[Reader] = [scorer]
+    while readers:
+        readers += (features := readers.pop().features)
+        folders += [cache_dir() / "features" / pool.key / of.key() for of in features]
+    for folder in folders:
+        if folder.is_dir():
+            shutil.rmtree(folder)
 
 
 def _shards(pool: Pool, scorer: Filter) -> list[Shard]:

@@ -102,8 +102,13 @@ class PoolBatches(Iterable[Batch]):
         """Yield every batch of the pool for the reader, in the order of the shards."""
         shards = ShardReader(self.pool, self.device)
         index = self.survivors.index() if self.survivors else None
+        drops, batches = Counter[str](), 0
         for shard in self.pool.shards(self.reader.sources):
-            yield from among(shards.batches(shard, self.reader, Counter()), index)
+            for batch in among(shards.batches(shard, self.reader, drops), index):
+                batches += 1
+                yield batch
+        if not batches and index is None:
+            raise self.pool.nothing_usable(drops)
 
 
 def features_path(pool: Pool, shard: Shard, features: Features) -> Path:

@@ -120,7 +120,9 @@ class Manifest:
     """Describes subset files: the pool, filter, selector and size that made them, and what was dropped.
 
     `files` names the subset file of each epoch; `distinct` counts the samples that are in at least one of them. Of
-    `tied` samples whose score is the threshold, `tied_kept` are selected: those that `seed` puts first.
+    `tied` samples whose score is the threshold, `tied_kept` are selected: those that `seed` puts first. `lost` counts
+    by reason the selected samples that cannot be read, which is known once they are read; `selection.tolerate` bounds
+    them.
     """
 
     pool: str
@@ -139,6 +141,12 @@ class Manifest:
     selector: str
     selector_config: dict[str, Any]
     versions: dict[str, str] = field(default_factory=dict)
+    lost: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def readable(self) -> int:
+        """How many of the `distinct` samples can be read."""
+        return self.distinct - sum(self.lost.values())
 
 
 def subset_files(path: Path, selection: Selection) -> list[Path]:

@@ -1,6 +1,5 @@
 """The selected pairs as one parquet, the input of img2dataset, read from the pool shard by shard."""
 
-import logging
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,16 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmark.core.batch import Batch, SampleError
+from benchmark.core.batch import NOT_IN_METADATA, Batch, SampleError
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_write
 from benchmark.core.progress import progress
 from benchmark.core.uids import UidArray, UidIndex, decode_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.sample_fields import check_caption
+from benchmark.subset.readable import check_readable
 from filters.base import Scores
 
-log = logging.getLogger(__name__)
 SCHEMA = pa.schema({"uid": pa.string(), "url": pa.string(), "caption": pa.string(), "score": pa.float32()})
 ROW_GROUP = 50_000
 _TEXT = frozenset({"text"})
@@ -35,7 +34,7 @@ class Written:
     urls: int
 
 
-def write_pairs(path: Path, pool: Pool, uids: UidArray, scores: Scores) -> Written:
+def write_pairs(path: Path, pool: Pool, uids: UidArray, scores: Scores, tolerate: float = 0.0) -> Written:
     """Write ``uid, url, caption, score`` of k pairs, in the order of the pool; memory is bounded by `ROW_GROUP`.
 
     Args:
@@ -43,9 +42,10 @@ def write_pairs(path: Path, pool: Pool, uids: UidArray, scores: Scores) -> Writt
         pool: where the pairs are: in its metadata if it has any, else in its tars.
         uids: the pairs, each once, shape (k,).
         scores: their scores, shape (k,).
+        tolerate: the share of the pairs that the pool's metadata may lack.
 
     Raises:
-        UserError: when the pool's metadata has none of the pairs.
+        UserError: when it lacks more, or has none.
     """
     pairs = urls = 0
     with atomic_write(path) as temporary:
@@ -59,10 +59,9 @@ def write_pairs(path: Path, pool: Pool, uids: UidArray, scores: Scores) -> Writt
                 f"none of the {len(uids):,} selected pairs is in the metadata of pool {pool.name} ({pool.url});"
                 " give the metadata that belongs to its tars"
             )
+        check_readable(len(uids), {NOT_IN_METADATA: len(uids) - pairs}, tolerate)
         if not urls:
             _drop_urls(temporary)
-    if lost := len(uids) - pairs:
-        log.warning("export: %d of %d selected pairs are not in the pool's metadata", lost, len(uids))
     return Written(pairs, urls)
 
 

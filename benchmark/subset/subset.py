@@ -76,6 +76,7 @@ class Subset:
                 " give the tars that belong to its metadata"
             )
         self.pool = pool
+        self.shards = [part.shard for part in parts]
         self._paths: list[Path] = []
         for part in parts:
             with pool.local(part.shard) as path:
@@ -94,8 +95,11 @@ class Subset:
         self.captions = captions or OtherCaptions()
         counts = {IMAGE_MISSING: len(uids) - len(order), CAPTION_MISMATCH: int(self._mismatched.sum())}
         self.missing = Counter({reason: count for reason, count in counts.items() if count})
-        if lost := self.missing[IMAGE_MISSING]:
-            log.warning("subset: %d of %d selected samples are in no tar of the pool", lost, len(uids))
+
+    @property
+    def lost(self) -> dict[str, int]:
+        """Selected samples that cannot be read, by reason: `missing` without those that are only counted."""
+        return {reason: count for reason, count in self.missing.items() if reason != CAPTION_MISMATCH}
 
     def __len__(self) -> int:
         return len(self._uids)

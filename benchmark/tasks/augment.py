@@ -6,7 +6,7 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.config import make_engine, make_pool
+from benchmark.config import make_engine, make_pool, share
 from benchmark.core.paths import cache_dir
 from benchmark.pipeline import choose, open_subset
 from benchmark.studies.augmentation.base import Augmenter
@@ -22,12 +22,12 @@ def augment(cfg: DictConfig) -> None:
     name = augmenter.key()  # fails early if the checkpoint is missing, before the pool is scored
     pool = make_pool(cfg)
     selection = choose(cfg, pool).selection
-    subset = open_subset(pool, selection)
+    subset = open_subset(pool, selection, tolerate=share(cfg, "selection.tolerate"))
     identity = subset.identity(selection.sha256)
     default = cache_dir() / "augmented" / f"{name}-{identity[:16]}"
     folder = default if cfg.task.output is None else Path(cfg.task.output).expanduser()
     drops = write_captions(subset, identity, augmenter, folder, make_engine(cfg))
-    dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted((drops + subset.missing).items()))
+    dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted((drops | subset.missing).items()))
     log.info(
         "augment: captions of %s of %s samples (dropped: %s)",
         f"{len(subset) - drops.total():,}",

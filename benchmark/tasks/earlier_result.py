@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 from benchmark.config import make_filter
 from benchmark.core.records import scan_records
 from benchmark.core.uids import read_subset, unite_uids
-from benchmark.pipeline import subset_path
+from benchmark.pipeline import Chosen, subset_path
 from benchmark.pool.pool import Pool
 from benchmark.results.protocol import Protocol
 from benchmark.results.result import Result
@@ -27,19 +27,25 @@ def is_sweep() -> bool:
 
 
 def earlier_result(
-    cfg: DictConfig, pool: Pool, sources: CaptionSources, make_protocol: Callable[[], Protocol]
+    cfg: DictConfig,
+    pool: Pool,
+    sources: CaptionSources,
+    make_protocol: Callable[[], Protocol],
+    select: Callable[[], Chosen],
 ) -> Path | None:
     """Return the path of the result that this run would make again, None where there is none.
 
-    Its settings, schema, protocol and subset are this run's. The protocol has the pool's content and the versions of
-    all metrics; the subset file's name changes with the filter's weights. The commit may be another: the caches of
-    scores and trained models do not depend on it either. Nothing is scored here.
+    Its settings, schema, protocol and selection are this run's. The protocol has the pool's content and the versions
+    of all metrics; the subset file's name changes with the filter's code and weights. If it has another name, or
+    with `rescore`, the pairs are selected again: the same pairs give the same result. The commit may be another: the
+    caches of scores and trained models do not depend on it either.
 
     Args:
         cfg: the configuration.
         pool: the pool.
         sources: of other captions.
         make_protocol: returns the protocol of this run; called only for a result of the same settings.
+        select: scores and selects.
     """
     subset = subset_path(cfg, pool, make_filter(cfg))
     captions = None
@@ -57,10 +63,17 @@ def earlier_result(
         reason = next((file.reason for file in left_out if file.path == path), "no result")
     elif result.protocol.fingerprint != (protocol := make_protocol()).fingerprint:
         reason = protocol.differences(result.protocol)
-    elif Path(result.subset).stem.partition("-epoch")[0] != subset.stem:
-        reason = "the weights of its filter have changed"
-    else:
+    elif Path(result.subset).stem.partition("-epoch")[0] == subset.stem and not cfg.rescore:
         log.info("%s is there (commit %s); delete it to make it again", path, result.git_commit)
         return path
+    elif select().selection.sha256 == result.selection.sha256:
+        log.info("%s is there: its filter, %s, selects the same pairs", path, _since(cfg))
+        return path
+    else:
+        reason = f"its filter, {_since(cfg)}, selects other pairs"
     log.info("%s is made again: %s", path, reason)
     return None
+
+
+def _since(cfg: DictConfig) -> str:
+    return "scored anew" if cfg.rescore else "whose code or weights have changed since"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from omegaconf import DictConfig
 
-from benchmark.config import make_pool
+from benchmark.config import make_pool, share
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.paths import cache_dir, write_text
@@ -47,11 +47,12 @@ def export(cfg: DictConfig) -> None:
     name = f"{pool.name}-{manifest.filter}-{manifest.k}-{manifest.sha256[:8]}"
     folder = output or cache_dir() / "exports" / name
     _remove_earlier(folder)
+    scores = chosen.table.scores[find_uids(chosen.table.uids, selection.uids)]
+    tolerate = share(cfg, "selection.tolerate")
+    written = write_pairs(folder / "subset.parquet", pool, selection.uids, scores, tolerate)
     files = subset_files(folder / "subset.npy", selection)
     for file, uids in zip(files, selection.epochs, strict=True):
         write_subset(file, uids)
-    scores = chosen.table.scores[find_uids(chosen.table.uids, selection.uids)]
-    written = write_pairs(folder / "subset.parquet", pool, selection.uids, scores)
     if not written.urls:
         log.warning("export: pool %s has no urls, so img2dataset cannot download its images", pool.name)
     compared = [result for result in results if not result.protocol.is_quick_try]

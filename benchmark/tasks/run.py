@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -18,6 +18,7 @@ from benchmark.config import (
     recorded,
     resolved,
     run_facts,
+    share,
 )
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import is_main_process, main_process_first
@@ -28,6 +29,7 @@ from benchmark.pipeline import (
     downstream_result,
     evaluate_all,
     kept_by_noise,
+    note_lost,
     open_subset,
     train,
 )
@@ -72,15 +74,17 @@ def run(cfg: DictConfig) -> Finished | None:
         for model in models.values():
             model.identity()  # fetches the weights before anything is scored
         make_protocol = partial(run_protocol, cfg, pool, models, sets, metrics)
-        if is_sweep() and (path := earlier_result(cfg, pool, sources, make_protocol)):
-            print_result(str(path))
-            return Finished(path, skipped=True)
+        select = cache(partial(choose, cfg, pool))
         with watch.stage("select"):
-            chosen = choose(cfg, pool)
+            if is_sweep() and (path := earlier_result(cfg, pool, sources, make_protocol, select)):
+                print_result(str(path))
+                return Finished(path, skipped=True)
+            chosen = select()
             protocol = make_protocol()
             log.info("protocol: %s (%s)", protocol.name, protocol.fingerprint)
         with watch.stage("subset"):
-            subset = open_subset(pool, chosen.selection, sources)
+            subset = open_subset(pool, chosen.selection, sources, share(cfg, "selection.tolerate"))
+            chosen = note_lost(chosen, subset)
             kept = kept_by_noise(pool, chosen.selection)
     run_id = make_run_id(cfg, subset.captions.sha256)
     outputs = Path(cfg.results_dir) / run_id

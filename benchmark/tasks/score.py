@@ -3,8 +3,9 @@
 from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_filter, make_pool
+from benchmark.core.batch import counts
+from benchmark.pipeline import make_scores
 from benchmark.scoring.score_folder import score_folder
-from benchmark.scoring.score_pool import score_pool
 from benchmark.tasks.output import print_result
 from benchmark.tasks.preflight import check_before_run
 
@@ -13,8 +14,8 @@ def score(cfg: DictConfig) -> None:
     """Score the pool; print the folder of the score parts."""
     check_before_run(cfg)
     pool, scorer = make_pool(cfg), make_filter(cfg)
-    table = score_pool(pool, scorer, make_engine(cfg))
-    dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(table.drops.items())) or "none"
+    table = make_scores(cfg, pool, scorer, make_engine(cfg))
+    dropped = counts(table.drops) or "none"
     print_result(
         f"scored {len(table.uids):,} pairs in {table.seconds:,.1f} worker seconds; dropped: {dropped}"
     )

@@ -2,10 +2,18 @@
 
 from omegaconf import DictConfig
 
-from benchmark.config import load_evaluation_sets, make_models, make_pool, make_tracker, resolved, run_facts
+from benchmark.config import (
+    load_evaluation_sets,
+    make_models,
+    make_pool,
+    make_tracker,
+    resolved,
+    run_facts,
+    share,
+)
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import main_process_first
-from benchmark.pipeline import choose, open_subset
+from benchmark.pipeline import choose, note_lost, open_subset
 from benchmark.pipeline import train as train_one
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.output import print_result
@@ -23,7 +31,8 @@ def train(cfg: DictConfig) -> None:
         sets = load_evaluation_sets(cfg) if validated else []
         sources = CaptionSources(pool, **resolved(cfg.captions))
         chosen = choose(cfg, pool)
-        subset = open_subset(pool, chosen.selection, sources)
+        subset = open_subset(pool, chosen.selection, sources, share(cfg, "selection.tolerate"))
+        note_lost(chosen, subset)
     tracker.start(run_facts(cfg, make_run_id(cfg, subset.captions.sha256)))
     for model in models.values():
         trained = train_one(model, subset, chosen.selection.sha256, device, tracker, sets)

@@ -83,7 +83,7 @@ def test_a_corrupt_page_is_counted_not_scored(tmp_path: Path) -> None:
     broken.write_bytes(data.replace(bits, bits[:-1] + b"\x40"))
     table = scored(tmp_path)
     assert by_pair(table) == [1, 2, -1, -1, -1, -1]
-    assert table.drops == {"shard_corrupt": 1}
+    assert table.drops == {"pair_of_corrupt_shard": 4}
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from benchmark.report.contamination_notes import contamination_notes
 from benchmark.report.headlines import REFERENCE
 from benchmark.report.leaderboard_entries import Entry, evaluations
 from benchmark.report.leaderboard_tables import COLUMNS
+from benchmark.report.loss_notes import loss_notes
 from benchmark.report.page.estimates import (
     Estimate,
     Measure,
@@ -79,7 +80,7 @@ def board_tables(entries: Sequence[Entry], compared: Sequence[Compared]) -> list
     costs = [_cost_cells(entry) for entry in entries]
     header = ["kept", "distinct", "threshold", "scoring", "pairs/s", "training"]
     costs_table = _table("selection and cost", header, entries, list(zip(*costs, strict=True)))
-    tables.append(replace(costs_table, notes=contamination_notes(entries)))
+    tables.append(replace(costs_table, notes=loss_notes(entries) + contamination_notes(entries)))
     return tables
 
 

@@ -75,7 +75,7 @@ def naive(table: pa.Table) -> tuple[list[str], list[str], Counter[str]]:
             if row["status"] not in (None, "success"):
                 raise SampleError("download_failed")
             text = check_caption(row["text"])
-            uids.append(check_uid(row["uid"], row["url"], text))
+            uids.append(check_uid(row["uid"], row["url"], row["key"], text))
         except SampleError as error:
             drops[error.reason] += 1
         else:
@@ -92,12 +92,13 @@ def test_rows_are_checked_as_one_by_one(tmp_path: Path, seed: int, kind: pa.Data
         "uid": [None, "12", "G" * 32, "A" * 32],
         "text": [None, "", " \u2003", "\x1c"],
         "status": ["failed_to_download", None],
+        "url": [None, ""],
     }
     columns: dict[str, list[Any]] = {
         "uid": list(good), "text": [f"thing {n}" for n in range(40)],
-        "url": [f"u{n}" for n in range(40)], "status": ["success"] * 40,
+        "url": [f"u{n}" for n in range(40)], "status": ["success"] * 40, "key": [f"k{n}" for n in range(40)],
     }  # fmt: skip
-    for name in list(flaws)[: seed % 4]:
+    for name in list(flaws)[: seed % 5]:
         for row in rng.choice(40, 12, replace=False):
             columns[name][row] = flaws[name][rng.integers(len(flaws[name]))]
     table = pa.table({name: pa.array(values, kind) for name, values in columns.items()})

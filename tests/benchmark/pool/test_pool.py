@@ -7,7 +7,7 @@ import pytest
 from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids, make_uid
 from benchmark.pool.pool import Pool
-from tests.pools import rows, write_metadata, write_pool, write_tar
+from tests.pools import Row, jpeg, rows, write_metadata, write_pool, write_tar
 
 TEXT, IMAGE = frozenset({"text"}), frozenset({"image", "text"})
 
@@ -94,6 +94,89 @@ def test_a_pool_without_the_nsfw_column_says_so(tmp_path) -> None:
     pool = Pool("p", str(write_pool(tmp_path, [rows(2)])), nsfw=["UNLIKELY"])
     with pytest.raises(UserError, match=r"no column 'nsfw' in its metadata; .*pool\.nsfw=\[\]"):
         read(pool, TEXT)
+
+
+COLUMNS = {
+    "LAION": {
+        "URL": ["u0", "u1"],
+        "TEXT": ["one", "two"],
+        "NSFW": ["UNLIKELY", "NSFW"],
+        "similarity": [0.3, 0.4],
+    },
+    "CC3M": {"image_url": ["u0", "u1"], "caption": ["one", "two"]},
+    "img2dataset": {
+        "url": ["u0", "u1"],
+        "caption": ["one", "two"],
+        "key": ["0", "1"],
+        "status": ["success"] * 2,
+    },
+    "DataComp": {"url": ["u0", "u1"], "text": ["one", "two"]},
+}
+
+
+@pytest.mark.parametrize("names", COLUMNS)
+def test_the_usual_names_need_no_setting(tmp_path, names: str, caplog) -> None:
+    pq.write_table(pa.table(COLUMNS[names]), tmp_path / "a.parquet")
+    (batch,), drops = read(Pool("p", str(tmp_path)), TEXT)
+    assert decode_uids(batch.uids) == [make_uid("u0", "one"), make_uid("u1", "two")]
+    assert batch.texts == ["one", "two"]
+    assert not drops
+    assert not caplog.messages
+
+
+def test_laions_other_columns_are_found_by_our_names(tmp_path) -> None:
+    pq.write_table(pa.table(COLUMNS["LAION"]), tmp_path / "a.parquet")
+    (batch,), drops = read(
+        Pool("p", str(tmp_path), nsfw=["UNLIKELY"]), frozenset({"clip_b32_similarity_score"})
+    )
+    assert batch.columns["clip_b32_similarity_score"].tolist() == [0.3]
+    assert drops == {"nsfw": 1}
+
+
+def test_a_pool_without_captions_lists_its_columns(tmp_path) -> None:
+    pq.write_table(pa.table({"link": ["u"], "alt": ["a dog"]}), tmp_path / "a.parquet")
+    with pytest.raises(UserError, match=r"has the columns link, alt; .*pool\.columns\.text=NAME"):
+        read(Pool("p", str(tmp_path)), TEXT)
+    (batch,), _ = read(Pool("p", str(tmp_path), {"text": "alt", "url": "link"}), TEXT)
+    assert decode_uids(batch.uids) == [make_uid("u", "a dog")]
+
+
+def test_keys_tell_samples_without_url_apart(tmp_path) -> None:
+    same = [Row(key, "", "a dog", jpeg(0), files={"jpg": jpeg(0), "txt": b"a dog"}) for key in ("00", "01")]
+    write_tar(tmp_path / "tars" / "0.tar", same)
+    expected = [make_uid("00", "a dog"), make_uid("01", "a dog")]
+    assert uids(read(Pool("p", str(tmp_path / "tars")), IMAGE)[0]) == expected
+
+    table = {"key": ["00", "01"], "url": [None, None], "caption": ["a dog"] * 2}
+    (tmp_path / "tars" / "metadata").mkdir()
+    pq.write_table(pa.table(table), tmp_path / "tars" / "metadata" / "0.parquet")
+    both = Pool("p", str(tmp_path / "tars"))
+    assert uids(read(both, TEXT)[0]) == uids(read(both, IMAGE)[0]) == expected
+
+
+def test_captions_as_uids_are_said_once(tmp_path, caplog) -> None:
+    same = [Row(key, "", "a dog", jpeg(0), files={"jpg": jpeg(0), "txt": b"a dog"}) for key in ("00", "01")]
+    write_tar(tmp_path / "shards" / "0.tar", same)
+    (tmp_path / "metadata").mkdir()
+    for name in "01":
+        pq.write_table(pa.table({"text": ["a dog"]}), tmp_path / "metadata" / f"{name}.parquet")
+    pool = Pool("p", str(tmp_path))
+    assert uids(read(pool, TEXT)[0]) == uids(read(pool, IMAGE)[0]) == [make_uid("", "a dog")] * 2
+    (message,) = caplog.messages
+    assert "no column uid, url or key: captions tell its pairs apart" in message
+
+
+def test_pairs_of_a_corrupt_file_are_counted(tmp_path) -> None:
+    samples = rows(40)
+    write_metadata(tmp_path / "a.parquet", samples)
+    pq.write_table(pq.read_table(tmp_path / "a.parquet"), tmp_path / "a.parquet", row_group_size=10)
+    data = bytearray((tmp_path / "a.parquet").read_bytes())
+    start = pq.ParquetFile(tmp_path / "a.parquet").metadata.row_group(2).column(2).data_page_offset
+    data[start : start + 40] = b"\xff" * 40
+    (tmp_path / "a.parquet").write_bytes(data)
+    batches, drops = read(Pool("p", str(tmp_path)), TEXT, size=10)
+    assert uids(batches) == [sample.uid for sample in samples[:20]]
+    assert drops == {"pair_of_corrupt_shard": 20}
 
 
 def test_img2dataset_sidecars(tmp_path) -> None:

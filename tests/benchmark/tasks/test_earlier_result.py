@@ -1,7 +1,9 @@
 """Which results of earlier runs a sweep need not make again."""
 
+import importlib
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,12 +15,16 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from benchmark.config import CONF, make_filter, make_pool, register_resolvers, resolved
+from benchmark.core import source_code
 from benchmark.core.records import write_record
+from benchmark.core.source_code import code_hash
 from benchmark.core.uids import write_subset
 from benchmark.models.checkpoints import revision
-from benchmark.pipeline import subset_path
+from benchmark.pipeline import choose, subset_path
 from benchmark.results.protocol import Protocol
 from benchmark.results.result import Result
+from benchmark.scoring.score_folder import score_paths
+from benchmark.scoring.score_parts import write_part
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.earlier_result import earlier_result
 from benchmark.tasks.run_id import make_run_id
@@ -52,7 +58,11 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 def look(cfg: DictConfig, now: Protocol | None = None) -> Path | None:
     pool = make_pool(cfg)
     return earlier_result(
-        cfg, pool, CaptionSources(pool, **resolved(cfg.captions)), lambda: now or protocol()
+        cfg,
+        pool,
+        CaptionSources(pool, **resolved(cfg.captions)),
+        lambda: now or protocol(),
+        lambda: choose(cfg, pool),
     )
 
 
@@ -96,6 +106,74 @@ def test_other_weights_of_the_filter_are_made_again(settings: Settings, tmp_path
     weights.write_bytes(weights.read_bytes()[:-1] + b"?")
     revision.cache_clear()  # as in the next command
     assert look(cfg) is None
+
+
+OWN_FILTER = """
+import numpy as np
+from filters.base import Filter
+
+class Mine(Filter):
+    needs = frozenset({"text"})
+
+    def __init__(self, seed):
+        self.seed = seed
+
+    def score(self, batch):
+        return np.array([float(text[-1]) for text in batch.texts], np.float32)
+"""
+
+
+@pytest.fixture
+def own_filter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Returns a function that edits a user's filter, as between two commands."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def edit(before: str = "", after: str = "") -> None:
+        assert before in OWN_FILTER
+        (tmp_path / "own_filter.py").write_text(OWN_FILTER.replace(before, after))
+        sys.modules.pop("own_filter", None)
+        code_hash.cache_clear()
+        source_code._read.cache_clear()
+        importlib.invalidate_caches()
+
+    edit()
+    yield edit
+    edit()
+
+
+def test_an_edited_filter_that_selects_the_same_pairs_stands(
+    settings: Settings, own_filter: Callable[..., None], caplog: pytest.LogCaptureFixture
+) -> None:
+    cfg = settings("filter._target_=own_filter.Mine", "engine.workers=1")
+    path, left = made(cfg)
+    chosen = choose(cfg, make_pool(cfg))
+    write_record(path.parent, replace(left, selection=chosen.manifest))
+    caplog.set_level("INFO")
+
+    own_filter("text[-1]", "text[-1:]")
+    assert look(cfg) == path
+    assert "code or weights have changed since, selects the same pairs" in caplog.text
+    assert (chosen.table.reused, choose(cfg, make_pool(cfg)).table.reused) == (0, 1)
+
+    own_filter("float(text", "-float(text")
+    assert look(cfg) is None
+    assert "code or weights have changed since, selects other pairs" in caplog.text
+
+
+def test_scores_are_made_anew_on_demand(settings: Settings, own_filter: Callable[..., None]) -> None:
+    cfg = settings("filter._target_=own_filter.Mine", "engine.workers=1")
+    path, left = made(cfg)
+    chosen = choose(cfg, make_pool(cfg))
+    write_record(path.parent, replace(left, selection=chosen.manifest))
+    anew = settings("filter._target_=own_filter.Mine", "engine.workers=1", "rescore=true")
+    assert choose(anew, make_pool(anew)).table.reused == 0
+    assert look(anew) == path
+    (part,) = score_paths(make_pool(cfg), make_filter(cfg)).values()
+    write_part(part, chosen.table.uids, -chosen.table.scores, {}, 0, {})
+    assert choose(cfg, make_pool(cfg)).selection.sha256 != chosen.selection.sha256, (
+        "the cache has other scores"
+    )
+    assert choose(anew, make_pool(anew)).selection.sha256 == chosen.selection.sha256
 
 
 def test_several_epochs_are_one_selection(settings: Settings) -> None:

@@ -1,0 +1,125 @@
+"""A hash of the code behind a class, so that what other code computed is not taken from a cache."""
+
+import ast
+import hashlib
+import inspect
+import logging
+import sys
+import sysconfig
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, version
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+PROJECT = Path(__file__).resolve().parents[2]
+OURS = ("filters", "benchmark", "downstream")
+# The rooms of ours in which scores and features are computed. How a pool is read has a version of its own.
+COMPUTING = ("filters", "benchmark.models")
+
+
+@cache
+def code_hash(of: type) -> str:
+    """Return a hash of the modules of a class and its bases, and of what these import from the same project.
+
+    A user's project is the folder that holds the module or its package. Imports are found in the files, lazy ones
+    too; nothing is imported. Comments, docstrings and formatting do not count. Of a distribution in site-packages
+    name and version count.
+    """
+    parts: dict[str, str] = {}
+    for base in of.__mro__:
+        name = base.__module__
+        if name.partition(".")[0] in sys.stdlib_module_names and name != "__main__":
+            continue
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file is None:  # defined in a notebook or at a prompt
+            parts[f"{name}.{base.__qualname__}"] = _hash_without_file(base)
+        elif installed := _installed_distribution(Path(file), name):
+            parts[installed] = version(installed)
+        else:
+            _add_module(parts, Path(file).resolve(), name)
+    return hashlib.sha256("\n".join(f"{name} {parts[name]}" for name in sorted(parts)).encode()).hexdigest()
+
+
+def _hash_without_file(of: type) -> str:
+    """Return the hash of a class's own code; the empty string and a warning where its source is not kept."""
+    try:
+        source = inspect.cleandoc("\n" + inspect.getsource(of))
+    except (OSError, TypeError):
+        log.warning("the code of %s cannot be read: after editing it, use rescore=true", of.__qualname__)
+        return ""
+    return _hash(list(ast.walk(ast.parse(source))))
+
+
+def _installed_distribution(file: Path, module: str) -> str | None:
+    """Return the distribution that a module in site-packages belongs to; None for ours and for other folders."""
+    top = module.partition(".")[0]
+    folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    if top in OURS or not any(file.is_relative_to(folder) for folder in folders):
+        return None
+    try:
+        return distribution(top).name  # most are named like their module; to search them all takes seconds
+    except PackageNotFoundError:
+        return next(iter(packages_distributions().get(top, ())), None)
+
+
+def _add_module(parts: dict[str, str], path: Path, name: str) -> None:
+    """Add the hash of a module by its name, and those of all modules that it imports from its project."""
+    name = path.stem if name == "__main__" else name
+    project = path.parents[name.count(".") + (path.name == "__init__.py")]
+    todo = [(name, path)]
+    while todo:
+        name, path = todo.pop()
+        if name not in parts:
+            parts[name], imported = _read(path, name)
+            todo += [(other, found) for other in imported if (found := _find(project, other))]
+
+
+def _find(project: Path, name: str) -> Path | None:
+    """Return the file of a module of ours or of the user's `project` that counts; None for all others."""
+    ours = name.partition(".")[0] in OURS
+    if ours and not any(f"{name}.".startswith(f"{room}.") for room in COMPUTING):
+        return None
+    for folder in (PROJECT, project) if ours else (project,):
+        path = folder.joinpath(*name.split("."))
+        for file in (path.with_suffix(".py"), path / "__init__.py"):
+            if file.is_file():
+                return file
+    return None
+
+
+@cache
+def _read(path: Path, name: str) -> tuple[str, tuple[str, ...]]:
+    """Return the hash of a module's code, and names that it imports, of modules and of what is in them."""
+    nodes = list(ast.walk(ast.parse(path.read_bytes(), str(path))))
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    return _hash(nodes), tuple(_imported(nodes, package))
+
+
+def _imported(nodes: list[ast.AST], package: str) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            levels = package.split(".")
+            # Each dot of a relative import after the first is one package up.
+            parents = levels[: len(levels) + 1 - node.level] if node.level else []
+            module = ".".join([*parents, *([node.module] if node.module else [])])
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def _hash(nodes: list[ast.AST]) -> str:
+    """Return a hash of a syntax tree, the first of its `nodes`, after its docstrings are removed from it."""
+    for node in nodes:
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [part for part in node.body if not _is_text(part)]
+    return hashlib.sha256(ast.dump(nodes[0]).encode()).hexdigest()
+
+
+def _is_text(part: ast.stmt) -> bool:
+    return (
+        isinstance(part, ast.Expr)
+        and isinstance(part.value, ast.Constant)
+        and isinstance(part.value.value, str)
+    )

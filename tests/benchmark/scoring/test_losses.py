@@ -1,0 +1,77 @@
+"""What a scoring says of pairs that it could not read, and when it stops."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.core.errors import UserError
+from benchmark.engine.local import LocalEngine
+from benchmark.pool.pool import Pool
+from benchmark.scoring.losses import check_losses
+from benchmark.scoring.score_pool import ScoreTable, score_pool
+from tests.benchmark.scoring.test_score_pool import Slow
+from tests.command_line import Run, assert_one_line
+from tests.pools import Row, hashed_uids, jpeg, rows, write_pool, write_tar
+
+
+def table(scored: int, **drops: int) -> ScoreTable:
+    return ScoreTable(hashed_uids(scored), np.zeros(scored, np.float32), Counter(drops))
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Pool:
+    return Pool("p", str(write_pool(tmp_path / "pool", [rows(1)])))
+
+
+def test_lost_pairs_are_said_in_one_line(pool: Pool, caplog: pytest.LogCaptureFixture) -> None:
+    check_losses(pool, table(96, image_unreadable=3, caption_empty=1, nsfw=50, shard_empty=1), 20, 0.05)
+    (message,) = caplog.messages
+    assert message == (
+        "score: 4 of 100 pairs cannot be read, and an unknown number in 1 of 20 shards"
+        " (1 caption_empty, 3 image_unreadable, 1 shard_empty)"
+    )
+
+
+def test_what_is_left_out_by_design_is_not_lost(pool: Pool, caplog: pytest.LogCaptureFixture) -> None:
+    check_losses(pool, table(1, nsfw=50, download_failed=9, duplicate_uid=7, no_score=3), 1, 0)
+    assert not caplog.messages
+
+
+@pytest.mark.parametrize("drops", [{"pair_of_corrupt_shard": 6}, {"shard_corrupt": 1}])
+def test_more_than_the_share_stops(pool: Pool, drops: dict[str, int]) -> None:
+    with pytest.raises(
+        UserError, match=r"more than scoring\.tolerate=0\.05 allows; .*scoring\.tolerate=0\.06"
+    ):
+        check_losses(pool, table(94, **drops), 17, 0.05)
+    check_losses(pool, table(94, **drops), 17, 0.06)
+
+
+def test_a_corrupt_shard_stops_the_command(
+    run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = write_pool(tmp_path / "pool", [rows(9), rows(9, start=9)])
+    tar = folder / "shards" / "00000001.tar"
+    tar.write_bytes(tar.read_bytes()[:9000])
+    command = ["task=score", "pool=img2dataset", f"pool.url={folder}", "engine.workers=1", "filter=no_filter"]
+    command += ["filter._target_=tests.benchmark.scoring.test_score_pool.Bright"]
+    text = "1 of 12 pairs cannot be read, and an unknown number in 1 of 2 shards (1 caption_missing, 1 shard_corrupt)"
+    assert_one_line(run(*command), f"{text}, more than scoring.tolerate=0.05 allows")
+    assert run(*command, "scoring.tolerate=0.5").returncode == 0
+    assert f"score: {text}" in caplog.messages
+
+
+def test_statistics_of_no_pair_are_an_error(tmp_path: Path) -> None:
+    write_tar(tmp_path / "0.tar", [Row("0", "", "", jpeg(0), files={"jpg": jpeg(0)})])
+    with pytest.raises(UserError, match=r"has no usable pair \(1 caption_missing\); it has no columns"):
+        score_pool(Pool("p", str(tmp_path)), Slow(), LocalEngine("cpu", 1))
+
+
+def test_a_pool_without_usable_pairs_lists_its_columns(run: Run, tmp_path: Path) -> None:
+    settings = ["task=select", "pool=img2dataset", f"pool.url={tmp_path}", "filter=random", "size.samples=1"]
+    sample = Row("0", "", "", jpeg(0), files={"jpg": jpeg(0), "json": b'{"alt": "a dog", "link": "u"}'})
+    write_tar(tmp_path / "0.tar", [sample])
+    hint = "it has the columns alt, link; name that of the captions with pool.columns.text=NAME"
+    assert_one_line(run(*settings), f"has no usable pair (1 caption_missing); {hint}")
+    assert run(*settings, "pool.columns.text=alt").returncode == 0
