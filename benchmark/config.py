@@ -15,6 +15,10 @@ from omegaconf.errors import OmegaConfBaseException
 
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.launch import is_main_process
+from benchmark.core.mirror import writable_folder
+from benchmark.core.paths import remote_paths
+from benchmark.core.redaction import redact
+from benchmark.core.storage import is_remote
 
 # Imported for annotations only: a misspelt command should be answered before torch is imported.
 if TYPE_CHECKING:
@@ -152,10 +156,21 @@ def resolved(cfg: Any) -> Any:
 
 
 def recorded(cfg: Any) -> Any:
-    """Return `resolved(cfg)` with infinities and NaN as strings, which JSON needs (``filter.norm=inf``)."""
-    return json.loads(
-        json.dumps(resolved(cfg)), parse_constant=lambda name: name.removesuffix("inity").lower()
-    )
+    """Return `resolved(cfg)` with infinities and NaN as strings, which JSON needs (``filter.norm=inf``).
+
+    URLs are without credentials.
+    """
+    text = json.dumps(resolved(cfg))
+    return _redacted(json.loads(text, parse_constant=lambda name: name.removesuffix("inity").lower()))
+
+
+def _redacted(value: Any) -> Any:
+    """Return plain data with `redact` of all its texts, and remote folders by their URLs."""
+    if isinstance(value, dict):
+        return {name: _redacted(of) for name, of in value.items()}
+    if isinstance(value, list):
+        return [_redacted(of) for of in value]
+    return redact(remote_paths(value)) if isinstance(value, str) else value
 
 
 def choice(cfg: DictConfig, group: str) -> str:
@@ -166,9 +181,17 @@ def choice(cfg: DictConfig, group: str) -> str:
 
 
 def call_task(cfg: DictConfig) -> Any:
-    """Call the task that the configuration names. Raises `UserError` for any mistake of the user."""
+    """Call the task that the configuration names. Raises `UserError` for any mistake of the user.
+
+    While it runs, a remote `results_dir` is its copy in the cache.
+    """
     try:
-        return hydra.utils.get_method(cfg.task._target_)(cfg)
+        task = hydra.utils.get_method(cfg.task._target_)
+        if not is_remote(str(cfg.results_dir)):
+            return task(cfg)
+        with writable_folder(str(cfg.results_dir)) as folder:
+            OmegaConf.update(cfg, "results_dir", str(folder))
+            return task(cfg)
     except USER_ERRORS as error:
         raise UserError(explain(error)) from error
 

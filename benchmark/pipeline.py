@@ -32,9 +32,9 @@ from benchmark.results.result import DownstreamResult
 from benchmark.results.trackers import Tracker
 from benchmark.scoring.score_pool import ScoreTable, score_pool
 from benchmark.selection.selection import Manifest, Selection, Selector, subset_files, write_selection
+from benchmark.subset.fetch import fetch_subset
 from benchmark.subset.other_captions import CaptionSources
-from benchmark.subset.reshard import reshard
-from benchmark.subset.subset import Subset, selected_samples
+from benchmark.subset.subset import Subset
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.validation import make_validation
@@ -135,18 +135,14 @@ def _selector_key(cfg: DictConfig, epochs: int) -> str:
 
 
 def open_subset(pool: Pool, selection: Selection, sources: CaptionSources | None = None) -> Subset:
-    """Open the selected samples; a remote pool's are first resharded into the cache."""
+    """Open the selected samples; a remote pool's are first fetched into the cache."""
     uids = selection.uids
     captions = sources.of(uids) if sources else None
     if captions is not None:
         log.info("other captions: %s", ", ".join(f"{n:,} {name}" for name, n in captions.counts().items()))
     if pool.is_local:
         return Subset(pool, uids, selection.epochs, captions)
-    folder = cache_dir() / "subsets" / selection.sha256[:16]
-    if not (folder / "sample_ids.npy").is_file():  # written last
-        log.info("subset: fetching %s samples of pool %s to %s", f"{len(uids):,}", pool.name, folder)
-        reshard(pool, selected_samples(pool, uids), folder)
-    return Subset(Pool(pool.name, str(folder)), uids, selection.epochs, captions, metadata=pool)
+    return Subset(fetch_subset(pool, uids), uids, selection.epochs, captions, metadata=pool)
 
 
 def kept_by_noise(pool: Pool, selection: Selection) -> dict[str, int]:

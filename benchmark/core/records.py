@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from benchmark.core.paths import portable_paths, write_text
+from benchmark.core.redaction import redact
 
 log = logging.getLogger(__name__)
 
@@ -69,12 +70,12 @@ def write_record(results: Path, record: Record) -> Path:
 
 
 def _portable(value: Any) -> Any:
-    """Return `value` with `portable_paths` in all of its texts."""
+    """Return `value` with `portable_paths`, and without credentials of URLs, in all of its texts."""
     if isinstance(value, dict):
         return {name: _portable(of) for name, of in value.items()}
     if isinstance(value, list | tuple):
         return [_portable(of) for of in value]
-    return portable_paths(value) if isinstance(value, str) else value
+    return redact(portable_paths(value)) if isinstance(value, str) else value
 
 
 def scan_records(results: Path, record_type: type[R]) -> tuple[dict[Path, R], list[LeftOut]]:

@@ -8,8 +8,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from benchmark.config import choice
 from benchmark.core.errors import UserError
+from benchmark.core.mirror import Mirror
 from benchmark.core.paths import write_text
 from benchmark.core.records import warn_of
+from benchmark.core.storage import is_remote
 from benchmark.report.certainty import RunFolders
 from benchmark.report.evaluation_tables import evaluation_tables
 from benchmark.report.leaderboard_entries import leaderboards
@@ -83,7 +85,7 @@ def _folders(cfg: DictConfig) -> list[Path]:
         raise UserError(
             "results_dir must be one folder, which the report is written to; name others in task.folders=[FOLDER,...]"
         )
-    others = [Path(name) for name in cfg.task.folders]
+    others = [Mirror(name).pull() if is_remote(name) else Path(name) for name in map(str, cfg.task.folders)]
     for folder in others:
         if not folder.is_dir():
             raise UserError(f"task.folders: {folder} must be a folder with results")

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
-from benchmark.pool.pool import Pool, Shard
+from benchmark.pool.layout import Shard
+from benchmark.pool.pool import Pool
 from benchmark.pool.tar_index import TarIndex
 
 IMAGE = frozenset({"image"})
