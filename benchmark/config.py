@@ -14,11 +14,11 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.file_systems import is_remote
 from benchmark.core.launch import is_main_process
 from benchmark.core.mirror import writable_folder
 from benchmark.core.paths import remote_paths
-from benchmark.core.redaction import redact
-from benchmark.core.storage import is_remote
+from benchmark.core.redaction import map_texts, redact
 
 # Imported for annotations only: a misspelt command should be answered before torch is imported.
 if TYPE_CHECKING:
@@ -160,17 +160,10 @@ def recorded(cfg: Any) -> Any:
 
     URLs are without credentials.
     """
-    text = json.dumps(resolved(cfg))
-    return _redacted(json.loads(text, parse_constant=lambda name: name.removesuffix("inity").lower()))
-
-
-def _redacted(value: Any) -> Any:
-    """Return plain data with `redact` of all its texts, and remote folders by their URLs."""
-    if isinstance(value, dict):
-        return {name: _redacted(of) for name, of in value.items()}
-    if isinstance(value, list):
-        return [_redacted(of) for of in value]
-    return redact(remote_paths(value)) if isinstance(value, str) else value
+    plain = json.loads(
+        json.dumps(resolved(cfg)), parse_constant=lambda name: name.removesuffix("inity").lower()
+    )
+    return map_texts(plain, lambda text: redact(remote_paths(text)))
 
 
 def choice(cfg: DictConfig, group: str) -> str:

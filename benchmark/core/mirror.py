@@ -6,21 +6,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+from benchmark.core.file_systems import is_remote
 from benchmark.core.launch import is_main_process
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_write, mirrors_dir, write_text
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.redaction import redact
-from benchmark.core.storage import (
-    CONNECTIONS,
-    Entry,
-    check_writable,
-    download,
-    find_file,
-    is_remote,
-    list_files,
-    upload,
-)
+from benchmark.core.storage import CONNECTIONS, Entry, check_writable, download, find_file, list_files, upload
 from benchmark.core.storage_errors import StorageError
 
 DEPTH = 5  # folders in folders

@@ -6,8 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmark.core.errors import UserError
+from benchmark.core.file_systems import is_remote
 from benchmark.core.paths import atomic_write
-from benchmark.core.storage import is_remote, list_folder, open_file, upload
+from benchmark.core.storage import list_folder, open_file, upload
 
 
 class OutputFolder:

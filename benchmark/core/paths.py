@@ -17,15 +17,19 @@ CHECKOUT = Path(__file__).resolve().parent.parent.parent
 
 def cache_dir() -> Path:
     """Return ``$XDG_CACHE_HOME/pairsift`` (default ``~/.cache/pairsift``). Raises `UserError` if it is a URL."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    base = _cache_home()
     if "://" in base:
         raise UserError(f"XDG_CACHE_HOME={base} must be a folder of this machine; results_dir may be a URL")
     return Path(base) / PROJECT
 
 
+def _cache_home() -> str:
+    return os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+
+
 def mirrors_dir() -> Path:
     """Return the folder with copies of remote folders, each named by its quoted URL."""
-    return cache_dir() / "remote"
+    return Path(_cache_home()) / PROJECT / "remote"
 
 
 def remote_paths(text: str) -> str:

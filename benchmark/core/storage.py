@@ -4,7 +4,6 @@ Every error of the network or the storage becomes a `StorageError` of one line. 
 """
 
 import io
-import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,18 +12,13 @@ from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
-import fsspec
-
 from benchmark.core.errors import UserError
-from benchmark.core.extras import require
+from benchmark.core.file_systems import file_system, is_http, is_remote
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.storage_errors import StorageError, attempt
 
-CONNECT_SECONDS = 10.0
-STALL_SECONDS = 30.0  # without a byte
 CONNECTIONS = 8  # requests at a time
 CHUNK = 8 * 2**20  # bytes per request of a whole file
-_HTTP, _S3, _GCS = ("http", "https"), ("s3", "s3a"), ("gs", "gcs")
 
 
 @dataclass(frozen=True)
@@ -42,11 +36,6 @@ class Entry:
         return file_name(self.url)
 
 
-def is_remote(location: str) -> bool:
-    """Tell whether `location` is a URL of something else than this machine's files."""
-    return "://" in location and not location.startswith("file://")
-
-
 def local_path(setting: str, location: str) -> Path:
     """Return the path that a setting gives. Raises `UserError`, which names the setting, for a URL."""
     if is_remote(location):
@@ -61,7 +50,7 @@ def file_name(url: str) -> str:
 
 def list_folder(url: str) -> list[Entry]:
     """Return the files and folders in a folder, sorted by URL; [] if it is missing. A web page tells no sizes."""
-    filesystem, path = _open(url)
+    filesystem, path = file_system(url)
     filesystem.invalidate_cache()
     root = path.rstrip("/") + "/"
     try:
@@ -100,13 +89,13 @@ def with_sizes(entries: Iterable[Entry]) -> list[Entry]:
 
 def find_file(url: str) -> Entry:
     """Return what is known of one file. Raises `StorageError` without it."""
-    filesystem, path = _open(url)
+    filesystem, path = file_system(url)
     return _entry(filesystem, attempt(url, lambda: filesystem.info(path)))
 
 
 def read_range(url: str, start: int, end: int) -> bytes:
     """Return the bytes from `start` to before `end`."""
-    filesystem, path = _open(url)
+    filesystem, path = file_system(url)
 
     def read() -> bytes:
         data: bytes = filesystem.cat_file(path, start=start, end=end)
@@ -124,7 +113,7 @@ def read_ranges(url: str, ranges: Iterable[tuple[int, int]]) -> Iterator[bytes]:
 
 def gives_ranges(url: str) -> bool:
     """Tell whether parts of files can be read: some HTTP servers send whole files only. A server is asked once."""
-    if _protocol(url) not in _HTTP:
+    if not is_http(url):
         return True
     server = urlsplit(url).netloc
     if server not in _gives_ranges:
@@ -137,7 +126,7 @@ _gives_ranges: dict[str, bool] = {}
 
 def _answers_range(url: str) -> bool:
     """Ask an HTTP server for the second byte of a file."""
-    filesystem, path = _open(url)
+    filesystem, path = file_system(url)
 
     def probe() -> bool:
         with filesystem.open(path, "rb", block_size=1, cache_type="none") as file:
@@ -162,7 +151,7 @@ def download(url: str, path: Path) -> None:
             for data in read_ranges(url, ((start, min(start + CHUNK, size)) for start in starts)):
                 file.write(data)
         return
-    filesystem, remote = _open(url)
+    filesystem, remote = file_system(url)
 
     def stream() -> None:
         filesystem.get_file(remote, str(path))
@@ -174,14 +163,14 @@ def download(url: str, path: Path) -> None:
 
 def check_writable(url: str) -> None:
     """Raise `StorageError` for a kind of URL that cannot be written to."""
-    if _protocol(url) in _HTTP:
+    if is_http(url):
         raise StorageError(f"{url}: HTTP servers are only read from; give a folder, or an s3:// or gs:// URL")
 
 
 def upload(path: Path, url: str) -> None:
     """Copy a local file to `url`, where it appears whole."""
     check_writable(url)
-    filesystem, remote = _open(url)
+    filesystem, remote = file_system(url)
     attempt(url, lambda: filesystem.put_file(str(path), remote))
 
 
@@ -232,38 +221,6 @@ class _RangeFile(io.RawIOBase):
         return len(data)
 
 
-def _protocol(url: str) -> str:
-    return url.partition("://")[0].lower() if is_remote(url) else "file"
-
-
-def _open(url: str) -> tuple[Any, str]:
-    """Return the file system of a URL, and the path in it. Raises `UserError` for a missing extra."""
-    protocol = _protocol(url)
-    if protocol in _HTTP:
-        require("http")
-    elif protocol in _S3 + _GCS:
-        require("cloud", "s3fs" if protocol in _S3 else "gcsfs")
-        logging.getLogger("gcsfs").setLevel(logging.CRITICAL)  # else it prints what it also raises
-    try:
-        filesystem, path = fsspec.core.url_to_fs(url, **_options(protocol))
-    except (ValueError, ImportError) as error:
-        raise UserError(f"{url} cannot be opened: {error}") from None
-    return filesystem, path
-
-
-def _options(protocol: str) -> dict[str, Any]:
-    """Return the time-outs as the file system of this protocol takes them; retries are ours alone."""
-    if protocol in _HTTP:
-        import aiohttp
-
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=STALL_SECONDS)
-        return {"client_kwargs": {"timeout": timeout, "trust_env": True}}
-    if protocol in _S3:
-        timeouts = {"connect_timeout": CONNECT_SECONDS, "read_timeout": STALL_SECONDS}
-        return {"config_kwargs": timeouts | {"retries": {"total_max_attempts": 1}}}
-    return {}
-
-
 def _entry(filesystem: Any, info: dict[str, Any]) -> Entry:
     written = next(
         (
@@ -274,4 +231,5 @@ def _entry(filesystem: Any, info: dict[str, Any]) -> Entry:
         None,
     )
     url = filesystem.unstrip_protocol(info["name"].rstrip("/"))
-    return Entry(url, info["type"] == "directory", info.get("size"), written)
+    is_folder = info["type"] == "directory" or bool(info.get("islink") and filesystem.isdir(info["name"]))
+    return Entry(url, is_folder, info.get("size"), written)

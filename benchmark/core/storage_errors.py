@@ -10,7 +10,9 @@ from benchmark.core.errors import UserError
 
 ATTEMPTS = 5
 FIRST_WAIT = 0.5  # seconds before the second attempt; doubled for each further one
-_LIBRARIES = frozenset({"aiohttp", "aiobotocore", "botocore", "s3fs", "gcsfs", "google"})
+_LIBRARIES = frozenset(
+    {"aiohttp", "aiobotocore", "botocore", "s3fs", "gcsfs", "google", "huggingface_hub", "httpx"}
+)
 _PASSING = frozenset({408, 425, 429})  # HTTP statuses below 500 after which another attempt may succeed
 _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, FileExistsError)
 T = TypeVar("T")
@@ -58,7 +60,9 @@ def _status(error: Exception) -> int | None:
     """Return the HTTP status of the response that an error is about, None without one."""
     for cause in _causes(error):
         response: Any = getattr(cause, "response", None)
-        status = getattr(cause, "status", None)  # aiohttp's
+        status = getattr(cause, "status", None) or getattr(
+            response, "status_code", None
+        )  # aiohttp's, httpx's
         if isinstance(response, dict):  # botocore's
             status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
         elif type(cause).__module__.startswith("gcsfs"):

@@ -21,10 +21,11 @@ import pyarrow.parquet as pq
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.file_systems import is_remote
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_dir
 from benchmark.core.redaction import redact
-from benchmark.core.storage import download, is_remote, open_file
+from benchmark.core.storage import download, open_file
 from benchmark.core.uids import UidArray, UidIndex, unite_uids
 from benchmark.pool.layout import TAR, Shard, find_shards
 from benchmark.pool.parquet_reader import read_captions, read_metadata, read_numbers
@@ -166,7 +167,7 @@ class Pool:
             try:
                 yield path
             finally:
-                path.unlink()
+                path.unlink(missing_ok=True)
 
     def count(self) -> int | None:
         """Return the number of samples that the metadata lists; None for a pool of tars alone."""

@@ -75,7 +75,8 @@ def reshard(
     uids = np.concatenate([np.empty(0, UID_DTYPE), *(part.samples.uids for part in parts)])
     count = -(-len(uids) // shard_size)
     identity = _identity(source, uids, shard_size)
-    if _is_finished(folder, identity):
+    check_unused(location, identity)
+    if _LAST in folder.names():
         return len(uids)
     meta = {"output_shard_count": count, "output_shard_format": SHARD_FORMAT + ".tar", "samples": identity}
     folder.write_text(_META, json.dumps(meta))
@@ -96,12 +97,21 @@ def check_unused(location: str | Path, identity: str | None = None) -> None:
     """
     folder = OutputFolder(location)
     names = folder.names()
+    begun = _begun(folder) if _META in names else None
     if identity is None:
         names = {name for name in names if not re.fullmatch(r"epoch\d+", name)}  # each is checked by itself
-    begun = json.loads(folder.read(_META)).get("samples") if _META in names else None
     if names and (begun is None or (identity is not None and begun != identity)):
         held = "another subset" if begun else "other files"
         raise UserError(f"task.output={location} holds {held}; give an empty folder, or delete it")
+
+
+def _begun(folder: OutputFolder) -> str | None:
+    """Return the identity of the samples that a call of `reshard` has begun to write, None for another's file."""
+    try:
+        meta = json.loads(folder.read(_META))
+    except ValueError:
+        return None
+    return meta.get("samples") if isinstance(meta, dict) else None
 
 
 def _identity(pool: Pool, uids: UidArray, shard_size: int) -> str:
@@ -110,11 +120,6 @@ def _identity(pool: Pool, uids: UidArray, shard_size: int) -> str:
     digest = hashlib.sha256(json.dumps([VERSION, pool.key, shards, shard_size]).encode())
     digest.update(uids.tobytes())
     return digest.hexdigest()[:16]
-
-
-def _is_finished(folder: OutputFolder, identity: str) -> bool:
-    check_unused(folder.location, identity)
-    return _LAST in folder.names()
 
 
 def _write_tars(

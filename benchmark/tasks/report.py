@@ -8,10 +8,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from benchmark.config import choice
 from benchmark.core.errors import UserError
+from benchmark.core.file_systems import is_remote
 from benchmark.core.mirror import Mirror
 from benchmark.core.paths import write_text
 from benchmark.core.records import warn_of
-from benchmark.core.storage import is_remote
 from benchmark.report.certainty import RunFolders
 from benchmark.report.evaluation_tables import evaluation_tables
 from benchmark.report.leaderboard_entries import leaderboards

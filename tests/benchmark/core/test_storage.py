@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmark.core import storage, storage_errors
+from benchmark.core import file_systems, storage, storage_errors
 from benchmark.core.errors import UserError
 from benchmark.core.storage import download, list_files, list_folder, open_file, read_ranges, upload
 from benchmark.core.storage_errors import StorageError
@@ -21,7 +21,7 @@ DATA = bytes(range(256)) * 400
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage_errors, "FIRST_WAIT", 0.01)
-    monkeypatch.setattr(storage, "STALL_SECONDS", 0.15)
+    monkeypatch.setattr(file_systems, "STALL_SECONDS", 0.15)
     monkeypatch.setattr(storage, "CHUNK", 20_000)
 
 

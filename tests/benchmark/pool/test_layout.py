@@ -43,6 +43,13 @@ def test_layouts(tmp_path: Path, files: list[str], tars: list[str], metadata: li
     assert names(touch(tmp_path, *files)) == (tars, metadata)
 
 
+def test_linked_folders_are_searched(tmp_path: Path) -> None:
+    touch(tmp_path / "elsewhere", "0.tar")
+    (tmp_path / "pool").mkdir()
+    (tmp_path / "pool" / "part-0").symlink_to(tmp_path / "elsewhere")
+    assert names(str(tmp_path / "pool")) == (["part-0%2F0"], [])
+
+
 def test_patterns_of_files(tmp_path: Path) -> None:
     root = touch(tmp_path, "shards/00.tar", "shards/01.tar", "shards/02.tar", "metadata/00.parquet")
     assert names(f"{root}/shards/{{01..02}}.tar") == (["01", "02"], [])

@@ -197,5 +197,8 @@ def test_a_used_folder_is_not_written_to(pool: Pool, tmp_path: Path) -> None:
     assert contents(tmp_path / "out") == before
     with pytest.raises(UserError, match="pool holds other files; give an empty folder, or delete it"):
         check_unused(pool.url)
+    (tmp_path / "out" / "meta.json").write_text("[not ours")
+    with pytest.raises(UserError, match="out holds other files"):
+        check_unused(tmp_path / "out")
     with pytest.raises(UserError, match=r"meta\.json is a file; give a folder"):
         check_unused(tmp_path / "out" / "meta.json")
