@@ -13,14 +13,16 @@ from benchmark.command_line.free_text import quote_free_text
 from benchmark.command_line.sweeps import planned_sweeps, run_sweeps
 from benchmark.config import CONF, USER_ERRORS, call_task, explain, register_resolvers
 from benchmark.core.errors import UserError
+from benchmark.core.paths import cache_dir, remote_paths
 from benchmark.core.progress import configure_logging
+from benchmark.core.redaction import redact
 
 with_hydra = hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 
 
 def fail(message: str) -> None:
     """Write the message to stderr as one line and exit with code 2."""
-    sys.stderr.write(f"error: {' '.join(message.split())}\n")
+    sys.stderr.write(f"error: {redact(remote_paths(' '.join(message.split())))}\n")
     sys.exit(2)
 
 
@@ -47,6 +49,7 @@ def main() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
     sys.argv[1:] = add_column_names(quote_free_text(sys.argv[1:]))
     try:
+        cache_dir()  # a URL is refused before Hydra makes a folder of it
         if sweeps := planned_sweeps(sys.argv[1:]):
             sys.exit(run_sweeps(sweeps, with_hydra))
         run_task()

@@ -14,7 +14,11 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.file_systems import is_remote
 from benchmark.core.launch import is_main_process
+from benchmark.core.mirror import writable_folder
+from benchmark.core.paths import remote_paths
+from benchmark.core.redaction import map_texts, redact
 from benchmark.results.protocol import LIMIT
 
 # Imported for annotations only: a misspelt command should be answered before torch is imported.
@@ -165,10 +169,14 @@ def resolved(cfg: Any) -> Any:
 
 
 def recorded(cfg: Any) -> Any:
-    """Return `resolved(cfg)` with infinities and NaN as strings, which JSON needs (``filter.norm=inf``)."""
-    return json.loads(
+    """Return `resolved(cfg)` with infinities and NaN as strings, which JSON needs (``filter.norm=inf``).
+
+    URLs are without credentials.
+    """
+    plain = json.loads(
         json.dumps(resolved(cfg)), parse_constant=lambda name: name.removesuffix("inity").lower()
     )
+    return map_texts(plain, lambda text: redact(remote_paths(text)))
 
 
 def choice(cfg: DictConfig, group: str) -> str:
@@ -179,9 +187,17 @@ def choice(cfg: DictConfig, group: str) -> str:
 
 
 def call_task(cfg: DictConfig) -> Any:
-    """Call the task that the configuration names. Raises `UserError` for any mistake of the user."""
+    """Call the task that the configuration names. Raises `UserError` for any mistake of the user.
+
+    While it runs, a remote `results_dir` is its copy in the cache.
+    """
     try:
-        return hydra.utils.get_method(cfg.task._target_)(cfg)
+        task = hydra.utils.get_method(cfg.task._target_)
+        if not is_remote(str(cfg.results_dir)):
+            return task(cfg)
+        with writable_folder(str(cfg.results_dir)) as folder:
+            OmegaConf.update(cfg, "results_dir", str(folder))
+            return task(cfg)
     except USER_ERRORS as error:
         raise UserError(explain(error)) from error
 

@@ -36,10 +36,10 @@ from benchmark.scoring.losses import check_losses
 from benchmark.scoring.score_folder import remove_scores, score_paths
 from benchmark.scoring.score_pool import ScoreTable, score_pool
 from benchmark.selection.selection import Manifest, Selection, Selector, subset_files, write_selection
+from benchmark.subset.fetch import fetch_subset
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.subset.readable import check_readable, unreadable_images
-from benchmark.subset.reshard import reshard
-from benchmark.subset.subset import Subset, selected_samples
+from benchmark.subset.subset import Subset
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.validation import make_validation
@@ -153,7 +153,7 @@ def _selector_key(cfg: DictConfig, epochs: int) -> str:
 def open_subset(
     pool: Pool, selection: Selection, sources: CaptionSources | None = None, tolerate: float = 0.0
 ) -> Subset:
-    """Open the selected samples; a remote pool's are first resharded into the cache.
+    """Open the selected samples; a remote pool's are first fetched into the cache.
 
     Raises `UserError` if more than the share `tolerate` of them cannot be read.
     """
@@ -170,11 +170,7 @@ def _open(pool: Pool, selection: Selection, sources: CaptionSources | None) -> S
         log.info("other captions: %s", ", ".join(f"{n:,} {name}" for name, n in captions.counts().items()))
     if pool.is_local:
         return Subset(pool, uids, selection.epochs, captions)
-    folder = cache_dir() / "subsets" / selection.sha256[:16]
-    if not (folder / "sample_ids.npy").is_file():  # written last
-        log.info("subset: fetching %s samples of pool %s to %s", f"{len(uids):,}", pool.name, folder)
-        reshard(pool, selected_samples(pool, uids), folder)
-    return Subset(Pool(pool.name, str(folder)), uids, selection.epochs, captions, metadata=pool)
+    return Subset(fetch_subset(pool, uids), uids, selection.epochs, captions, metadata=pool)
 
 
 def note_lost(chosen: Chosen, subset: Subset) -> Chosen:

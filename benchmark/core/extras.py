@@ -43,17 +43,18 @@ EXTRAS = {
     "joblib": Extra(("hydra_plugins.hydra_joblib_launcher",), "hydra/launcher=joblib"),
     "slurm": Extra(("hydra_plugins.hydra_submitit_launcher",), "hydra/launcher=submitit_slurm"),
     "ray": Extra(("ray",), "engine=ray"),
-    "cloud": Extra(("s3fs", "gcsfs"), "pools on S3 and Google Cloud Storage"),
+    "cloud": Extra(("s3fs", "gcsfs"), "reading and writing S3 and Google Cloud Storage (s3://, gs://)"),
+    "http": Extra(("aiohttp",), "reading from web servers (http://, https://)"),
 }
 
 
-def require(name: str) -> None:
-    """Raise `UserError` with the command that installs the extra `name`, unless all its modules are there.
+def require(name: str, *modules: str) -> None:
+    """Raise `UserError` with the command that installs the extra `name`, unless all its `modules` are there.
 
     Nothing is imported, so constructors can afford it: the user learns of it before anything expensive starts.
     """
     extra = EXTRAS[name]
-    missing = [module for module in extra.modules if not _installed(module)]
+    missing = [module for module in modules or extra.modules if not _installed(module)]
     if missing:
         raise UserError(f"{extra.needed_by} needs {' and '.join(missing)}; run `{install_command(name)}`")
 

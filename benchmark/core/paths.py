@@ -7,20 +7,42 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import unquote
+
+from benchmark.core.errors import UserError
 
 PROJECT = "pairsift"
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 
 
 def cache_dir() -> Path:
-    """Return ``$XDG_CACHE_HOME/pairsift`` (default ``~/.cache/pairsift``)."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    """Return ``$XDG_CACHE_HOME/pairsift`` (default ``~/.cache/pairsift``). Raises `UserError` if it is a URL."""
+    base = _cache_home()
+    if "://" in base:
+        raise UserError(f"XDG_CACHE_HOME={base} must be a folder of this machine; results_dir may be a URL")
     return Path(base) / PROJECT
 
 
+def _cache_home() -> str:
+    return os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+
+
+def mirrors_dir() -> Path:
+    """Return the folder with copies of remote folders, each named by its quoted URL."""
+    return Path(_cache_home()) / PROJECT / "remote"
+
+
+def remote_paths(text: str) -> str:
+    """Return `text` with URLs for the paths in copies of remote folders."""
+    return re.sub(rf"{re.escape(str(mirrors_dir()))}/([^/\s'\"]+)", lambda match: unquote(match[1]), text)
+
+
 def portable_paths(text: str) -> str:
-    """Return `text` with paths in the checkout relative to it, and those in the home folder below ``~``."""
-    home = Path.home()
+    """Return `text` with paths in the checkout relative to it, and those in the home folder below ``~``.
+
+    Paths in the copy of a remote folder become its URL again.
+    """
+    home, text = Path.home(), remote_paths(text)
     text = re.sub(rf"(?<![\w.-]){re.escape(str(CHECKOUT))}/", "", text)
     return text if home == home.parent else re.sub(rf"(?<![\w.-]){re.escape(str(home))}/", "~/", text)
 

@@ -10,6 +10,8 @@ from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from benchmark.core.launch import is_main_process
+from benchmark.core.paths import remote_paths
+from benchmark.core.redaction import redact
 
 log = logging.getLogger(__name__)
 console = Console(stderr=True)  # stdout is kept for results: its last line is the path of the result
@@ -23,9 +25,16 @@ def configure_logging() -> None:
         handler = RichHandler(
             console=console, show_path=False, show_level=False, show_time=False, highlighter=None
         )
+    handler.addFilter(_publish)
     logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
     for package in ("benchmark", "filters", "downstream"):
         logging.getLogger(package).setLevel(logging.INFO if is_main_process() else logging.WARNING)
+
+
+def _publish(record: logging.LogRecord) -> bool:
+    """Write the record without credentials, and with the URLs of remote folders."""
+    record.msg, record.args = redact(remote_paths(record.getMessage())), ()
+    return True
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from benchmark.core.paths import portable_paths, write_text
+from benchmark.core.redaction import map_texts, redact
 
 log = logging.getLogger(__name__)
 
@@ -60,21 +61,16 @@ R = TypeVar("R", bound=Record)
 
 
 def write_record(results: Path, record: Record) -> Path:
-    """Write the record to its folder below `results` as ``<run_id>.json``, whole or not at all; return the path."""
+    """Write the record to its folder below `results` as ``<run_id>.json``, whole or not at all; return the path.
+
+    Its paths are portable, and its URLs are without credentials.
+    """
     schema = record.SCHEMA
     path = results / schema.folder / f"{record.run_id}.json"
-    data = {"kind": schema.kind, "schema_version": schema.version} | _portable(asdict(record))
+    fields = map_texts(asdict(record), lambda text: redact(portable_paths(text)))
+    data = {"kind": schema.kind, "schema_version": schema.version} | fields
     write_text(path, json.dumps(data, indent=2, sort_keys=True, allow_nan=False) + "\n")
     return path
-
-
-def _portable(value: Any) -> Any:
-    """Return `value` with `portable_paths` in all of its texts."""
-    if isinstance(value, dict):
-        return {name: _portable(of) for name, of in value.items()}
-    if isinstance(value, list | tuple):
-        return [_portable(of) for of in value]
-    return portable_paths(value) if isinstance(value, str) else value
 
 
 def scan_records(results: Path, record_type: type[R]) -> tuple[dict[Path, R], list[LeftOut]]:

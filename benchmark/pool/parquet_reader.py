@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import fsspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -13,7 +12,8 @@ import pyarrow.parquet as pq
 
 from benchmark.core import batch
 from benchmark.core.batch import Batch, SampleError
-from benchmark.core.uids import UidArray, UidIndex, encode_uid_column, encode_uids
+from benchmark.core.storage import open_file
+from benchmark.core.uids import UidArray, UidIndex, decode_uids, encode_uid_column, encode_uids
 from benchmark.pool.sample_fields import check_caption, check_uid, pick_column
 
 _IDENTITY = ("uid", "url", "key", "text", "status")
@@ -67,6 +67,23 @@ def read_numbers(
         yield rows, numbers
 
 
+def read_rows(
+    url: str, columns: Mapping[str, str], uids: UidIndex, hidden: frozenset[str], nsfw: Sequence[str]
+) -> Iterator[tuple[_Rows, pa.Table]]:
+    """Yield the usable rows of those `uids` that the file lists, and their rows in `uids`.
+
+    The tables have all columns but `hidden`, under our names where we have one; ``uid`` and ``text`` always.
+    """
+    for record in _records(url, columns, None, _LOOKUP_ROWS, Counter()):
+        usable, given, texts = _usable(record, Counter(), nsfw)
+        rows = uids.find(given)
+        hits = np.flatnonzero(rows >= 0)
+        taken = pa.array(usable[hits])
+        table = {name: column.take(taken) for name, column in record.items() if name not in hidden}
+        table |= {"uid": pa.array(decode_uids(given[hits])), "text": pa.array([texts[hit] for hit in hits])}
+        yield rows[hits], pa.table(table)
+
+
 def _values_of(
     url: str, columns: Mapping[str, str], names: tuple[str, ...], uids: UidIndex
 ) -> Iterator[tuple[_Rows, _Record]]:
@@ -93,21 +110,26 @@ def listed_uids(column: pa.Array) -> tuple[_Rows, UidArray]:
 
 
 def _records(
-    url: str, columns: Mapping[str, str], names: tuple[str, ...], batch_size: int, drops: Counter[str]
+    url: str, columns: Mapping[str, str], names: tuple[str, ...] | None, batch_size: int, drops: Counter[str]
 ) -> Iterator[_Record]:
-    """Yield those of our columns `names` that the file has, by our names.
+    """Yield those of our columns `names` that the file has, by our names; all of the file's columns for None.
 
     Of a broken file the pairs that cannot be read are counted in `drops`; the file, if its footer is broken.
     """
     left = None  # rows to read
-    with fsspec.open(url, "rb") as file:
+    with open_file(url) as file:
         if file.seek(0, 2) == 0:
             drops[batch.SHARD_EMPTY] += 1
             return
         try:
             parquet = pq.ParquetFile(file, page_checksum_verification=True)
-            picked = {ours: pick_column(ours, columns, parquet.schema_arrow.names) for ours in names}
+            theirs = parquet.schema_arrow.names
+            ours_first = names if names is not None else (*_IDENTITY, _NSFW, *columns)
+            picked = {ours: pick_column(ours, columns, theirs) for ours in ours_first}
             present = {ours: name for ours, name in picked.items() if name is not None}
+            if names is None:
+                others = set(theirs) - set(present.values()) - set(present)
+                present |= {name: name for name in sorted(others)}
             left = parquet.metadata.num_rows
             for record in parquet.iter_batches(batch_size, columns=sorted(set(present.values()))):
                 left -= len(record)
@@ -120,7 +142,16 @@ def _records(
 
 
 def _batch(record: _Record, extra_columns: frozenset[str], drops: Counter[str], nsfw: Sequence[str]) -> Batch:
-    size = len(next(iter(record.values()), ()))
+    rows, uids, texts = _usable(record, drops, nsfw)
+    size = _length(record)
+    # A file may lack a column that others of the pool have.
+    kept = {name: _to_numpy(record.get(name, pa.nulls(size)).take(pa.array(rows))) for name in extra_columns}
+    return Batch(uids, texts, columns=kept)
+
+
+def _usable(record: _Record, drops: Counter[str], nsfw: Sequence[str]) -> tuple[_Rows, UidArray, list[str]]:
+    """Return the n usable rows of a record, their uids and their captions; count the others by reason."""
+    size = _length(record)
     columns = {name: record.get(name, pa.nulls(size)) for name in (*_IDENTITY, _NSFW)}
     rows = _downloaded(columns["status"], drops)
     if nsfw:
@@ -133,9 +164,11 @@ def _batch(record: _Record, extra_columns: frozenset[str], drops: Counter[str], 
     usable, uids = _uids(uid, url, key, texts, drops)
     if len(usable) < len(rows):
         rows, texts = rows[usable], [texts[row] for row in usable]
-    # A file may lack a column that others of the pool have.
-    kept = {name: _to_numpy(record.get(name, pa.nulls(size)).take(pa.array(rows))) for name in extra_columns}
-    return Batch(uids, texts, columns=kept)
+    return rows, uids, texts
+
+
+def _length(record: _Record) -> int:
+    return len(next(iter(record.values()), ()))
 
 
 def _downloaded(status: pa.Array, drops: Counter[str]) -> _Rows:

@@ -15,21 +15,23 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
-from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
+from pathlib import Path
 
-import fsspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from benchmark.core.batch import Batch, counts
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.file_systems import is_remote
+from benchmark.core.locks import locked
 from benchmark.core.paths import cache_dir
+from benchmark.core.redaction import redact
+from benchmark.core.storage import download, open_file
 from benchmark.core.uids import UidArray, UidIndex, unite_uids
+from benchmark.pool.layout import TAR, Shard, find_shards
 from benchmark.pool.parquet_reader import read_captions, read_metadata, read_numbers
 from benchmark.pool.sample_fields import pick_column
 from benchmark.pool.tar_index import TarIndex, field_names, index_tar
@@ -38,24 +40,8 @@ from benchmark.pool.tar_reader import load_index, read_images, read_texts, save_
 log = logging.getLogger(__name__)
 # Part of every cache key: raised when the same files are read into other samples.
 READER_VERSION = 3
-TAR_PATTERNS = ("shards/*.tar", "*.tar")
-METADATA_PATTERNS = ("metadata/*.parquet", "*.parquet", "shards/*.parquet")
 # Fields that every sample has; whatever else a filter needs is a metadata column.
 SAMPLE_FIELDS = frozenset({"image", "text"})
-
-
-@dataclass(frozen=True)
-class Shard:
-    """One tar or one metadata parquet. `fingerprint` changes when the file does."""
-
-    name: str
-    url: str
-    fingerprint: str
-
-    @property
-    def is_tar(self) -> bool:
-        """Whether this shard holds images."""
-        return self.url.endswith(".tar")
 
 
 class Pool:
@@ -63,7 +49,7 @@ class Pool:
 
     Args:
         name: what results call it.
-        url: a folder or fsspec URL: ``shards/*.tar`` and ``metadata/*.parquet``, or img2dataset's flat layout.
+        url: a folder or fsspec URL, or patterns of files (see `find_shards`).
         columns: our column names to the file's (``{"text": "TEXT", "url": "URL"}`` for LAION-400M).
         scale: the pool is a 1:scale model of the paper's; size and budget shrink by it.
         hidden: metadata columns that only an upper bound (``oracle``) may read.
@@ -88,34 +74,38 @@ class Pool:
         self.scale = scale
         self.hidden = frozenset(hidden)
         self.nsfw = sorted(nsfw)
-        self._tars = self._find(TAR_PATTERNS)
-        self._metadata = self._find(METADATA_PATTERNS)
+        self._tars, self._metadata = find_shards(self.url)
         if not self._tars and not self._metadata:
             raise UserError(
-                f"pool.url={self.url} must be a folder with {' or '.join(TAR_PATTERNS + METADATA_PATTERNS)};"
-                " give the one that img2dataset or DataComp's download wrote"
+                f"pool.url={self.url} must be a folder with shards/*.tar, *.tar, metadata/*.parquet or *.parquet;"
+                " give the one that img2dataset or DataComp's download wrote, or files as FOLDER/{00000..00099}.tar"
             )
 
     @property
     def key(self) -> str:
         """What identifies the pool in the cache: its url, how its files are read, and which samples are kept."""
-        inputs = [self.url, self.columns, READER_VERSION, *([self.nsfw] if self.nsfw else [])]
+        inputs = [redact(self.url), self.columns, READER_VERSION, *([self.nsfw] if self.nsfw else [])]
         digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode())
         return f"{self.name}-{digest.hexdigest()[:12]}"
 
     @property
     def is_local(self) -> bool:
-        """Whether the tars can be read at random offsets."""
-        return "://" not in self.url or self.url.startswith("file://")
+        """Whether the tars are on this machine."""
+        return not is_remote(self.url)
 
     @property
     def tars(self) -> list[Shard]:
         """The shards with images."""
         return list(self._tars)
 
+    @property
+    def metadata(self) -> list[Shard]:
+        """The parquet files with the metadata of samples."""
+        return list(self._metadata)
+
     def shards(self, needs: frozenset[str]) -> list[Shard]:
         """Return the shards that a filter with `needs` reads: tars for images, else metadata alone."""
-        _ = self._keyed  # its warning is of this process, and not of every worker
+        _ = self.keyed  # its warning is of this process, and not of every worker
         if "image" in needs:
             if not self._tars:
                 raise UserError(
@@ -137,37 +127,53 @@ class Pool:
         if not shard.is_tar:
             yield from read_metadata(shard.url, self.columns, extra_columns, batch_size, drops, self.nsfw)
             return
-        with self.local(shard) as path:
-            index = self.index(shard, path, extra_columns)
-            drops.update(index.drops)
-            if "image" in needs:
+        if "image" in needs:
+            with self.local(shard) as path:
+                index = self.index(shard, path, extra_columns)
+                drops.update(index.drops)
                 yield from read_images(path, index, batch_size, drops)
-            else:
-                yield from read_texts(index, batch_size)
+        else:
+            index = self.index(shard, None, extra_columns)
+            drops.update(index.drops)
+            yield from read_texts(index, batch_size)
 
-    def index(self, shard: Shard, path: Path, extra_columns: frozenset[str] = frozenset()) -> TarIndex:
-        """Return the index of a tar whose local copy is `path`; it is cached unless it has extra columns."""
-        if extra_columns:
-            return index_tar(path, self.columns, extra_columns, self.nsfw, keyed=self._keyed)
-        keyed = "-keyed" * self._keyed
-        cached = cache_dir() / "index" / self.key / f"{shard.name}-{shard.fingerprint}{keyed}.parquet"
-        if cached.is_file():
+    def index(
+        self, shard: Shard, path: Path | None = None, extra_columns: frozenset[str] = frozenset()
+    ) -> TarIndex:
+        """Return the index of a tar; it is cached unless it has extra columns.
+
+        `path` is its local copy; without one, a tar is downloaded only if its index is missing.
+        """
+        cached = self._index_path(shard)
+        if not extra_columns and cached.is_file():
             return load_index(cached)
-        index = index_tar(path, self.columns, nsfw=self.nsfw, keyed=self._keyed)
-        save_index(cached, index)
+        with self.local(shard) if path is None else nullcontext(path) as local:
+            index = index_tar(local, self.columns, extra_columns, self.nsfw, keyed=self.keyed)
+        if not extra_columns:
+            save_index(cached, index)
         return index
+
+    def has_index(self, shard: Shard) -> bool:
+        """Tell whether the index of a tar is in the cache."""
+        return self._index_path(shard).is_file()
 
     @contextmanager
     def local(self, shard: Shard) -> Iterator[Path]:
-        """Yield a local path of `shard`; a remote one is downloaded and removed afterwards."""
+        """Yield a local path of `shard`; a remote one is downloaded, and removed afterwards.
+
+        What a killed process has downloaded of it stays, and the next one goes on from there.
+        """
         if self.is_local:
             yield Path(shard.url.removeprefix("file://"))
             return
-        with TemporaryDirectory(prefix="pairsift-") as folder:
-            path = Path(folder) / PurePosixPath(shard.url).name
-            filesystem, remote = fsspec.core.url_to_fs(shard.url)
-            filesystem.get_file(remote, str(path))
-            yield path
+        path = cache_dir() / "downloads" / self.key / f"{shard.name}-{shard.fingerprint}{TAR}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with locked(path):
+            download(shard.url, path)
+            try:
+                yield path
+            finally:
+                path.unlink(missing_ok=True)
 
     def count(self) -> int | None:
         """Return the number of samples that the metadata lists; None for a pool of tars alone."""
@@ -176,7 +182,7 @@ class Pool:
         total = 0
         for shard in self._metadata:
             try:
-                with fsspec.open(shard.url, "rb") as file:
+                with open_file(shard.url) as file:
                     total += pq.ParquetFile(file).metadata.num_rows
             except (OSError, ValueError):
                 continue  # counted by its reason when it is read
@@ -207,16 +213,9 @@ class Pool:
                 numbers[rows] = values
         return np.asarray(numbers[index.find(uids)])
 
-    def _find(self, patterns: Sequence[str]) -> list[Shard]:
-        try:
-            filesystem, root = fsspec.core.url_to_fs(self.url)
-        except (ValueError, ImportError) as error:
-            raise UserError(f"pool.url={self.url} cannot be opened: {error}") from None
-        for pattern in patterns:
-            paths = sorted(filesystem.glob(f"{root}/{pattern}"))
-            if paths:
-                return [_shard(filesystem, path) for path in paths]
-        return []
+    def _index_path(self, shard: Shard) -> Path:
+        keyed = "-keyed" * self.keyed
+        return cache_dir() / "tar_index" / self.key / f"{shard.name}-{shard.fingerprint}{keyed}.parquet"
 
     def nothing_usable(self, drops: Mapping[str, int]) -> UserError:
         """Return the error for a pool whose samples were all dropped, by reason."""
@@ -235,7 +234,7 @@ class Pool:
         return f"it has {columns}; name that of the captions with pool.columns.text=NAME"
 
     @cached_property
-    def _keyed(self) -> bool:
+    def keyed(self) -> bool:
         """Whether keys tell samples apart that have neither uid nor url: not if the metadata has no keys."""
         names = next(self._schemas(), None)
         if names is None:
@@ -254,7 +253,7 @@ class Pool:
         """Yield the columns of each metadata parquet that can be opened."""
         for shard in self._metadata:
             try:
-                with fsspec.open(shard.url, "rb") as file:
+                with open_file(shard.url) as file:
                     names = pq.ParquetFile(file).schema_arrow.names
             except (OSError, ValueError):
                 continue  # a broken file; the next one shows the columns
@@ -275,11 +274,3 @@ class Pool:
             if missing[0] == "text":
                 hint = self._naming_hint()
             raise UserError(f"pool {self.name} has no column {missing[0]!r} in its metadata; {hint}")
-
-
-def _shard(filesystem: fsspec.AbstractFileSystem, path: str) -> Shard:
-    """Describe a file by its name, its size and when it was written."""
-    info = filesystem.info(path)
-    written = info.get("ETag") or info.get("mtime") or info.get("LastModified") or info.get("updated")
-    fingerprint = hashlib.sha256(f"{info.get('size')} {written}".encode()).hexdigest()[:12]
-    return Shard(PurePosixPath(path).stem, filesystem.unstrip_protocol(path), fingerprint)

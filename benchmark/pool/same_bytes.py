@@ -10,7 +10,8 @@ import numpy.typing as npt
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.progress import progress
 from benchmark.core.uids import decode_uid
-from benchmark.pool.pool import Pool, Shard
+from benchmark.pool.layout import Shard
+from benchmark.pool.pool import Pool
 
 NEEDS = frozenset({"image"})
 

@@ -23,8 +23,9 @@ from benchmark.pool.sample_fields import check_caption, check_uid, pick_column
 IMAGE_EXTENSIONS = frozenset({"jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"})
 MAX_CAPTION_BYTES = 1_000_000
 MAX_JSON_BYTES = 10_000_000
-_BLOCK = 512
+BLOCK = 512
 Integers = npt.NDArray[np.int64]
+Extents = list[int]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class TarIndex:
         offsets: where each image begins in the file, shape (n,), bytes.
         sizes: of the images, shape (n,), bytes.
         mismatched: where the ``.txt`` differs from the JSON's caption, shape (n,).
+        extents: where all members of each sample lie, headers and padding included: start and end in bytes, once or
+            more often, as members need not be contiguous.
         columns: metadata columns by name, object arrays of shape (n,).
         drops: samples that cannot be used, by reason.
     """
@@ -46,6 +49,7 @@ class TarIndex:
     offsets: Integers
     sizes: Integers
     mismatched: npt.NDArray[np.bool_]
+    extents: list[Extents]
     columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     drops: Counter[str] = field(default_factory=Counter)
 
@@ -60,6 +64,7 @@ class TarIndex:
             self.offsets[rows],
             self.sizes[rows],
             self.mismatched[rows],
+            [self.extents[row] for row in rows],
             {name: values[rows] for name, values in self.columns.items()},
         )
 
@@ -72,17 +77,26 @@ class _Sample(NamedTuple):
     offset: int
     size: int
     mismatched: bool
+    extents: Extents
     metadata: dict[str, object]
 
 
 @dataclass
 class _Members:
-    """The members of one key so far: where the image lies (offset, size), the raw caption and JSON."""
+    """The members of one key so far: where all lie, where the image does (offset, size), the raw caption and JSON."""
 
     key: str
+    extents: Extents = field(default_factory=list)
     image: tuple[int, int] | None = None
     caption: bytes | None = None
     metadata: bytes | None = None
+
+    def extend(self, start: int, end: int) -> None:
+        """Add a member from `start` to before `end`."""
+        if self.extents and self.extents[-1] == start:
+            self.extents[-1] = end
+        else:
+            self.extents += [start, end]
 
     def slot(self, extension: str) -> str | None:
         if extension in IMAGE_EXTENSIONS:
@@ -123,6 +137,7 @@ def index_tar(
         np.array([sample.offset for sample in samples], np.int64),
         np.array([sample.size for sample in samples], np.int64),
         np.array([sample.mismatched for sample in samples], bool),
+        [sample.extents for sample in samples],
         {name: _objects([sample.metadata[name] for sample in samples]) for name in keep},
         drops,
     )
@@ -132,7 +147,7 @@ def field_names(path: Path) -> list[str]:
     """Return the JSON fields of the first sample of a tar that has any."""
     for members in _group(path, Counter()):
         try:
-            if fields := _parse_json(members.metadata):
+            if fields := parse_json(members.metadata):
                 return list(fields)
         except SampleError:
             continue
@@ -142,7 +157,7 @@ def field_names(path: Path) -> list[str]:
 def _sample(
     members: _Members, columns: Mapping[str, str], keep: frozenset[str], nsfw: Sequence[str], keyed: bool
 ) -> _Sample:
-    fields = _parse_json(members.metadata)
+    fields = parse_json(members.metadata)
     if nsfw and _field(fields, "nsfw", columns) not in nsfw:
         raise SampleError(batch.NSFW)
     text, mismatched = _caption(members.caption, _field(fields, "text", columns))
@@ -150,7 +165,8 @@ def _sample(
     uid = check_uid(_field(fields, "uid", columns), _field(fields, "url", columns), key, text)
     if members.image is None:
         raise SampleError(batch.IMAGE_MISSING)
-    return _Sample(uid, text, *members.image, mismatched, {n: _field(fields, n, columns) for n in keep})
+    kept = {name: _field(fields, name, columns) for name in keep}
+    return _Sample(uid, text, *members.image, mismatched, members.extents, kept)
 
 
 def _objects(values: list[object]) -> npt.NDArray[Any]:
@@ -161,17 +177,18 @@ def _group(path: Path, drops: Counter[str]) -> Iterator[_Members]:
     """Yield samples once all members are known: the members of a key need not be contiguous."""
     open_samples: dict[str, _Members] = {}
     with path.open("rb") as file:
-        for name, offset, size in _headers(path, drops):
+        for name, start, offset, size in _headers(path, drops):
             folder, _, base = name.rpartition("/")
             stem, _, extension = base.partition(".")
             key = f"{folder}/{stem}"
             sample = open_samples.setdefault(key, _Members(stem))
             slot = sample.slot(extension.lower())
-            if slot is None:
-                continue
-            if getattr(sample, slot) is not None:  # the key is used again: another sample begins
+            if slot and getattr(sample, slot) is not None:  # the key is used again: another sample begins
                 yield sample
                 sample = open_samples[key] = _Members(stem)
+            sample.extend(start, offset + padded(size))
+            if slot is None:
+                continue
             if slot == "image":
                 sample.image = (offset, size)
             else:
@@ -181,8 +198,13 @@ def _group(path: Path, drops: Counter[str]) -> Iterator[_Members]:
     yield from open_samples.values()
 
 
-def _headers(path: Path, drops: Counter[str]) -> Iterator[tuple[str, int, int]]:
-    """Yield (name, data offset, size) of regular members; a broken stretch is counted and skipped."""
+def padded(size: int) -> int:
+    """Return the bytes that `size` bytes of data take in a tar."""
+    return -(-size // BLOCK) * BLOCK
+
+
+def _headers(path: Path, drops: Counter[str]) -> Iterator[tuple[str, int, int, int]]:
+    """Yield (name, header offset, data offset, size) of regular members; a broken stretch is counted and skipped."""
     expected = 0
     corrupt = False
     try:
@@ -190,9 +212,9 @@ def _headers(path: Path, drops: Counter[str]) -> Iterator[tuple[str, int, int]]:
         with tarfile.open(path, "r:", ignore_zeros=True) as tar:
             for member in tar:
                 corrupt |= member.offset != expected
-                expected = member.offset_data + -(-member.size // _BLOCK) * _BLOCK
+                expected = member.offset_data + padded(member.size)
                 if member.isreg():
-                    yield member.name, member.offset_data, member.size
+                    yield member.name, member.offset, member.offset_data, member.size
                 # tarfile keeps every header otherwise: memory would grow with the shard.
                 tar.members = []  # type: ignore[attr-defined]
             corrupt |= not _only_zeros(path, expected)
@@ -206,10 +228,11 @@ def _only_zeros(path: Path, offset: int) -> bool:
     """Tell whether a block of zeros, which ends an archive, is at `offset`."""
     with path.open("rb") as file:
         file.seek(offset)
-        return file.read(_BLOCK) == bytes(_BLOCK)
+        return file.read(BLOCK) == bytes(BLOCK)
 
 
-def _parse_json(raw: bytes | None) -> dict[str, Any]:
+def parse_json(raw: bytes | None) -> dict[str, Any]:
+    """Return the fields of a sample's JSON, {} without one. Raises `SampleError` if they cannot be read."""
     if raw is None:
         return {}
     if len(raw) > MAX_JSON_BYTES:

@@ -72,6 +72,7 @@ def save_index(path: Path, index: TarIndex) -> None:
         "offset": index.offsets,
         "size": index.sizes,
         "mismatched": index.mismatched,
+        "extents": pa.array(index.extents, pa.list_(pa.int64())),
     }
     table = pa.table(columns).replace_schema_metadata({"drops": json.dumps(index.drops)})
     with atomic_write(path) as temporary:
@@ -83,5 +84,5 @@ def load_index(path: Path) -> TarIndex:
     table = pq.read_table(path)
     offsets, sizes, mismatched = (table[name].to_numpy() for name in ("offset", "size", "mismatched"))
     drops = Counter[str](json.loads(table.schema.metadata[b"drops"]))
-    texts = table["text"].to_pylist()
-    return TarIndex(read_uid_columns(table), texts, offsets, sizes, mismatched, drops=drops)
+    texts, extents = table["text"].to_pylist(), table["extents"].to_pylist()
+    return TarIndex(read_uid_columns(table), texts, offsets, sizes, mismatched, extents, drops=drops)

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmark.core.paths import cache_dir
-from benchmark.pool.pool import Pool, Shard
+from benchmark.pool.layout import Shard
+from benchmark.pool.pool import Pool
 from benchmark.scoring.survivors import Survivors
 from filters.base import Composite, Filter, Reader
 

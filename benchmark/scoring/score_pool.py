@@ -15,7 +15,8 @@ from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
 from benchmark.core.uids import UidArray, UidIndex, find_uids, first_of_each, sort_uids, unite_uids
 from benchmark.engine.base import Engine, Work
-from benchmark.pool.pool import Pool, Shard
+from benchmark.pool.layout import Shard
+from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_parts import read_part, write_part
 from benchmark.scoring.shard_reader import PoolBatches

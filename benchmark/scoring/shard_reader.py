@@ -15,7 +15,8 @@ from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_dir
 from benchmark.core.uids import UID_DTYPE
-from benchmark.pool.pool import Pool, Shard
+from benchmark.pool.layout import Shard
+from benchmark.pool.pool import Pool
 from benchmark.scoring.feature_cache import FeatureTable, load_features, save_features
 from benchmark.scoring.survivors import Survivors, among
 from filters.base import Features, Reader

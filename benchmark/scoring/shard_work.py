@@ -11,7 +11,8 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
 from benchmark.core.uids import UID_DTYPE, UidIndex
-from benchmark.pool.pool import Pool, Shard
+from benchmark.pool.layout import Shard
+from benchmark.pool.pool import Pool
 from benchmark.scoring.score_parts import read_part, write_part
 from benchmark.scoring.shard_reader import ShardReader, features_path
 from benchmark.scoring.survivors import Survivors, among

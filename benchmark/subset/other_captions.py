@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from benchmark.core.batch import CAPTION_TOO_LONG, METADATA_INVALID, SampleError
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.storage import local_path
 from benchmark.core.uids import UidArray, UidIndex, decode_uids, unite_uids
 from benchmark.pool.parquet_reader import listed_uids
 from benchmark.pool.pool import Pool
@@ -65,7 +66,7 @@ class CaptionSources:
             raise UserError(f"captions.columns names {secret[0]!r}, which pool {pool.name} hides")
         self._pool, self._columns = pool, tuple(columns)
         self._shards = pool.shards(frozenset(columns)) if columns else []
-        self._files = [file for path in files for file in _parquet_files(Path(path).expanduser())]
+        self._files = [file for path in files for file in _parquet_files(local_path("captions.files", path))]
 
     def __bool__(self) -> bool:
         """Tell whether any source was given."""

@@ -24,7 +24,8 @@ from benchmark.core.uids import (
     sort_uids,
     unite_uids,
 )
-from benchmark.pool.pool import Pool, Shard
+from benchmark.pool.layout import Shard
+from benchmark.pool.pool import Pool
 from benchmark.pool.tar_index import TarIndex
 from benchmark.pool.tar_reader import read_image
 from benchmark.subset.other_captions import OtherCaptions

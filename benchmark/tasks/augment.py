@@ -1,13 +1,13 @@
 """``task=augment``: generate one additional caption for each selected pair, for training with `captions.files`."""
 
 import logging
-from pathlib import Path
 
 import hydra
 from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_pool, share
 from benchmark.core.paths import cache_dir
+from benchmark.core.storage import local_path
 from benchmark.pipeline import choose, open_subset
 from benchmark.studies.augmentation.base import Augmenter
 from benchmark.studies.augmentation.caption_writer import write_captions
@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 
 def augment(cfg: DictConfig) -> None:
     """Select pairs and write captions; the last line on stdout is the folder, a value for ``captions.files``."""
+    output = None if cfg.task.output is None else local_path("task.output", str(cfg.task.output))
     augmenter: Augmenter = hydra.utils.instantiate(cfg.augmentation, _convert_="all")
     name = augmenter.key()  # fails early if the checkpoint is missing, before the pool is scored
     pool = make_pool(cfg)
@@ -25,7 +26,7 @@ def augment(cfg: DictConfig) -> None:
     subset = open_subset(pool, selection, tolerate=share(cfg, "selection.tolerate"))
     identity = subset.identity(selection.sha256)
     default = cache_dir() / "augmented" / f"{name}-{identity[:16]}"
-    folder = default if cfg.task.output is None else Path(cfg.task.output).expanduser()
+    folder = default if output is None else output
     drops = write_captions(subset, identity, augmenter, folder, make_engine(cfg))
     dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted((drops | subset.missing).items()))
     log.info(

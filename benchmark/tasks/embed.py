@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from omegaconf import DictConfig
@@ -12,6 +11,7 @@ from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import atomic_write
 from benchmark.core.progress import progress
+from benchmark.core.storage import local_path
 from benchmark.models.clip_models import load_clip
 from benchmark.tasks.output import print_result
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
@@ -22,7 +22,7 @@ BATCH = 256  # images decoded at a time
 
 def embed(cfg: DictConfig) -> None:
     """Write unit vectors of `models.clip`, one row per image, float16 (m, d); print the path."""
-    name, path = str(cfg.task.evalset), Path(cfg.task.output).expanduser()
+    name, path = str(cfg.task.evalset), local_path("task.output", str(cfg.task.output))
     sets = evaluation_nodes(cfg)
     if name not in sets:
         raise UserError(f"task.evalset={name} is unknown; {did_you_mean(name, sets)}")

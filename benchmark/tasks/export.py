@@ -12,6 +12,7 @@ from omegaconf import DictConfig
 from benchmark.config import make_pool, share
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
+from benchmark.core.mirror import writable_folder
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.records import read_records
 from benchmark.core.uids import find_uids, write_subset
@@ -36,10 +37,22 @@ SHOWN_LANGUAGES = 8
 
 def export(cfg: DictConfig) -> None:
     """Select, and write the folder; its path is the last line on stdout."""
-    output = None if cfg.task.output is None else Path(cfg.task.output).expanduser()
-    if output is not None and output.is_file():
-        raise UserError(f"task.output={output} is a file; give a folder to write")
     check_before_run(cfg)
+    if cfg.task.output is None:
+        _export(cfg, None)
+        return
+    with writable_folder(str(cfg.task.output)) as folder:
+        if folder.is_file():
+            raise UserError(f"task.output={folder} is a file; give a folder to write")
+        if folder.is_dir() and any(folder.iterdir()) and not (folder / "subset.parquet").is_file():
+            raise UserError(
+                f"task.output={folder} holds other files; give an empty folder, or an earlier export"
+            )
+        _export(cfg, folder)
+
+
+def _export(cfg: DictConfig, output: Path | None) -> None:
+    """Select, and write to `output`; None: to a folder in the cache."""
     results = read_records(Path(cfg.results_dir), Result)
     pool = make_pool(cfg)
     chosen = choose(cfg, pool)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmark.core.launch import is_main_process
+from benchmark.core.paths import remote_paths
+from benchmark.core.redaction import redact
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,7 @@ class Finished:
 
 
 def print_result(line: str) -> None:
-    """Print one line to stdout, once for all processes of a launch."""
+    """Print one line to stdout, once for all processes of a launch; remote folders by their URLs."""
     if is_main_process():
-        sys.stdout.write(line + "\n")
+        sys.stdout.write(redact(remote_paths(line)) + "\n")
         sys.stdout.flush()

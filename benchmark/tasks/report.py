@@ -8,6 +8,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from benchmark.config import choice
 from benchmark.core.errors import UserError
+from benchmark.core.file_systems import is_remote
+from benchmark.core.mirror import Mirror
 from benchmark.core.paths import write_text
 from benchmark.core.records import warn_of
 from benchmark.report.certainty import RunFolders
@@ -83,7 +85,7 @@ def _folders(cfg: DictConfig) -> list[Path]:
         raise UserError(
             "results_dir must be one folder, which the report is written to; name others in task.folders=[FOLDER,...]"
         )
-    others = [Path(name) for name in cfg.task.folders]
+    others = [Mirror(name).pull() if is_remote(name) else Path(name) for name in map(str, cfg.task.folders)]
     for folder in others:
         if not folder.is_dir():
             raise UserError(f"task.folders: {folder} must be a folder with results")

@@ -1,13 +1,11 @@
 """``task=reshard task.output=FOLDER``: write the selected samples as tars that DataComp's train script accepts."""
 
-from pathlib import Path
-
 from omegaconf import DictConfig
 
 from benchmark.config import make_pool, share
-from benchmark.core.batch import IMAGE_MISSING
 from benchmark.pipeline import choose, open_subset
-from benchmark.subset.readable import check_readable
+from benchmark.subset.fetch import fetch_subset
+from benchmark.subset.reshard import check_unused
 from benchmark.subset.reshard import reshard as write_tars
 from benchmark.subset.subset import selected_samples, use_metadata_captions
 from benchmark.tasks.output import print_result
@@ -17,17 +15,18 @@ from benchmark.tasks.preflight import check_before_run
 def reshard(cfg: DictConfig) -> None:
     """Select and reshard; print the folder. Where epochs differ, each has a folder in it."""
     check_before_run(cfg)
-    folder = Path(cfg.task.output)
-    pool, tolerate = make_pool(cfg), share(cfg, "selection.tolerate")
+    folder = str(cfg.task.output).rstrip("/")
+    pool = make_pool(cfg)
+    check_unused(folder)  # before anything is scored
     chosen = choose(cfg, pool)
+    open_subset(
+        pool, chosen.selection, tolerate=share(cfg, "selection.tolerate")
+    )  # raises for unreadable samples
+    local = pool if pool.is_local else fetch_subset(pool, chosen.selection.uids)
     epochs = chosen.selection.epochs
-    if pool.is_local:  # to raise for unreadable samples; those of a remote pool would be fetched twice
-        open_subset(pool, chosen.selection, tolerate=tolerate)
     for number, uids in enumerate(epochs):
-        parts = use_metadata_captions(selected_samples(pool, uids), pool)
-        if not pool.is_local:
-            missing = len(uids) - sum(len(part.samples) for part in parts)
-            check_readable(len(uids), {IMAGE_MISSING: missing}, tolerate)
-        count = write_tars(pool, parts, folder / f"epoch{number:03d}" if len(epochs) > 1 else folder)
+        parts = use_metadata_captions(selected_samples(local, uids), pool)
+        target = f"{folder}/epoch{number:03d}" if len(epochs) > 1 else folder
+        count = write_tars(local, parts, target, source=pool)
         print_result(f"wrote {count:,} of {chosen.manifest.k:,} samples")
-    print_result(str(folder))
+    print_result(folder)

@@ -1,16 +1,15 @@
 """The distilled concreteness scorer: a text encoder with one logit (ICC paper, section 2; `moranyanuka/icc`)."""
 
 import os
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.prefetch import prefetch_map
 from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import (
     checkpoint_requirement,
@@ -22,8 +21,6 @@ from filters.base import Filter, Scores
 from filters.icc.packed import FAMILIES, PackedScorer, token_budget_batches
 from filters.icc.padded import PaddedScorer
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
 BLOCK = 4096  # captions tokenised at a time, which bounds memory
 
@@ -102,18 +99,6 @@ class DistilledScorer(Filter):
 
     def _tokenize(self, texts: list[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)]
-
-
-def prefetch_map(work: Callable[[Item], Result], items: Iterator[Item], threads: int) -> Iterator[Result]:
-    """Yield ``work(item)`` in order, computing at most the next `threads` items ahead in threads."""
-    with ThreadPoolExecutor(threads) as pool:
-        pending = deque[Future[Result]]()
-        for item in items:
-            pending.append(pool.submit(work, item))
-            if len(pending) > threads:
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
 
 
 def _check(checkpoint: str, config: Any) -> None:

@@ -1,5 +1,3 @@
-import threading
-
 import numpy as np
 import pytest
 import torch
@@ -10,7 +8,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters.icc import scorer as module
 from filters.icc.packed import token_budget_batches
-from filters.icc.scorer import DistilledScorer, prefetch_map
+from filters.icc.scorer import DistilledScorer
 from tests.filters.checkpoints import roberta_scorer
 from tests.pools import numbered_uids
 
@@ -121,24 +119,6 @@ def test_tokenising_in_advance_changes_no_score(tmp_path, monkeypatch) -> None:
     assert made.score(batch(captions)) == pytest.approx(whole, abs=1e-5)
     made._threads = 3
     assert made.score(batch(captions)) == pytest.approx(whole, abs=1e-5)
-
-
-def test_prefetch_map_keeps_the_order_and_waits() -> None:
-    here = threading.get_ident()
-    made = list(prefetch_map(lambda item: (item, threading.get_ident()), iter(range(50)), 2))
-    assert [item for item, _ in made] == list(range(50))
-    assert here not in {thread for _, thread in made}
-
-    taken = []
-    items = (taken.append(i) or i for i in range(50))
-    steps = prefetch_map(str, items, 2)
-    next(steps)
-    assert len(taken) <= 3  # the first, and two prefetch_map
-
-
-def test_a_failure_while_prefetching_is_raised() -> None:
-    with pytest.raises(ZeroDivisionError):
-        list(prefetch_map(lambda item: 1 // item, iter([1, 0, 1]), 1))
 
 
 def test_bf16_ranks_like_fp32_on_a_trained_scorer(tmp_path) -> None:

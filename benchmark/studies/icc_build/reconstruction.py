@@ -15,7 +15,8 @@ from benchmark.core.paths import atomic_write
 from benchmark.core.progress import progress
 from benchmark.core.uids import decode_uids
 from benchmark.engine.base import Engine
-from benchmark.pool.pool import Pool, Shard
+from benchmark.pool.layout import Shard
+from benchmark.pool.pool import Pool
 from filters.icc.autoencoder import Autoencoder
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
-from benchmark.pool.pool import Pool, Shard
+from benchmark.pool.layout import Shard
+from benchmark.pool.pool import Pool
 from benchmark.pool.tar_index import TarIndex
 
 IMAGE = frozenset({"image"})
@@ -57,7 +58,9 @@ class PoolSample(Pool):
         """Return the tars that samples were drawn from, whatever `needs` are: a profile reads images."""
         return list(self._rows)
 
-    def index(self, shard: Shard, path: Path, extra_columns: frozenset[str] = frozenset()) -> TarIndex:
+    def index(
+        self, shard: Shard, path: Path | None = None, extra_columns: frozenset[str] = frozenset()
+    ) -> TarIndex:
         """Return the index of the drawn samples of a tar; everything else reads the rows of an index."""
         return self._whole.index(shard, path, extra_columns).take(self._rows[shard])
 

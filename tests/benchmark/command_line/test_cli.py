@@ -181,6 +181,12 @@ def test_unexpected_errors_keep_their_traceback(pool_folder: Path, tmp_path: Pat
     assert "Traceback" in done.stderr
 
 
+def test_a_remote_cache_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "s3://key:secret@bucket/cache")
+    done = run("filter=random,clip")
+    assert_one_line(done, "XDG_CACHE_HOME=s3://***@bucket/cache must be a folder of this machine")
+
+
 def test_reshard_writes_a_pool(run: Run, pool_folder: Path, tmp_path: Path) -> None:
     done = run("task=reshard", f"task.output={tmp_path}", *POOL[1:], f"pool.url={pool_folder}")
     assert done.returncode == 0, done.stderr

@@ -25,6 +25,24 @@ def test_a_sentence_reaches_the_configuration_unchanged(sentence: str) -> None:
     assert str(cfg.explain) == sentence
 
 
+def test_urls_reach_the_configuration_unchanged() -> None:
+    pattern, signed = "/data/{00000..00003}.tar", "https://h/0.tar?X-Amz-Signature=a&Expires=9"
+    register_resolvers()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        overrides = ["pool=img2dataset", f"pool.url={pattern}", f"results_dir={signed}"]
+        cfg = compose("config", quote_free_text(overrides))
+    assert (cfg.pool.url, cfg.results_dir) == (pattern, signed)
+
+
 def test_quoted_values_and_other_settings_stay_unchanged() -> None:
-    arguments = ["filter=icc,clip", "explain='a, b'", "explain=null", "explain=", "-m", "+explain.x=a b"]
+    arguments = [
+        "filter=icc,clip",
+        "explain='a, b'",
+        "explain=null",
+        "explain=",
+        "-m",
+        "+explain.x=a b",
+        "pool.url=${x}",
+        "size={a,b}",
+    ]
     assert quote_free_text(arguments) == arguments

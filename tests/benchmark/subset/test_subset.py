@@ -1,6 +1,4 @@
-import json
 import pickle
-import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +8,7 @@ import pytest
 
 from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError
-from benchmark.core.uids import encode_uids, read_subset
+from benchmark.core.uids import encode_uids
 from benchmark.pool.pool import Pool
 from benchmark.subset.reshard import reshard
 from benchmark.subset.subset import Subset, selected_samples, use_metadata_captions
@@ -68,38 +66,6 @@ def test_a_pool_without_tars_cannot_train(tmp_path) -> None:
     write_metadata(tmp_path / "a.parquet", rows(2))
     with pytest.raises(UserError, match="metadata only"):
         Subset(Pool("p", str(tmp_path)), encode_uids([rows(1)[0].uid]))
-
-
-def test_resharded_tars_are_a_pool_that_datacomp_reads(pool: Pool, tmp_path) -> None:
-    import webdataset as wds
-
-    chosen = selected([0, 5, 6, 7, 11])
-    folder = tmp_path / "out"
-    assert reshard(pool, selected_samples(pool, chosen), folder, shard_size=2) == 5
-    assert json.loads((folder / "shards" / "sizes.json").read_text()) == {
-        "00000000.tar": 2,
-        "00000001.tar": 2,
-        "00000002.tar": 1,
-    }
-    assert json.loads((folder / "meta.json").read_text()) == {
-        "output_shard_count": 3,
-        "output_shard_format": "{:08d}.tar",
-    }
-    assert (read_subset(folder / "sample_ids.npy") == chosen).all()
-    tars = sorted(str(p) for p in (folder / "shards").glob("*.tar"))
-    read = list(wds.WebDataset(tars, shardshuffle=False).decode("pil"))
-    assert sorted(s["json"]["uid"] for s in read) == sorted(rows(13)[n].uid for n in (0, 5, 6, 7, 11))
-    original = {s.uid: np.asarray(s.image) for s in Subset(pool, chosen)}
-    copied = Subset(Pool("q", str(folder)), chosen)
-    assert all((np.asarray(s.image) == original[s.uid]).all() for s in copied)
-
-
-def test_resharding_twice_gives_the_same_bytes(pool: Pool, tmp_path) -> None:
-    for name in ("a", "b"):
-        reshard(pool, selected_samples(pool, selected([1, 9])), tmp_path / name)
-    first, second = ((tmp_path / n / "shards" / "00000000.tar").read_bytes() for n in ("a", "b"))
-    assert first == second
-    assert tarfile.is_tarfile(tmp_path / "a" / "shards" / "00000000.tar")
 
 
 @pytest.fixture

@@ -1,0 +1,110 @@
+"""A remote folder of small files, worked on as a copy in the cache: results, exports, captions."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from benchmark.core.file_systems import is_remote
+from benchmark.core.launch import is_main_process
+from benchmark.core.locks import locked
+from benchmark.core.paths import atomic_write, mirrors_dir, write_text
+from benchmark.core.prefetch import prefetch_map
+from benchmark.core.redaction import redact
+from benchmark.core.storage import CONNECTIONS, Entry, check_writable, download, find_file, list_files, upload
+from benchmark.core.storage_errors import StorageError
+
+DEPTH = 5  # folders in folders
+
+
+@contextmanager
+def writable_folder(location: str) -> Iterator[Path]:
+    """Yield a local folder for `location`: of a remote one its copy, brought up to date before and uploaded after.
+
+    Raises `StorageError` if it cannot be read or written. What a failed block leaves is uploaded by the next call.
+    """
+    if not is_remote(location):
+        yield Path(location).expanduser()
+        return
+    check_writable(location)
+    mirror = Mirror(location)
+    yield mirror.pull()
+    if is_main_process():
+        mirror.push()
+
+
+class Mirror:
+    """The copy of a remote folder.
+
+    Args:
+        url: fsspec URL of the folder.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url.rstrip("/")
+        # `remote_paths` reads the URL back from this name.
+        self.folder = mirrors_dir() / quote(redact(self.url), safe="")
+        self._state_file = self.folder.with_name(f".{self.folder.name}.json")
+        self._known: dict[
+            str, list[str]
+        ] = {}  # the local and the remote version when they were equal, by name
+
+    def pull(self) -> Path:
+        """Upload what a killed process left, copy new and changed files, remove deleted ones; return the folder."""
+        self.push()
+        with self._state():
+            files = list_files(self.url, DEPTH)
+            stale = [n for n, file in files.items() if self._known.get(n, [""])[-1] != _remote_version(file)]
+            for name in prefetch_map(lambda name: self._fetch(name, files[name]), stale, CONNECTIONS):
+                self._known[name] = [_local_version(self.folder / name), _remote_version(files[name])]
+            for name in self._known.keys() - files.keys():
+                (self.folder / name).unlink(missing_ok=True)
+                del self._known[name]
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return self.folder
+
+    def push(self) -> None:
+        """Upload new and changed files."""
+        with self._state():
+            changed = [
+                n for n in self._names() if self._known.get(n, [""])[0] != _local_version(self.folder / n)
+            ]
+            try:
+                for name in changed:
+                    upload(self.folder / name, f"{self.url}/{name}")
+                    version = _remote_version(find_file(f"{self.url}/{name}"))
+                    self._known[name] = [_local_version(self.folder / name), version]
+            except StorageError as error:
+                raise StorageError(
+                    f"{error}; {len(changed)} files wait in {self.folder.parent}, and the next command with"
+                    f" {self.url} uploads them"
+                ) from error
+
+    def _fetch(self, name: str, file: Entry) -> str:
+        with atomic_write(self.folder / name) as temporary:
+            download(file.url, temporary)
+        return name
+
+    def _names(self) -> list[str]:
+        files = (path.relative_to(self.folder) for path in self.folder.rglob("*") if path.is_file())
+        return sorted(str(file) for file in files if not any(part.startswith(".") for part in file.parts))
+
+    @contextmanager
+    def _state(self) -> Iterator[None]:
+        """Hold the folder's lock; read which files are equal here and there, and keep it for the next process."""
+        with locked(self.folder):
+            self._known = json.loads(self._state_file.read_text()) if self._state_file.is_file() else {}
+            try:
+                yield
+            finally:
+                write_text(self._state_file, json.dumps(self._known))
+
+
+def _local_version(path: Path) -> str:
+    stat = path.stat()
+    return f"{stat.st_size} {stat.st_mtime_ns}"
+
+
+def _remote_version(file: Entry) -> str:
+    return f"{file.size} {file.written}"

@@ -1,0 +1,137 @@
+"""The selected samples of a remote pool, copied into tars of the cache: by ranges where the offsets are known.
+
+The members of a sample are copied byte for byte with their headers, so the ranges one after the other are a tar. A
+tar whose index is not in the cache is downloaded once, for its index and its samples: to find a member one needs the
+header before it, and that many small requests take longer than one stream (docs/own_pool.md has the figures).
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from benchmark.core.errors import UserError
+from benchmark.core.locks import locked
+from benchmark.core.paths import cache_dir
+from benchmark.core.progress import progress
+from benchmark.core.storage import CHUNK, gives_ranges, read_ranges
+from benchmark.core.storage_errors import StorageError
+from benchmark.core.uids import UidArray, UidIndex, sort_uids, unite_uids, write_subset
+from benchmark.pool.layout import Shard
+from benchmark.pool.pool import Pool
+from benchmark.pool.tar_index import BLOCK, TarIndex, index_tar
+
+log = logging.getLogger(__name__)
+_NEEDS = frozenset({"image", "text"})
+_END = bytes(2 * BLOCK)  # of a tar
+Range = tuple[int, int]
+
+
+def fetch_subset(pool: Pool, uids: UidArray) -> Pool:
+    """Return a local pool, without metadata, of those samples of a remote pool that `uids` name.
+
+    What an earlier, killed process has fetched is not fetched again. Raises `UserError` if no tar holds any.
+    """
+    distinct = unite_uids([uids])
+    folder = cache_dir() / "subsets" / _key(pool, distinct)
+    with locked(folder):
+        if not (folder / "sample_ids.npy").is_file():
+            log.info("subset: fetching %s samples of pool %s to %s", f"{len(distinct):,}", pool.name, folder)
+            _fetch(pool, distinct, folder / "shards")
+            write_subset(folder / "sample_ids.npy", distinct)
+    fetched = Pool(pool.name, str(folder), pool.columns)
+    fetched.keyed = pool.keyed  # without metadata it cannot tell
+    return fetched
+
+
+def _key(pool: Pool, distinct: UidArray) -> str:
+    shards = [[shard.name, shard.fingerprint] for shard in pool.shards(_NEEDS)]
+    digest = hashlib.sha256(json.dumps([pool.key, shards]).encode())
+    digest.update(distinct.tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _fetch(pool: Pool, distinct: UidArray, folder: Path) -> None:
+    """Write a tar for each of the pool's that holds any of the sorted uids; their names have its order."""
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted, shards = UidIndex(distinct), pool.shards(_NEEDS)
+    with progress("fetch", len(shards), "shards") as advance:
+        for number, shard in enumerate(shards):
+            path = folder / f"{number:08d}.tar"
+            if not path.is_file():
+                _fetch_shard(pool, shard, wanted, path)
+            advance(1, "")
+    if not any(folder.glob("*.tar")):
+        raise UserError(
+            f"none of the {len(distinct):,} selected uids is in the tars of pool {pool.name} ({pool.url});"
+            " give the tars that belong to its metadata"
+        )
+
+
+def _fetch_shard(pool: Pool, shard: Shard, wanted: UidIndex, path: Path) -> None:
+    part = path.with_name(f".{path.stem}.part")
+    if pool.has_index(shard):
+        samples = _among(pool.index(shard), wanted)
+        if not len(samples):
+            return
+        if gives_ranges(shard.url):
+            done = part.stat().st_size if part.is_file() else 0
+            _write(part, path, read_ranges(shard.url, _ranges(samples, done)), samples, pool)
+            return
+    with pool.local(shard) as local, local.open("rb") as file:
+        samples = _among(pool.index(shard, local), wanted)
+        part.unlink(missing_ok=True)
+        if len(samples):
+            _write(part, path, _read(file, _ranges(samples, 0)), samples, pool)
+
+
+def _among(index: TarIndex, wanted: UidIndex) -> TarIndex:
+    return index.take(np.flatnonzero(wanted.find(index.uids) >= 0))
+
+
+def _ranges(samples: TarIndex, done: int) -> Iterator[Range]:
+    """Yield (start, end) of the samples' bytes without the first `done`, in pieces of at most `CHUNK`."""
+    for start, end in _joined(samples):
+        skipped = min(done, end - start)
+        done -= skipped
+        for at in range(start + skipped, end, CHUNK):
+            yield at, min(at + CHUNK, end)
+
+
+def _read(file: BinaryIO, ranges: Iterable[Range]) -> Iterator[bytes]:
+    for start, end in ranges:
+        file.seek(start)
+        yield file.read(end - start)
+
+
+def _joined(samples: TarIndex) -> Iterator[Range]:
+    """Yield (start, end) of the samples' bytes, adjacent ones as one."""
+    first, last = 0, 0
+    for extents in samples.extents:
+        for start, end in zip(extents[::2], extents[1::2], strict=True):
+            if start != last:
+                if last:
+                    yield first, last
+                first = start
+            last = end
+    yield first, last
+
+
+def _write(part: Path, path: Path, pieces: Iterable[bytes], samples: TarIndex, pool: Pool) -> None:
+    """Append the pieces to `part`, end it as a tar, check that it holds the samples, and rename it to `path`."""
+    with part.open("ab") as file:
+        for piece in pieces:
+            file.write(piece)
+        file.truncate(
+            sum(end - start for start, end in _joined(samples))
+        )  # a killed process may have ended it
+        file.write(_END)
+    fetched = index_tar(part, pool.columns, keyed=pool.keyed).uids
+    if not np.array_equal(fetched[sort_uids(fetched)], samples.uids[sort_uids(samples.uids)]):
+        part.unlink()
+        raise StorageError(f"{pool.url} changed while it was read; run the same command again")
+    part.rename(path)

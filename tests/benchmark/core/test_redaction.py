@@ -1,0 +1,32 @@
+import logging
+
+import pytest
+
+from benchmark.core.progress import configure_logging
+from benchmark.core.redaction import redact
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("https://me:pa%20ss@host/a b", "https://***@host/a b"),
+        ("see https://h/a/{0..1}.tar?X-Amz-Signature=ab&Expires=1 now", "see https://h/a/{0..1}.tar?*** now"),
+        ("'s3://key:se@cret@bucket/x'", "'s3://***@bucket/x'"),
+        ("s3://bucket/a@b/what?", "s3://bucket/a@b/what?"),
+        ("/data/pool: is it me@home?", "/data/pool: is it me@home?"),
+        ("http://h/a, http://u:p@h/b?c=d, e", "http://h/a, http://***@h/b?*** e"),
+    ],
+)
+def test_users_and_queries_of_urls_are_hidden(text: str, expected: str) -> None:
+    assert redact(text) == expected
+
+
+def test_the_log_has_no_credentials(capsys: pytest.CaptureFixture[str]) -> None:
+    root = logging.getLogger()
+    before, root.handlers = root.handlers, []
+    try:
+        configure_logging()
+        logging.getLogger("benchmark.x").warning("reading %s", "https://me:secret@host/pool?sig=123")
+    finally:
+        root.handlers = before
+    assert capsys.readouterr().err == "reading https://***@host/pool?***\n"

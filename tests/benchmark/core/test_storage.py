@@ -1,0 +1,145 @@
+"""Storage against a real HTTP server that does what servers on the web do wrong."""
+
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from benchmark.core import file_systems, storage, storage_errors
+from benchmark.core.errors import UserError
+from benchmark.core.storage import download, list_files, list_folder, open_file, read_ranges, upload
+from benchmark.core.storage_errors import StorageError
+from tests.extras import hide_extra, needs_extra
+from tests.servers import Behaviour, http_server
+
+pytestmark = needs_extra("http")
+DATA = bytes(range(256)) * 400
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage_errors, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(file_systems, "STALL_SECONDS", 0.15)
+    monkeypatch.setattr(storage, "CHUNK", 20_000)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "root" / "part-0").mkdir(parents=True)
+    (tmp_path / "root" / "part-0" / "data.tar").write_bytes(DATA)
+    return tmp_path / "root"
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        Behaviour(),
+        Behaviour(ranges=False),
+        Behaviour(busy=2),
+        Behaviour(drops=3),
+        Behaviour(stalls=2),
+        Behaviour(ranges=False, busy=1, drops=1),
+    ],
+    ids=["ranges", "no ranges", "503", "dropped", "stalled", "all of it"],
+)
+def test_a_file_arrives_whole(root: Path, tmp_path: Path, behaviour: Behaviour) -> None:
+    with http_server(root, behaviour) as url:
+        download(f"{url}/part-0/data.tar", tmp_path / "copy")
+    assert (tmp_path / "copy").read_bytes() == DATA
+
+
+def test_each_byte_is_sent_once(root: Path, tmp_path: Path) -> None:
+    behaviour = Behaviour()
+    with http_server(root, behaviour) as url:
+        (tmp_path / "copy").write_bytes(DATA[:50_000])  # what a killed process has left
+        download(f"{url}/part-0/data.tar", tmp_path / "copy")
+        assert (tmp_path / "copy").read_bytes() == DATA
+        assert behaviour.sent("data.tar") == len(DATA) - 50_000 + 1  # one byte asks whether there are ranges
+        behaviour.gets.clear()
+        parts = [(7, 9), (100, 30_000), (30_000, 30_001)]
+        read = list(read_ranges(f"{url}/part-0/data.tar", parts))
+    assert read == [DATA[start:end] for start, end in parts]
+    assert sorted(start for _, start, _ in behaviour.gets) == [7, 100, 30_000]
+
+
+def test_ranges_are_fetched_several_at_a_time(root: Path) -> None:
+    with http_server(root, Behaviour(latency=0.1)) as url:
+        started = time.monotonic()
+        list(read_ranges(f"{url}/part-0/data.tar", ((n, n + 1) for n in range(16))))
+    assert 0.2 <= time.monotonic() - started < 1.2  # 16 one after the other take 1.6 s
+
+
+@pytest.mark.parametrize("behaviour", [Behaviour(), Behaviour(ranges=False), Behaviour(busy=1)])
+def test_parquet_is_read_over_http(root: Path, behaviour: Behaviour) -> None:
+    pq.write_table(pa.table({"n": range(1000)}), root / "a.parquet")
+    with http_server(root, behaviour) as url, open_file(f"{url}/a.parquet") as file:
+        assert pq.ParquetFile(file).read(["n"])["n"].to_pylist() == list(range(1000))
+
+
+def test_a_server_that_stays_down_ends_parquet_in_one_line(root: Path) -> None:
+    pq.write_table(pa.table({"n": range(1000)}), root / "a.parquet")
+    behaviour = Behaviour()
+    with http_server(root, behaviour) as url, open_file(f"{url}/a.parquet") as file:
+        behaviour.status = 503
+        with pytest.raises(StorageError, match=r"a\.parquet: the server answered 503 \(5 attempts\)"):
+            pq.ParquetFile(file)
+
+
+def test_folders_are_listed(root: Path) -> None:
+    (root / ".hidden.tar").touch()
+    with http_server(root, Behaviour()) as url:
+        assert [entry.name for entry in list_folder(url) if entry.is_folder] == ["part-0"]
+        assert list(list_files(url, 1)) == ["part-0/data.tar"] == list(list_files(str(root), 1))
+        assert list_folder(f"{url}/nowhere") == [] == list_folder(str(root / "nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (401, "access is denied (401); check the credentials"),
+        (403, "access is denied (403); check the credentials"),
+        (404, "there is no such file"),
+        (500, "the server answered 500 (5 attempts)"),
+    ],
+)
+def test_refusals_are_one_line(root: Path, tmp_path: Path, status: int, message: str) -> None:
+    with http_server(root, Behaviour(status=status)) as url, pytest.raises(StorageError) as raised:
+        download(f"{url}/part-0/data.tar", tmp_path / "copy")
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("http://127.0.0.1:9/pool", "http://127.0.0.1:9/pool: the connection was refused"),
+        ("http://no.such.host.invalid/pool", "invalid/pool: the host name cannot be resolved"),
+        ("nothing://x", "nothing://x cannot be opened: Protocol not known"),
+    ],
+)
+def test_what_cannot_be_reached_is_one_line(url: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        list_folder(url)
+
+
+def test_a_stalled_server_is_given_up(root: Path, tmp_path: Path) -> None:
+    with (
+        http_server(root, Behaviour(ranges=False, stalls=99)) as url,
+        pytest.raises(StorageError, match="no answer in time"),
+    ):
+        download(f"{url}/part-0/data.tar", tmp_path / "copy")
+
+
+@pytest.mark.parametrize(("extra", "url"), [("http", "https://host/pool"), ("cloud", "s3://bucket/pool")])
+def test_a_missing_extra_is_named(extra: str, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    hide_extra(extra, monkeypatch)
+    with pytest.raises(UserError, match=rf"pairsift\[{extra}\]"):
+        list_folder(url)
+
+
+def test_nothing_is_written_over_http(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    with pytest.raises(StorageError, match="HTTP servers are only read from"):
+        upload(tmp_path / "a", "https://host/a")

@@ -1,0 +1,175 @@
+"""Samples of a pool on an HTTP server, fetched by ranges."""
+
+import io
+import tarfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.core import storage, storage_errors
+from benchmark.core.errors import UserError
+from benchmark.core.uids import UidArray, encode_uids
+from benchmark.pool.pool import Pool
+from benchmark.subset import fetch
+from benchmark.subset.fetch import fetch_subset
+from benchmark.subset.subset import Subset
+from tests.extras import needs_extra
+from tests.pools import Row, rows, write_pool
+from tests.servers import Behaviour, http_server
+
+pytestmark = needs_extra("http")
+IMAGE = frozenset({"image", "text"})
+CHOSEN = [0, 1, 5, 11, 12, 19]
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage_errors, "FIRST_WAIT", 0.01)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_pool(tmp_path / "pool", [rows(10), rows(10, start=10)])
+
+
+def selected(numbers: list[int]) -> UidArray:
+    return np.sort(encode_uids([rows(20)[n].uid for n in numbers]))
+
+
+def read_all(pool: Pool) -> None:
+    """Read all images, as a filter would: the indexes are in the cache then."""
+    for shard in pool.shards(IMAGE):
+        assert list(pool.batches(shard, IMAGE, 9, Counter()))
+
+
+def samples(subset: Subset) -> list[tuple[str, str, bytes]]:
+    return [(sample.uid, sample.text, sample.image.tobytes()) for sample in subset]
+
+
+def tar_bytes(pool: Pool) -> int:
+    """The bytes of the fetched members: the tars without their ends."""
+    return sum(Path(s.url.removeprefix("file://")).stat().st_size - 1024 for s in pool.tars)
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+@pytest.mark.parametrize("behaviour", ["ranges", "no ranges", "drops"])
+def test_what_is_fetched_is_what_the_pool_holds(root: Path, indexed: bool, behaviour: str) -> None:
+    server = Behaviour(ranges=behaviour != "no ranges", drops=2 * (behaviour == "drops"))
+    with http_server(root, server) as url:
+        pool = Pool("p", url)
+        if indexed:
+            read_all(pool)
+        fetched = Subset(fetch_subset(pool, selected(CHOSEN)), selected(CHOSEN), metadata=pool)
+    assert samples(fetched) == samples(Subset(Pool("p", str(root)), selected(CHOSEN)))
+
+
+def test_each_tar_is_sent_once_without_an_index(root: Path) -> None:
+    server = Behaviour()
+    with http_server(root, server) as url:
+        fetch_subset(Pool("p", url), selected(CHOSEN))
+    size = sum(path.stat().st_size for path in root.rglob("*.tar"))
+    assert server.sent(".tar") == size + 1  # one byte asks whether there are ranges
+
+
+def test_only_the_samples_are_sent_with_an_index(root: Path) -> None:
+    server = Behaviour()
+    with http_server(root, server) as url:
+        pool = Pool("p", url)
+        read_all(pool)
+        server.gets.clear()
+        local = fetch_subset(pool, selected(CHOSEN))
+        assert server.sent(".tar") == tar_bytes(local)
+        assert len(server.gets) == 4  # neighbours come together: 0 and 1, 5, 11 and 12, 19
+        server.gets.clear()
+        fetch_subset(pool, selected(CHOSEN))
+        assert not server.gets
+
+
+def test_what_a_killed_fetch_has_is_not_sent_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class KilledError(Exception):
+        pass
+
+    def read_one(url: str, ranges: Iterator[tuple[int, int]]) -> Iterator[bytes]:
+        yield storage.read_range(url, *next(ranges))
+        raise KilledError
+
+    server = Behaviour()
+    with http_server(root, server) as url:
+        pool = Pool("p", url)
+        read_all(pool)
+        server.gets.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(fetch, "read_ranges", read_one)
+            for _ in range(2):
+                with pytest.raises(KilledError):
+                    fetch_subset(pool, selected(CHOSEN))
+        local = fetch_subset(pool, selected(CHOSEN))
+        assert len(Subset(local, selected(CHOSEN), metadata=pool)) == len(CHOSEN)
+        assert server.sent(".tar") == tar_bytes(local)
+
+
+def test_members_need_not_be_contiguous(tmp_path: Path) -> None:
+    first, second = rows(2)
+    path = tmp_path / "pool" / "shards" / "0.tar"
+    path.parent.mkdir(parents=True)
+    with tarfile.open(path, "w") as tar:
+        for extension in ("jpg", "txt", "json"):
+            for sample in (first, second):
+                member = tarfile.TarInfo(f"{sample.key}.{extension}")
+                member.size = len(sample.members()[extension])
+                tar.addfile(member, io.BytesIO(sample.members()[extension]))
+    with http_server(tmp_path / "pool", Behaviour()) as url:
+        pool = Pool("p", url)
+        read_all(pool)
+        local = fetch_subset(pool, selected([1]))
+        assert [sample.uid for sample in Subset(local, selected([1]))] == [second.uid]
+        assert tar_bytes(local) == sum(512 + -(-len(data) // 512) * 512 for data in second.members().values())
+
+
+def test_a_pool_that_changes_meanwhile_is_one_line(root: Path) -> None:
+    with http_server(root, Behaviour()) as url:
+        pool = Pool("p", url)
+        read_all(pool)
+        others = [Row(row.key, row.url, row.text[::-1], row.image) for row in rows(10)]
+        write_pool(root, [others, others])
+        with pytest.raises(UserError, match="changed while it was read; run the same command again"):
+            fetch_subset(pool, selected(CHOSEN))
+
+
+def test_uids_that_no_tar_holds_are_a_user_error(root: Path) -> None:
+    with (
+        http_server(root, Behaviour()) as url,
+        pytest.raises(UserError, match="none of the 1 selected uids is in the tars"),
+    ):
+        fetch_subset(Pool("p", url), encode_uids(["f" * 32]))
+
+
+def test_a_killed_download_goes_on_where_it_was(root: Path) -> None:
+    server = Behaviour()
+    with http_server(root, server) as url:
+        pool = Pool("p", url)
+        (shard, _) = pool.tars
+        with pool.local(shard) as path:
+            whole = path.read_bytes()
+        assert not path.exists()
+        path.write_bytes(whole[:1000])  # what a killed process leaves
+        server.gets.clear()
+        with pool.local(shard) as path:
+            assert path.read_bytes() == whole == (root / "shards" / "00000000.tar").read_bytes()
+        assert server.sent(".tar") == len(whole) - 1000
+
+
+def test_captions_of_an_indexed_tar_need_no_download(root: Path) -> None:
+    for path in root.rglob("*.parquet"):
+        path.unlink()
+    server = Behaviour()
+    with http_server(root, server) as url:
+        pool = Pool("p", url)
+        read_all(pool)
+        server.gets.clear()
+        (batch,) = pool.batches(pool.tars[0], frozenset({"text"}), 99, Counter())
+    assert len(batch) == 10
+    assert not server.sent(".tar")

@@ -1,0 +1,204 @@
+"""Resharded subsets: what DataComp reads, and pools like any other."""
+
+import json
+import tarfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from benchmark.core.errors import UserError
+from benchmark.core.uids import UidArray, decode_uids, encode_uids, read_subset
+from benchmark.pool.pool import Pool
+from benchmark.subset import reshard as module
+from benchmark.subset.reshard import check_unused, reshard
+from benchmark.subset.subset import Subset, selected_samples, use_metadata_captions
+from tests.pools import rows, write_metadata, write_pool, write_tar
+
+CHOSEN = [0, 5, 6, 7, 11]
+
+
+def selected(numbers: list[int]) -> UidArray:
+    return np.sort(encode_uids([rows(13)[n].uid for n in numbers]))
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Pool:
+    """Two shards whose samples have a column and fields of JSON that no reader asks for, and one member more."""
+    shards = [rows(7), rows(6, start=7)]
+    for row in (row for shard in shards for row in shard):
+        row.extra = {"width": int(row.key), "exif": {"Make": [row.key]}}
+        row.files = row.members() | {"seg.cls": row.key.encode()}
+    folder = write_pool(tmp_path / "pool", shards)
+    for number, shard in enumerate(shards):
+        lengths, boxes = [len(row.text) for row in shard], [[[0.5, int(row.key)]] for row in shard]
+        write_metadata(folder / "metadata" / f"{number:08d}.parquet", shard, length=lengths, boxes=boxes)
+    return Pool("p", str(folder))
+
+
+def write(pool: Pool, numbers: list[int], folder: Path, **settings: Any) -> Pool:
+    parts = use_metadata_captions(selected_samples(pool, selected(numbers)), pool)
+    assert reshard(pool, parts, folder, **settings) == len(numbers)
+    return Pool("q", str(folder))
+
+
+def read(pool: Pool, needs: frozenset[str]) -> dict[str, tuple[str, ...]]:
+    """What a filter reads of each uid."""
+    read = {}
+    for shard in pool.shards(needs):
+        for batch in pool.batches(shard, needs, 3, Counter()):
+            columns = [map(str, values) for values in batch.columns.values()]
+            read |= dict(zip(decode_uids(batch.uids), zip(batch.texts, *columns, strict=True), strict=True))
+    return read
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_resharded_tars_are_a_pool_that_datacomp_reads(pool: Pool, tmp_path) -> None:
+    import webdataset as wds
+
+    chosen = selected([0, 5, 6, 7, 11])
+    folder = tmp_path / "out"
+    assert reshard(pool, selected_samples(pool, chosen), folder, shard_size=2) == 5
+    assert json.loads((folder / "shards" / "sizes.json").read_text()) == {
+        "00000000.tar": 2,
+        "00000001.tar": 2,
+        "00000002.tar": 1,
+    }
+    meta = json.loads((folder / "meta.json").read_text())
+    assert (meta["output_shard_count"], meta["output_shard_format"]) == (3, "{:08d}.tar")
+    assert (read_subset(folder / "sample_ids.npy") == chosen).all()
+    tars = sorted(str(p) for p in (folder / "shards").glob("*.tar"))
+    samples = list(wds.WebDataset(tars, shardshuffle=False).decode("pil"))
+    assert sorted(s["json"]["uid"] for s in samples) == sorted(rows(13)[n].uid for n in (0, 5, 6, 7, 11))
+    original = {s.uid: np.asarray(s.image) for s in Subset(pool, chosen)}
+    copied = Subset(Pool("q", str(folder)), chosen)
+    assert all((np.asarray(s.image) == original[s.uid]).all() for s in copied)
+
+
+def test_resharding_twice_gives_the_same_bytes(pool: Pool, tmp_path) -> None:
+    for name in ("a", "b"):
+        reshard(pool, selected_samples(pool, selected([1, 9])), tmp_path / name)
+    first, second = ((tmp_path / n / "shards" / "00000000.tar").read_bytes() for n in ("a", "b"))
+    assert first == second
+    assert tarfile.is_tarfile(tmp_path / "a" / "shards" / "00000000.tar")
+
+
+def test_the_output_is_a_pool_like_any_other(pool: Pool, tmp_path: Path) -> None:
+    out = write(pool, CHOSEN, tmp_path / "out", shard_size=2)
+    chosen = {rows(13)[n].uid for n in CHOSEN}
+    for needs in ({"text"}, {"text", "url"}, {"length", "boxes"}, {"image", "text"}, {"image", "width"}):
+        expected = {uid: row for uid, row in read(pool, frozenset(needs)).items() if uid in chosen}
+        assert read(out, frozenset(needs)) == expected
+    assert out.count() == len(CHOSEN)
+
+
+def test_all_fields_and_members_are_kept(pool: Pool, tmp_path: Path) -> None:
+    write(pool, CHOSEN, tmp_path / "out")
+    with tarfile.open(tmp_path / "out" / "shards" / "00000000.tar") as tar:
+        members = {name: tar.extractfile(name).read() for name in tar.getnames()}
+    fields = json.loads(members["000000001.json"])
+    row = rows(13)[5]
+    expected = {"uid": row.uid, "url": row.url, "caption": row.text, "key": row.key}
+    assert fields == expected | {"width": 5, "exif": {"Make": ["00005"]}}
+    assert members["000000001.seg.cls"] == b"00005"
+    assert members["000000001.jpg"] == row.image
+
+
+def test_without_metadata_it_is_made_of_the_json(tmp_path: Path) -> None:
+    samples = rows(4)
+    for sample, extra in zip(samples, [{"n": 1}, {"n": "two"}, {"m": {"a": [1]}}, {}], strict=True):
+        sample.extra = extra
+    write_tar(tmp_path / "pool" / "0.tar", samples)
+    pool = Pool("p", str(tmp_path / "pool"))
+    write(pool, [0, 1, 2], tmp_path / "out")
+    (file,) = (tmp_path / "out" / "metadata").iterdir()
+    table = pq.read_table(file).to_pylist()
+    assert [row["text"] for row in table] == [sample.text for sample in samples[:3]]
+    assert [row["n"] for row in table] == ["1", "two", None]
+    assert read(Pool("q", str(tmp_path / "out")), frozenset({"text", "url"})) == {
+        sample.uid: (sample.text, sample.url) for sample in samples[:3]
+    }
+
+
+def test_pairs_that_the_metadata_lacks_are_listed_too(pool: Pool, tmp_path: Path) -> None:
+    (Path(pool.url) / "metadata" / "00000001.parquet").unlink()
+    out = write(Pool("p", pool.url), CHOSEN, tmp_path / "out")
+    assert read(out, frozenset({"text"})).keys() == {rows(13)[n].uid for n in CHOSEN}
+
+
+def test_columns_of_other_names_come_under_ours(tmp_path: Path) -> None:
+    samples = rows(3)
+    for sample in samples:
+        record = {"URL": sample.url, "TEXT": sample.text, "text": "not the caption", "id": sample.uid}
+        sample.files = {"png": sample.image, "json": json.dumps(record).encode()}
+    write_tar(tmp_path / "pool" / "0.tar", samples)
+    columns = {
+        "URL": [s.url for s in samples],
+        "TEXT": [s.text for s in samples],
+        "id": [s.uid for s in samples],
+    }
+    pq.write_table(pa.table(columns | {"text": ["no"] * 3}), tmp_path / "pool" / "0.parquet")
+    pool = Pool("laion", str(tmp_path / "pool"), {"url": "URL", "text": "TEXT", "uid": "id"})
+    out = write(pool, [0, 2], tmp_path / "out")
+    expected = {samples[n].uid: (samples[n].text, samples[n].url) for n in (0, 2)}
+    assert read(out, frozenset({"text", "url"})) == expected
+    for path in (tmp_path / "out" / "metadata").iterdir():
+        path.unlink()
+    assert read(Pool("q", str(tmp_path / "out")), frozenset({"text", "url"})) == expected
+
+
+def test_hidden_columns_stay_hidden(pool: Pool, tmp_path: Path) -> None:
+    write(Pool("p", pool.url, hidden=["length"]), CHOSEN, tmp_path / "out")
+    (first, _) = sorted((tmp_path / "out" / "metadata").iterdir())
+    assert set(pq.read_schema(first).names) == {"boxes", "text", "uid", "url"}
+
+
+@pytest.mark.parametrize("killed_after", range(6))
+def test_a_killed_call_goes_on(
+    pool: Pool, tmp_path: Path, killed_after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class KilledError(Exception):
+        pass
+
+    put, files = module.OutputFolder.write, 0
+
+    def write_some(self: module.OutputFolder, name: str) -> Any:
+        nonlocal files
+        if files == killed_after:
+            raise KilledError
+        files += 1
+        return put(self, name)
+
+    write(pool, CHOSEN, tmp_path / "whole", shard_size=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(module.OutputFolder, "write", write_some)
+        with pytest.raises(KilledError):
+            write(pool, CHOSEN, tmp_path / "out", shard_size=2)
+    tars = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*.tar")}
+    check_unused(tmp_path / "out")
+    for _ in range(2):  # the second call has nothing left to do
+        write(pool, CHOSEN, tmp_path / "out", shard_size=2)
+        assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+        assert all(path.stat().st_mtime_ns == written for path, written in tars.items())
+
+
+def test_a_used_folder_is_not_written_to(pool: Pool, tmp_path: Path) -> None:
+    write(pool, CHOSEN, tmp_path / "out")
+    before = contents(tmp_path / "out")
+    with pytest.raises(UserError, match="out holds another subset; give an empty folder, or delete it"):
+        write(pool, [1, 2], tmp_path / "out")
+    assert contents(tmp_path / "out") == before
+    with pytest.raises(UserError, match="pool holds other files; give an empty folder, or delete it"):
+        check_unused(pool.url)
+    (tmp_path / "out" / "meta.json").write_text("[not ours")
+    with pytest.raises(UserError, match="out holds other files"):
+        check_unused(tmp_path / "out")
+    with pytest.raises(UserError, match=r"meta\.json is a file; give a folder"):
+        check_unused(tmp_path / "out" / "meta.json")

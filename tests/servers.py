@@ -1,0 +1,142 @@
+"""Real servers on loopback: HTTP with whatever a web server may do wrong, and S3."""
+
+import logging
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+
+@dataclass
+class Behaviour:
+    """How the HTTP server answers, and what it was asked for.
+
+    Args:
+        ranges: whether parts of a file are sent.
+        busy: answers of 503 that each file gives first.
+        drops: responses of each file that end in their middle.
+        stalls: responses of each file that send half and then nothing for a second.
+        status: of all answers, instead of files.
+    """
+
+    ranges: bool = True
+    busy: int = 0
+    drops: int = 0
+    stalls: int = 0
+    status: int | None = None
+    latency: float = 0.0
+    gets: list[tuple[str, int, int]] = field(default_factory=list)  # path, first byte, bytes that were sent
+    answered: Counter[str] = field(default_factory=Counter)
+
+    def sent(self, suffix: str) -> int:
+        """The bytes that were sent of files with this suffix."""
+        return sum(size for path, _, size in self.gets if path.endswith(suffix))
+
+
+class _Handler(SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def __init__(self, *arguments: Any, behaviour: Behaviour, **named: Any) -> None:
+        self.behaviour = behaviour
+        super().__init__(*arguments, **named)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_HEAD(self) -> None:
+        if self.behaviour.status:
+            self.send_error(self.behaviour.status)
+        else:
+            super().do_HEAD()
+
+    def do_GET(self) -> None:
+        behaviour, path = self.behaviour, Path(self.translate_path(self.path))
+        time.sleep(behaviour.latency)
+        if behaviour.status:
+            self.send_error(behaviour.status)
+        elif not path.is_file():
+            super().do_GET()
+        else:
+            number = behaviour.answered[self.path]
+            behaviour.answered[self.path] += 1
+            if number < behaviour.busy:
+                self.send_error(503)
+            else:
+                self._send(path.read_bytes(), number - behaviour.busy)
+
+    def _send(self, data: bytes, number: int) -> None:
+        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        start, end = 0, len(data)
+        if asked and self.behaviour.ranges:
+            start, end = int(asked[1]), min(int(asked[2]) + 1, len(data))
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(data)}")
+        else:
+            self.send_response(200)
+        self.send_header("Content-Length", str(end - start))
+        self.end_headers()
+        half = (start + end) // 2
+        if number < self.behaviour.drops:
+            self.wfile.write(data[start:half])
+            self.close_connection = True
+            end = half
+        elif number < self.behaviour.stalls:
+            self.wfile.write(data[start:half])
+            self.wfile.flush()
+            time.sleep(1)
+            self.close_connection = True
+            end = half
+        else:
+            self.wfile.write(data[start:end])
+        self.behaviour.gets.append((self.path, start, end - start))
+
+
+@contextmanager
+def http_server(root: Path, behaviour: Behaviour) -> Iterator[str]:
+    """Serve a folder, with listings; yield its URL."""
+    handler = partial(_Handler, behaviour=behaviour, directory=str(root))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def s3_server(patch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Run an S3 server with the bucket ``bucket``; yield s3fs's file system of it."""
+    from moto.server import ThreadedMotoServer
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+    patch.setenv("AWS_ACCESS_KEY_ID", "key")
+    patch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    import s3fs
+
+    s3fs.S3FileSystem.clear_instance_cache()  # others were made for another server
+    urlopen(
+        Request(f"http://{host}:{port}/moto-api/reset", method="POST")
+    ).close()  # its state is the process's
+    filesystem = s3fs.S3FileSystem()
+    filesystem.mkdir("bucket")
+    try:
+        yield filesystem
+    finally:
+        s3fs.S3FileSystem.clear_instance_cache()
+        server.stop()
