@@ -82,8 +82,9 @@ def find_requirements(cfg: DictConfig, task: str) -> dict[str, list[Requirement]
 
 
 def _setting(cfg: DictConfig, part: str) -> str:
-    """Return the part as users type it: ``filter=icc``."""
-    return f"{part}={choice(cfg, part)}" if part in HydraConfig.get().runtime.choices else part
+    """Return the part as users type it, ``filter=icc``; its name alone outside Hydra's main."""
+    known = HydraConfig.initialized() and part in HydraConfig.get().runtime.choices
+    return f"{part}={choice(cfg, part)}" if known else part
 
 
 @dataclass(frozen=True)

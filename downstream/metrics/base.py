@@ -93,6 +93,7 @@ class CaptionMetric(ABC):
     """
 
     names: tuple[str, ...]
+    reads_tokens = False  # of `Request.tokens`, which Java makes
     in_background = False  # another process does the work: computed in a thread, beside the other metrics
 
     @abstractmethod
@@ -104,8 +105,9 @@ class CaptionMetric(ABC):
         """
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield what must be on this machine; the metric is absent without it. By default Java, for the tokens."""
-        yield without_unless("Java", lambda: find_java().executable)
+        """Yield what must be on this machine; the metric is absent without it. By default Java, for tokens."""
+        if self.reads_tokens:
+            yield without_unless("Java", lambda: find_java().executable)
 
     @abstractmethod
     def version(self) -> str:

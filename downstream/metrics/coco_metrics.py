@@ -15,6 +15,7 @@ class Bleu(CaptionMetric):
     """BLEU-1 to BLEU-4 (Papineni et al. 2002), fractions, with the closest reference length."""
 
     names = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4")
+    reads_tokens = True
 
     def compute(self, request: Request) -> Table:
         """Return the four corpus scores of each domain; leave the counts that they sum in `of_images`."""
@@ -32,6 +33,7 @@ class RougeL(CaptionMetric):
     """ROUGE-L (Lin 2004), F with beta 1.2, a fraction."""
 
     names = ("ROUGE_L",)
+    reads_tokens = True
 
     def compute(self, request: Request) -> Table:
         """Return the mean of each domain's images."""
@@ -51,6 +53,7 @@ class Cider(CaptionMetric):
     """
 
     names = ("CIDEr",)
+    reads_tokens = True
 
     def compute(self, request: Request) -> Table:
         """Return the score of each domain; a set of one image has a reason instead, while others have values."""

@@ -20,6 +20,7 @@ class Diversity(CaptionMetric):
     """The share of caption pairs that differ, and the different n-grams per position, mean over positions 1 to 25."""
 
     names = ("Diversity", *(f"Unique-{length}" for length in GRAM_LENGTHS))
+    reads_tokens = True
 
     def compute(self, request: Request) -> Table:
         """Return both kinds of each domain's candidates; a domain of one image has no share."""

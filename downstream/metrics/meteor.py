@@ -37,6 +37,7 @@ class Meteor(CaptionMetric):
     """METEOR 1.5, a fraction, English, all modules."""
 
     names = ("METEOR",)
+    reads_tokens = True
     in_background = True
 
     def compute(self, request: Request) -> Table:

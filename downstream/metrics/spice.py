@@ -51,6 +51,8 @@ class Spice(CaptionMetric):
         best_reference: also compute SPICE-1, S-1 of AVA-Captions: SPICE against the best-matching reference.
     """
 
+    reads_tokens = True
+
     def __init__(self, best_reference: bool) -> None:
         self.best_reference = best_reference
         self.names = ("SPICE", "SPICE-1") if best_reference else ("SPICE",)

@@ -18,6 +18,7 @@ from safetensors.torch import save_file
 from benchmark.config import CONF, make_filter, register_resolvers
 from benchmark.core.batch import CAPTION_EMPTY, IMAGE_UNREADABLE, Batch
 from benchmark.core.extras import EXTRAS
+from benchmark.core.installation import install_command
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
@@ -261,5 +262,5 @@ def test_filter_names_the_extra_that_it_needs_when_made(
             try:
                 make(name, *overrides)
             except InstantiationException as error:
-                needed |= {extra} if f"pairsift[{extra}]" in str(error) else set()
+                needed |= {extra} if install_command(extra) in str(error) else set()
     assert needed == named_extras(name)

@@ -92,6 +92,6 @@ def test_captions_of_the_web_stay_text(logged: Any, name: str) -> None:
 
 def test_without_the_extra_the_command_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(extras, "_installed", lambda module: False)
-    with pytest.raises(UserError, match=r"tracker=tensorboard needs tensorboard; .*pairsift\[tensorboard\]"):
+    with pytest.raises(UserError, match=r"tracker=tensorboard needs tensorboard; .*\[tensorboard\]"):
         TensorBoardTracker(str(tmp_path / "logs"))
     assert not (tmp_path / "logs").exists()

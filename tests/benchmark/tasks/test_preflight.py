@@ -151,7 +151,7 @@ def rows_of(done: Done) -> dict[str, str]:
 
 
 def test_doctor_draws_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "250")
+    monkeypatch.setenv("COLUMNS", "500")
     done = run("task=doctor", "filter=icc", "downstream=captioner")
     assert done.returncode == 0, done.stderr
     states = rows_of(done)
@@ -163,7 +163,7 @@ def test_doctor_draws_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_doctor_says_what_is_missing(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "250")
+    monkeypatch.setenv("COLUMNS", "500")
     filters = ["filter=complexity_action", "filter.parser=en_core_web_none", "models.captioner.decoder=gpt2"]
     done = run("task=doctor", *chain(folder, *filters))
     assert done.returncode == 2

@@ -43,7 +43,7 @@ def test_the_last_line_is_the_folder_of_the_parts(
     write_pool(tmp_path, [rows(3), rows(4, start=3)])
     pool = {"_target_": "benchmark.pool.pool.Pool", "name": "p", "url": str(tmp_path)}
     engine = {"_target_": "benchmark.engine.local.LocalEngine", "device": "cpu", "workers": 1}
-    settings = {"rescore": False, "scoring": {"tolerate": 0}}
+    settings = {"task": {"name": "score"}, "rescore": False, "scoring": {"tolerate": 0}}
     score(OmegaConf.create({"pool": pool, "filter": FILTERS[name], "engine": engine} | settings))
     *_, scored, folder = capsys.readouterr().out.splitlines()
     assert scored.startswith("scored 7 pairs")
