@@ -37,6 +37,8 @@ class Behaviour:
     latency: float = 0.0
     gets: list[tuple[str, int, int]] = field(default_factory=list)  # path, first byte, bytes that were sent
     answered: Counter[str] = field(default_factory=Counter)
+    at_once: int = 0
+    most_at_once: int = 0
 
     def sent(self, suffix: str) -> int:
         """The bytes that were sent of files with this suffix."""
@@ -61,7 +63,10 @@ class _Handler(SimpleHTTPRequestHandler):
 
     def do_GET(self) -> None:
         behaviour, path = self.behaviour, Path(self.translate_path(self.path))
+        behaviour.at_once += 1
+        behaviour.most_at_once = max(behaviour.most_at_once, behaviour.at_once)
         time.sleep(behaviour.latency)
+        behaviour.at_once -= 1
         if behaviour.status:
             self.send_error(behaviour.status)
         elif not path.is_file():

@@ -39,6 +39,12 @@ def test_a_record_is_read_back_as_it_was(tmp_path: Path) -> None:
     assert read_records(tmp_path / "absent", Sample) == []
 
 
+def test_a_record_has_no_credentials(tmp_path: Path) -> None:
+    secret = Sample("two", {"a": [Part((), "https://me:secret@host/pool?sig=123")]})
+    assert "https://***@host/pool?***" in (text := write_record(tmp_path, secret).read_text())
+    assert "secret" not in text
+
+
 def left_out(folder: Path) -> dict[str, str]:
     records, files = scan_records(folder, Sample)
     assert list(records.values()) == [MADE]

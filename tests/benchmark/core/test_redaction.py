@@ -1,7 +1,10 @@
 import logging
+from math import inf
 
 import pytest
+from omegaconf import OmegaConf
 
+from benchmark.config import recorded
 from benchmark.core.progress import configure_logging
 from benchmark.core.redaction import redact
 
@@ -19,6 +22,17 @@ from benchmark.core.redaction import redact
 )
 def test_users_and_queries_of_urls_are_hidden(text: str, expected: str) -> None:
     assert redact(text) == expected
+
+
+def test_what_trackers_and_manifests_record_has_no_credentials() -> None:
+    cfg = OmegaConf.create(
+        {"pool": {"url": "https://me:secret@host/pool"}, "files": ["s3://b/x?sig=1"], "norm": inf}
+    )
+    assert recorded(cfg) == {
+        "pool": {"url": "https://***@host/pool"},
+        "files": ["s3://b/x?***"],
+        "norm": "inf",
+    }
 
 
 def test_the_log_has_no_credentials(capsys: pytest.CaptureFixture[str]) -> None:
