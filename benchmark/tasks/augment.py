@@ -7,6 +7,7 @@ import hydra
 from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_pool, share
+from benchmark.core.batch import counts
 from benchmark.core.paths import cache_dir
 from benchmark.pipeline import choose, open_subset
 from benchmark.studies.augmentation.base import Augmenter
@@ -27,11 +28,10 @@ def augment(cfg: DictConfig) -> None:
     default = cache_dir() / "augmented" / f"{name}-{identity[:16]}"
     folder = default if cfg.task.output is None else Path(cfg.task.output).expanduser()
     drops = write_captions(subset, identity, augmenter, folder, make_engine(cfg))
-    dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted((drops | subset.missing).items()))
     log.info(
         "augment: captions of %s of %s samples (dropped: %s)",
         f"{len(subset) - drops.total():,}",
         f"{len(selection.uids):,}",
-        dropped or "none",
+        counts(drops | subset.missing) or "none",
     )
     print_result(str(folder))
