@@ -6,6 +6,7 @@ import hydra
 from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_pool, share
+from benchmark.core.batch import counts
 from benchmark.core.paths import cache_dir
 from benchmark.core.storage import local_path
 from benchmark.pipeline import choose, open_subset
@@ -28,11 +29,10 @@ def augment(cfg: DictConfig) -> None:
     default = cache_dir() / "augmented" / f"{name}-{identity[:16]}"
     folder = default if output is None else output
     drops = write_captions(subset, identity, augmenter, folder, make_engine(cfg))
-    dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted((drops | subset.missing).items()))
     log.info(
         "augment: captions of %s of %s samples (dropped: %s)",
         f"{len(subset) - drops.total():,}",
         f"{len(selection.uids):,}",
-        dropped or "none",
+        counts(drops | subset.missing) or "none",
     )
     print_result(str(folder))
