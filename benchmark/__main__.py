@@ -9,6 +9,7 @@ import hydra
 from omegaconf import DictConfig
 
 from benchmark.command_line.free_text import quote_free_text
+from benchmark.command_line.settings_schema import check_settings
 from benchmark.command_line.sweeps import planned_sweeps, run_sweeps
 from benchmark.config import CONF, USER_ERRORS, call_task, explain, register_resolvers
 from benchmark.core.errors import UserError
@@ -25,8 +26,9 @@ def fail(message: str) -> None:
 
 @with_hydra
 def run_task(cfg: DictConfig) -> None:
-    """Run the task that the configuration names."""
+    """Check all settings, then run the task that they name."""
     try:
+        check_settings(cfg)
         call_task(cfg)
     except UserError as error:
         fail(str(error))  # caught here: Hydra would print a message of its own before main sees the error

@@ -7,6 +7,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.devices import check_precision
+from benchmark.core.ranges import PositiveInt
 from benchmark.models.clip_models import ClipModel, clip_identity, load_clip
 from filters.base import Filter, Scores
 from filters.icc.autoencoder import caption_seed
@@ -34,8 +35,8 @@ class AveClip(Filter):
         checkpoint: str,
         model: str,
         pretrained: str | None,
-        images: int = 10,
-        steps: int = 20,
+        images: PositiveInt = 10,
+        steps: PositiveInt = 20,
         guidance: float = 9.0,
         precision: str = "fp32",
     ) -> None:

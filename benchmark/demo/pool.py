@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Sequence
 
+from benchmark.core.ranges import PositiveInt
 from benchmark.demo.build import ensure_demo
 from benchmark.demo.settings import DemoConfig, demo_root
 from benchmark.pool.pool import Pool
@@ -11,7 +12,7 @@ from benchmark.pool.pool import Pool
 log = logging.getLogger(__name__)
 
 
-def demo_pool(name: str, scale: int, hidden: Sequence[str], demo: DemoConfig) -> Pool:
+def demo_pool(name: str, scale: PositiveInt, hidden: Sequence[str], demo: DemoConfig) -> Pool:
     """Return the demo pool with the settings `demo`, and generate it first if it is missing.
 
     Args:

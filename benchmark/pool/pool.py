@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import cache_dir
+from benchmark.core.ranges import PositiveInt
 from benchmark.core.uids import UidArray, UidIndex, unite_uids
 from benchmark.pool.parquet_reader import read_captions, read_metadata, read_numbers
 from benchmark.pool.sample_fields import pick_column
@@ -73,7 +74,7 @@ class Pool:
         name: str,
         url: str,
         columns: Mapping[str, str] | None = None,
-        scale: int = 1,
+        scale: PositiveInt = 1,
         hidden: Sequence[str] = (),
         nsfw: Sequence[str] = (),
     ) -> None:

@@ -1,0 +1,138 @@
+"""The types of the settings that no class takes: top level, `size`, `captions`, `models`, `icc`, and tasks.
+
+A setting has the type of its values, or a mapping of the settings below its name; one with a question mark may be
+absent. `NODE` is a node with a `_target_` (a filter, a pool, ...), whose settings are the arguments of its class.
+"""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from benchmark.core.ranges import NonNegativeFloat, PositiveFloat, PositiveInt, Seed
+
+NODE = dict[str, Any]
+NODES = dict[str, NODE]  # by name
+Path = Annotated[str, Field(min_length=1, description="a path")]
+Device = Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$", description="auto, cpu, cuda or cuda:N")]
+Cosine = Annotated[float, Field(ge=-1, le=1, description="a number from -1 to 1")]
+
+MODELS: dict[str, Any] = {
+    "clip": {"model": str, "pretrained": str | None, "precision": str},
+    "clip_minimum": Cosine,
+    "clip_duplicate": Cosine | None,
+    "captioner": {"encoder": str, "decoder": str, "lr": PositiveFloat, "encoder_lr_ratio": NonNegativeFloat},
+    "weak_backbone": {
+        "architecture": str,
+        "image_size": PositiveInt,
+        "lr": PositiveFloat,
+        "topics": PositiveInt,
+    },
+    "dual_encoder": {"image": str, "text": str, "lr": PositiveFloat},
+    "icc": {
+        "build": str | None,
+        "checkpoint": str,
+        "clip": {"model": str, "pretrained": str | None},
+        "llm": str,
+        "max_new_tokens": PositiveInt,
+        "base": str,
+    },
+    "text_to_image": {"checkpoint": str, "steps": PositiveInt, "guidance": NonNegativeFloat},
+    "image_captioner": {"checkpoint": str, "prompt": str, "max_new_tokens": PositiveInt},
+    "pacscore": {"model": str, "pretrained": str | None, "checkpoint": str | None},
+    "bertscore": {"model": str, "num_layers": PositiveInt, "baseline_path?": str | None},
+    "polos": {"checkpoint": str | None, "encoder?": str},
+    "rewriter": str,
+    "describer": str,
+    "parser": str,
+}
+
+ICC: dict[str, Any] = {
+    "output": Path,
+    "captions": NODE,
+    "training_captions": PositiveInt | None,
+    "scoring_captions": PositiveInt | None,
+    "bridge": NODE,
+    "bridge_max_tokens": PositiveInt,
+    "similarity": {"sba": str, "vba": str},
+    "images_dir": str | None,
+    "annotations": NODE | None,
+    "distillation": NODE,
+}
+
+SETTINGS: dict[str, Any] = {
+    "seed": Seed,
+    "device": Device,
+    "results_dir": Path,
+    "captions": {"columns": list[str], "files": list[str]},
+    "validate_every": PositiveInt | None,
+    "explain": str | None,
+    "task": NODE,
+    "models": MODELS,
+    "icc": ICC,
+    "ocr": NODE,
+    "evalset": NODES,
+    "embedding": NODE,
+    "pool": NODE,
+    "filter": NODE,
+    "selector": NODE,
+    "size": {"samples": PositiveInt},
+    "downstream": NODES,
+    "metrics": NODES,
+    "engine": NODE,
+    "tracker": NODE,
+    "augmentation": NODE,
+    "metric?": list[str] | str | None,  # of task=report
+    "profile?": {
+        "captions": PositiveInt,
+        "ratings": str | None,
+        "images": bool,
+        "samples": PositiveInt | None,
+        "clusters": PositiveInt,
+    },
+    "weak_labels?": {
+        "parser": str,
+        "minimum_informativeness": NonNegativeFloat,
+        "ngrams": PositiveInt,
+        "max_share": PositiveFloat,
+        "topics": PositiveInt,
+        "passes": PositiveInt,
+        "batch_size": PositiveInt,
+    },
+    "weak_backbone?": NODE,
+}
+
+# The settings below `task`, by its name; a task that is not here has none.
+TASKS: dict[str, Any] = {
+    "augment": {"output": Path | None},
+    "concreteness": {
+        "annotations": str | None,
+        "ratings": str | None,
+        "demo": PositiveInt | None,
+        "sample": PositiveInt | None,
+    },
+    "dashboard": {"project": str, "entity": str | None, "title": str},
+    "embed": {"evalset": str, "output": Path},
+    "evaluate": {
+        "checkpoint": str | None,
+        "captions": str | None,
+        "clip": {"model": str | None, "pretrained": str | None},
+        "captioner": {
+            "checkpoint": str | None,
+            "prompt": str,
+            "beams": PositiveInt,
+            "max_new_tokens": PositiveInt,
+            "batch_size": PositiveInt,
+        },
+    },
+    "export": {"output": Path | None},
+    "report": {"folders": list[str], "publish": list[str], "picture": str | None},
+    "reshard": {"output": Path},
+    "text_spotting": {
+        "vocabulary": str,
+        "ngram": PositiveInt,
+        "top": PositiveInt,
+        "sample": PositiveInt | None,
+        "model": str,
+        "pretrained": str | None,
+    },
+}
