@@ -8,10 +8,12 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.command_line.free_text import quote_free_text
+from benchmark.command_line.help_text import answer
+from benchmark.command_line.overrides import normalised
 from benchmark.command_line.settings_schema import check_settings
 from benchmark.command_line.sweeps import planned_sweeps, run_sweeps
-from benchmark.config import CONF, USER_ERRORS, call_task, explain, register_resolvers
+from benchmark.command_line.wrong_overrides import explain_command
+from benchmark.config import CONF, USER_ERRORS, call_task, register_resolvers
 from benchmark.core.errors import UserError
 from benchmark.core.progress import configure_logging
 
@@ -46,13 +48,16 @@ def main() -> None:
     # machine; no spinning at all costs a quarter of the speed on an idle one (results/LOG.md).
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
-    sys.argv[1:] = quote_free_text(sys.argv[1:])
     try:
+        if text := answer(sys.argv[1:]):
+            sys.stdout.write(f"{text}\n")
+            return
+        sys.argv[1:] = normalised(sys.argv[1:])
         if sweeps := planned_sweeps(sys.argv[1:]):
             sys.exit(run_sweeps(sweeps, with_hydra))
         run_task()
     except USER_ERRORS as error:
-        fail(explain(error))
+        fail(explain_command(error, sys.argv[1:]))
 
 
 if __name__ == "__main__":

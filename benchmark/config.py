@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -187,23 +188,31 @@ def explain(error: Exception) -> str:
         if not str(error).startswith("Error locating target"):
             raise error
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
-        group, _, name = str(error.missing_cfg_file).rpartition("/")
-        known = [path.stem for path in (CONF / group).glob("*.yaml")]
-        if group and known:
-            return f"{group}={name} is unknown; {did_you_mean(name, known)}"
+        return _unknown_config(str(error.missing_cfg_file), error.options or ())
     text = str(error).strip().split("\n")[0]
     variable = re.search(r"Environment variable '(\w+)' not found", text)
     if variable:
         return f"set {variable[1]} to the folder or URL of this data, or choose another pool or evalset"
-    unknown = re.match(r"Could not override '([^']+)'", text)
-    if unknown:
-        return f"there is no setting {unknown[1]!r}; `python -m benchmark --cfg job` shows all of them"
     reference = re.match(r"Interpolation key '([^']+)' not found", text)
     if reference:
         return f"{getattr(error, 'full_key', '')} refers to a setting that there is not: ${{{reference[1]}}}"
     if isinstance(error, MissingMandatoryValue):
         return f"{error.full_key} is not given; add {error.full_key}=VALUE to the command"
     return text
+
+
+def _unknown_config(path: str, known: Iterable[str]) -> str:
+    """Return the message for a config ``group/name`` that there is not."""
+    group = path.rpartition("/")[0] if path.startswith("hydra/") else path.partition("/")[0]
+    name = path.removeprefix(f"{group}/")
+    if group == "pool" and "/" in name:
+        return f"pool={name} must be a name; for a folder or URL write pool=img2dataset pool.url={name}"
+    return f"{group}={name} is unknown; {did_you_mean(name, known or config_names(group))}"
+
+
+def config_names(group: str) -> list[str]:
+    """Return the names of a group's configs."""
+    return [path.stem for path in (CONF / group).glob("*.yaml")]
 
 
 def load_evaluation_sets(cfg: DictConfig) -> list[EvaluationSet | ClassificationSet]:
