@@ -207,10 +207,10 @@ def _unknown_config(path: str, known: Iterable[str]) -> str:
     name = path.removeprefix(f"{group}/")
     if group == "pool" and "/" in name:
         return f"pool={name} must be a name; for a folder or URL write pool=img2dataset pool.url={name}"
-    return f"{group}={name} is unknown; {did_you_mean(name, known or config_names(group))}"
+    return f"{group}={name} is unknown; {did_you_mean(name, known or shipped_names(group))}"
 
 
-def config_names(group: str) -> list[str]:
+def shipped_names(group: str) -> list[str]:
     """Return the names of a group's configs."""
     return [path.stem for path in (CONF / group).glob("*.yaml")]
 

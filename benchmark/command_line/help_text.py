@@ -9,7 +9,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from benchmark.config import CONF, config_names
+from benchmark.config import CONF, shipped_names
 from benchmark.core.errors import UserError, did_you_mean
 
 HELP = frozenset({"--help", "-h"})
@@ -67,8 +67,8 @@ def answer(arguments: Sequence[str]) -> str | None:
     group, _, name = topics[0].partition("=")
     if group not in GROUPS:
         raise UserError(f"--help {group} is unknown; {did_you_mean(group, GROUPS)}")
-    if name and name not in config_names(group):
-        raise UserError(f"{group}={name} is unknown; {did_you_mean(name, config_names(group))}")
+    if name and name not in shipped_names(group):
+        raise UserError(f"{group}={name} is unknown; {did_you_mean(name, shipped_names(group))}")
     return "\n".join(_header(CONF / group / f"{name}.yaml")) if name else _group(group)
 
 
@@ -113,7 +113,7 @@ def _listed(path: Path) -> dict[str, str | None]:
 
 def _group(group: str) -> str:
     configs = {
-        name: "\n".join(_summary(CONF / group / f"{name}.yaml")) for name in sorted(config_names(group))
+        name: "\n".join(_summary(CONF / group / f"{name}.yaml")) for name in sorted(shipped_names(group))
     }
     return f"{group}=NAME: {GROUPS[group]}\n\n{_columns(configs)}"
 

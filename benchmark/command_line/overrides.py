@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmark.command_line.free_text import FREE_TEXT, quote_free_text
-from benchmark.config import CONF, config_names
+from benchmark.config import CONF, shipped_names
 from benchmark.core.errors import UserError, did_you_mean
 
 GROUPS = tuple(sorted(path.name for path in CONF.iterdir() if path.is_dir()))
@@ -115,7 +115,7 @@ def _rewritten(argument: str) -> str:
         listed = ",".join(map(str, range(int(span[1]), int(span[3]) + 1)[:10]))
         raise UserError(f"seed={value} must be an integer; to sweep over seeds write seed={listed}")
     if group in GROUPS and NO_NAME.fullmatch(value):
-        raise UserError(f"{name}={value} is unknown; {did_you_mean(value, config_names(group))}")
+        raise UserError(f"{name}={value} is unknown; {did_you_mean(value, shipped_names(group))}")
     value = re.sub(r"(?<![^,\[])~(?=/|$)", str(Path.home()).replace("\\", r"\\"), value)
     special = PATH.fullmatch(value) and not UNQUOTED.fullmatch(value)
     return f'{name}="{value}"' if special else f"{name}={value}"
@@ -128,7 +128,7 @@ def _sizes(name: str, value: str) -> str:
     numbers = [count for count in counts if count is not None]
     if len(numbers) < len(parts):
         return f"{name}={value}"  # names of other configs, or of none
-    known = {_count(config): config for config in config_names("size")}
+    known = {_count(config): config for config in shipped_names("size")}
     if name == "size" and set(numbers) <= set(known):
         return f"size={','.join(known[number] for number in numbers)}"
     return f"size.samples={','.join(map(str, numbers))}"

@@ -1,20 +1,27 @@
 """The types of the settings that no class takes: top level, `size`, `captions`, `models`, `icc`, and tasks.
 
-A setting has the type of its values, or a mapping of the settings below its name; one with a question mark may be
-absent. `NODE` is a node with a `_target_` (a filter, a pool, ...), whose settings are the arguments of its class.
+A setting has the type of its values, or a mapping of the settings below its name: one with a question mark may be
+absent, and a star stands for any other name. `NODE` is a node with a `_target_` (a filter, a pool, ...), whose
+settings are the arguments of its class.
 """
 
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from benchmark.core.ranges import NonNegativeFloat, PositiveFloat, PositiveInt, Seed
+from benchmark.core.ranges import NonNegativeFloat, PositiveFloat, PositiveInt, Seed, Share
 
 NODE = dict[str, Any]
-NODES = dict[str, NODE]  # by name
-Path = Annotated[str, Field(min_length=1, description="a path")]
+NODES = {"*": NODE}
+Path = Annotated[str, Field(min_length=1, description="one folder or file")]
 Device = Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$", description="auto, cpu, cuda or cuda:N")]
 Cosine = Annotated[float, Field(ge=-1, le=1, description="a number from -1 to 1")]
+
+
+def or_null(meaning: str) -> Any:
+    """Return the type of a positive integer or null, which stands for `meaning`."""
+    return Annotated[PositiveInt | None, Field(description=f"a positive integer, or null for {meaning}")]
+
 
 MODELS: dict[str, Any] = {
     "clip": {"model": str, "pretrained": str | None, "precision": str},
@@ -49,8 +56,8 @@ MODELS: dict[str, Any] = {
 ICC: dict[str, Any] = {
     "output": Path,
     "captions": NODE,
-    "training_captions": PositiveInt | None,
-    "scoring_captions": PositiveInt | None,
+    "training_captions": or_null("the default share"),
+    "scoring_captions": or_null("the default share"),
     "bridge": NODE,
     "bridge_max_tokens": PositiveInt,
     "similarity": {"sba": str, "vba": str},
@@ -64,13 +71,18 @@ SETTINGS: dict[str, Any] = {
     "device": Device,
     "results_dir": Path,
     "captions": {"columns": list[str], "files": list[str]},
-    "validate_every": PositiveInt | None,
+    "validate_every": or_null("never"),
     "explain": str | None,
+    "plan?": bool,
+    "shards?": str | None,
+    "rescore?": bool,
+    "scoring?": {"tolerate": Share},
+    "selection?": {"tolerate": Share},
     "task": NODE,
     "models": MODELS,
     "icc": ICC,
     "ocr": NODE,
-    "evalset": NODES,
+    "evalset": {"limit?": or_null("all images"), **NODES},
     "embedding": NODE,
     "pool": NODE,
     "filter": NODE,
@@ -86,7 +98,7 @@ SETTINGS: dict[str, Any] = {
         "captions": PositiveInt,
         "ratings": str | None,
         "images": bool,
-        "samples": PositiveInt | None,
+        "samples": or_null("the whole pool"),
         "clusters": PositiveInt,
     },
     "weak_labels?": {
@@ -107,8 +119,8 @@ TASKS: dict[str, Any] = {
     "concreteness": {
         "annotations": str | None,
         "ratings": str | None,
-        "demo": PositiveInt | None,
-        "sample": PositiveInt | None,
+        "demo": or_null("no captions of the demo"),
+        "sample": or_null("all texts"),
     },
     "dashboard": {"project": str, "entity": str | None, "title": str},
     "embed": {"evalset": str, "output": Path},
@@ -131,7 +143,7 @@ TASKS: dict[str, Any] = {
         "vocabulary": str,
         "ngram": PositiveInt,
         "top": PositiveInt,
-        "sample": PositiveInt | None,
+        "sample": or_null("the whole vocabulary"),
         "model": str,
         "pretrained": str | None,
     },

@@ -72,7 +72,7 @@ class _Check:
 
     def problems(self) -> Iterator[str]:
         """Yield what is wrong, one sentence per setting."""
-        yield from self._node(self._cfg, "", _plain_signature(SETTINGS))
+        yield from self._node(self._cfg, "", _plain_signature(SETTINGS, self._cfg))
 
     def _node(self, node: DictConfig, prefix: str, signature: Signature) -> Iterator[str]:
         """Check the settings below a name."""
@@ -101,7 +101,7 @@ class _Check:
         elif isinstance(kind, dict):
             yield f"{typed}={_shown(value)} must be a group of settings: {typed}.NAME=VALUE"
         elif not _fits(value, kind):
-            yield f"{typed}={_shown(value)} must be {requirement(kind)}{_quoting(typed, value, kind)}"
+            yield f"{typed}={_shown(value)} must be {requirement(kind)}{_remedy(typed, value, kind)}"
 
     def _read(self, node: DictConfig, key: str, typed: str) -> Any:
         """Return a value, lists as plain data. Raises OmegaConf's error if it is missing or cannot be resolved."""
@@ -115,11 +115,11 @@ class _Check:
         """Check a setting that has settings of its own."""
         items = _item_type(kind)
         if name == "task":
-            signature = _plain_signature({"name": str} | TASKS.get(str(node.get("name")), {}))
+            signature = _plain_signature({"name": str} | TASKS.get(str(node.get("name")), {}), node)
         elif "_target_" in node:
             signature = read_signature(str(node["_target_"])) or OPEN
         elif isinstance(kind, dict):
-            signature = _plain_signature(kind)
+            signature = _plain_signature(kind, node)
         elif items is None:
             yield f"{name} must be {requirement(kind)}"
             return
@@ -141,10 +141,11 @@ class _Check:
         return value
 
 
-def _plain_signature(types: Mapping[str, Any]) -> Signature:
-    """Return a mapping of `benchmark.command_line.settings` as a signature."""
-    required = frozenset(name for name in types if not name.endswith("?"))
-    return Signature({name.rstrip("?"): kind for name, kind in types.items()}, required)
+def _plain_signature(types: Mapping[str, Any], node: DictConfig) -> Signature:
+    """Return a mapping of `benchmark.command_line.settings` as the signature of a node."""
+    named = {name.rstrip("?"): kind for name, kind in types.items() if name != "*"}
+    others = {key: types["*"] for key in map(str, node) if key not in named} if "*" in types else {}
+    return Signature(named | others, frozenset(name for name in named if name in types))
 
 
 def _item_type(kind: Any) -> Any:
@@ -180,17 +181,17 @@ def requirement(kind: Any) -> str:
     if origin in (Union, UnionType):
         return ", or ".join(dict.fromkeys(requirement(part) for part in arguments))
     if origin is list:
-        return "a list, such as [a,b]"
+        return "a list"
     if origin is dict:
         return "a group of settings"
     return TYPE_NAMES.get(kind, "another value")
 
 
-def _quoting(name: str, value: Any, kind: Any) -> str:
-    """Return how to write a number where text is wanted; empty for other mistakes."""
+def _remedy(name: str, value: Any, kind: Any) -> str:
+    """Return how to write a number where text is wanted, or one value where a list is; empty for other mistakes."""
     if isinstance(value, int | float) and _fits("text", kind):
         return f": write '{name}=\"{_shown(value)}\"'"
-    return ""
+    return f": write {name}=[{value}]" if _fits([value], kind) else ""
 
 
 def _shown(value: Any) -> str:

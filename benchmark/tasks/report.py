@@ -79,10 +79,6 @@ def report(cfg: DictConfig) -> None:
 
 def _folders(cfg: DictConfig) -> list[Path]:
     """Return the results folders, the first of which the report is written to."""
-    if not isinstance(cfg.results_dir, str):
-        raise UserError(
-            "results_dir must be one folder, which the report is written to; name others in task.folders=[FOLDER,...]"
-        )
     others = [Path(name) for name in cfg.task.folders]
     for folder in others:
         if not folder.is_dir():
