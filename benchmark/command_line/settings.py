@@ -113,7 +113,7 @@ SETTINGS: dict[str, Any] = {
     "weak_backbone?": NODE,
 }
 
-# The settings below `task`, by its name; a task that is not here has none.
+# The settings below `task`, by its name, of our own tasks; those of other tasks are not checked.
 TASKS: dict[str, Any] = {
     "augment": {"output": Path | None},
     "concreteness": {
@@ -123,6 +123,7 @@ TASKS: dict[str, Any] = {
         "sample": or_null("all texts"),
     },
     "dashboard": {"project": str, "entity": str | None, "title": str},
+    "doctor": {},
     "embed": {"evalset": str, "output": Path},
     "evaluate": {
         "checkpoint": str | None,
@@ -137,8 +138,13 @@ TASKS: dict[str, Any] = {
         },
     },
     "export": {"output": Path | None},
+    "icc_build": {},
+    "profile": {},
     "report": {"folders": list[str], "publish": list[str], "picture": str | None},
     "reshard": {"output": Path},
+    "run": {},
+    "score": {},
+    "select": {},
     "text_spotting": {
         "vocabulary": str,
         "ngram": PositiveInt,
@@ -147,4 +153,7 @@ TASKS: dict[str, Any] = {
         "model": str,
         "pretrained": str | None,
     },
+    "train": {},
+    "weak_backbone": {},
+    "weak_labels": {},
 }

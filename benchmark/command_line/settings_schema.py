@@ -32,6 +32,9 @@ READS = {
     "export": _CHOOSES,
     "augment": (*_CHOOSES, "augmentation"),
     "score": ("task", "pool", "filter", "engine"),
+    "profile": ("task", "pool", "profile"),
+    "weak_labels": ("task", "pool", "weak_labels"),
+    "icc_build": ("task", "icc"),
     "evaluate": ("task", "evalset", "metrics"),
 }
 
@@ -72,7 +75,9 @@ class _Check:
 
     def problems(self) -> Iterator[str]:
         """Yield what is wrong, one sentence per setting."""
-        yield from self._node(self._cfg, "", _plain_signature(SETTINGS, self._cfg))
+        task = str(self._cfg.task.name)
+        own = {} if task in TASKS else {f"{task}?": Any}  # a task's settings may stand under its name
+        yield from self._node(self._cfg, "", _plain_signature(SETTINGS | own, self._cfg))
 
     def _node(self, node: DictConfig, prefix: str, signature: Signature) -> Iterator[str]:
         """Check the settings below a name."""
@@ -115,7 +120,8 @@ class _Check:
         """Check a setting that has settings of its own."""
         items = _item_type(kind)
         if name == "task":
-            signature = _plain_signature({"name": str} | TASKS.get(str(node.get("name")), {}), node)
+            types = TASKS.get(str(node.get("name")))
+            signature = OPEN if types is None else _plain_signature({"name": str} | types, node)
         elif "_target_" in node:
             signature = read_signature(str(node["_target_"])) or OPEN
         elif isinstance(kind, dict):

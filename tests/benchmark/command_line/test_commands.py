@@ -7,6 +7,7 @@ import re
 import shlex
 import time
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
+from benchmark.command_line.help_text import EXAMPLES
 from benchmark.command_line.overrides import GROUPS, normalised
+from benchmark.command_line.settings import TASKS
 from benchmark.command_line.settings_schema import check_settings
 from benchmark.config import CONF, register_resolvers, resolved, shipped_names
 from benchmark.core.errors import UserError
@@ -22,6 +25,7 @@ from benchmark.core.uids import read_subset
 from tests.benchmark.command_line.test_cli import run_process
 from tests.command_line import Run, assert_one_line
 from tests.pools import rows, write_pool
+from tests.test_documentation import check_overrides
 
 HOME = "/home/someone"
 # What is typed, and the arguments that Hydra reads.
@@ -241,6 +245,14 @@ def test_unusual_spellings_make_real_runs(run: Run, tmp_path: Path) -> None:
     assert [len(read_subset(Path(path))) for path in done.stdout.split()] == [4, 6]
 
 
+def test_every_task_has_types_of_its_settings() -> None:
+    assert sorted(TASKS) == shipped_names("task")
+
+
+def test_settings_of_a_task_from_elsewhere_are_its_own_matter(default: DictConfig) -> None:
+    check_settings(with_settings(default, "task.name=mine", "+task.depth=x", "+mine.width=y"))
+
+
 def together() -> list[list[str]]:
     """Every shipped config in few compositions: all filters as parts of one, the n-th configs of other groups."""
     groups = {
@@ -269,6 +281,27 @@ def test_every_shipped_config_has_the_right_types(
         return
     with pytest.raises(UserError, match=r"filter\.filters\.\w+\.\w+ is not given"):  # of types, all are right
         check_settings(cfg)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", EXAMPLES)
+def test_an_example_of_the_help_composes(command: str) -> None:
+    check_overrides(shlex.split(command))
+
+
+def test_help_lists_groups_examples_and_configs(run: Run) -> None:
+    overview = run("--help").stdout
+    assert [group for group in GROUPS if f"  {group}= " not in overview] == []
+    assert f"python -m benchmark {next(iter(EXAMPLES))}\n" in overview
+    filters = run("--help", "filter").stdout
+    assert [name for name in shipped_names("filter") if f"\n  {name} " not in filters] == []
+    lines = " ".join(filters.split())
+    assert (
+        "icc ICC (Yanuka et al. 2024): the distilled concreteness scorer; captions only Cost: 50 GPU-hours"
+        in lines
+    )
+    assert run("--help", "filter=icc").stdout.startswith("ICC (Yanuka et al. 2024)")
+    assert run("--version").stdout == f"pairsift {version('pairsift')}\n"
 
 
 @pytest.mark.slow
