@@ -9,12 +9,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from benchmark.core.ranges import NonNegativeFloat, PositiveFloat, PositiveInt, Seed, Share
+from benchmark.core.ranges import Device, NonNegativeFloat, PositiveFloat, PositiveInt, Seed, Share
 
 NODE = dict[str, Any]
 NODES = {"*": NODE}
 Path = Annotated[str, Field(min_length=1, description="one folder or file")]
-Device = Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$", description="auto, cpu, cuda or cuda:N")]
 Cosine = Annotated[float, Field(ge=-1, le=1, description="a number from -1 to 1")]
 
 
