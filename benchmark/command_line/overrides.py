@@ -12,9 +12,8 @@ from benchmark.config import CONF, shipped_names
 from benchmark.core.errors import UserError, did_you_mean
 
 GROUPS = tuple(sorted(path.name for path in CONF.iterdir() if path.is_dir()))
-COMBINED = frozenset(
-    {"downstream", "evalset", "metrics"}
-)  # of these groups a list is one choice, not a sweep
+# Groups of which a list is one choice, not a sweep.
+COMBINED = frozenset({"downstream", "evalset", "metrics"})
 # Hydra's options, which stay as they are; the first are followed by a value.
 WITH_VALUE = frozenset(
     {"--cfg", "-c", "--package", "-p", "--info", "-i", "--config-path", "-cp", "--config-name", "-cn"}
@@ -49,7 +48,12 @@ def _joined(arguments: Sequence[str]) -> list[str]:
         option = token.partition("=")[0]
         if option in WITH_VALUE:
             joined.append(token)
-            if "=" not in token and tokens and not OVERRIDE.match(tokens[0]) and tokens[0][0] != "-":
+            if (
+                "=" not in token
+                and tokens
+                and not OVERRIDE.match(tokens[0])
+                and not tokens[0].startswith("-")
+            ):
                 joined.append(tokens.pop(0))
         elif option in WITHOUT_VALUE:
             joined.append(token)
@@ -101,7 +105,7 @@ def _rewritten(argument: str) -> str:
     name, equals, value = argument.partition("=")
     if name.startswith("-") or not equals or name in FREE_TEXT:
         return argument
-    value = value.strip("=, ")
+    value = value.lstrip("=").strip(", ")
     if not name:
         raise UserError(f"{argument} names no setting; write NAME=VALUE")
     if value[:1] in ("'", '"'):
