@@ -8,10 +8,12 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.command_line.column_names import add_column_names
-from benchmark.command_line.free_text import quote_free_text
+from benchmark.command_line.help_text import answer
+from benchmark.command_line.overrides import normalised
+from benchmark.command_line.settings_schema import check_settings
 from benchmark.command_line.sweeps import planned_sweeps, run_sweeps
-from benchmark.config import CONF, USER_ERRORS, call_task, explain, register_resolvers
+from benchmark.command_line.wrong_overrides import explain_command
+from benchmark.config import CONF, USER_ERRORS, call_task, register_resolvers
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir, remote_paths
 from benchmark.core.progress import configure_logging
@@ -28,8 +30,9 @@ def fail(message: str) -> None:
 
 @with_hydra
 def run_task(cfg: DictConfig) -> None:
-    """Run the task that the configuration names."""
+    """Check all settings, then run the task that they name."""
     try:
+        check_settings(cfg)
         call_task(cfg)
     except UserError as error:
         fail(str(error))  # caught here: Hydra would print a message of its own before main sees the error
@@ -47,14 +50,17 @@ def main() -> None:
     # machine; no spinning at all costs a quarter of the speed on an idle one (results/LOG.md).
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
-    sys.argv[1:] = add_column_names(quote_free_text(sys.argv[1:]))
     try:
         cache_dir()  # a URL is refused before Hydra makes a folder of it
+        if text := answer(sys.argv[1:]):
+            sys.stdout.write(f"{text}\n")
+            return
+        sys.argv[1:] = normalised(sys.argv[1:])
         if sweeps := planned_sweeps(sys.argv[1:]):
             sys.exit(run_sweeps(sweeps, with_hydra))
         run_task()
     except USER_ERRORS as error:
-        fail(explain(error))
+        fail(explain_command(error, sys.argv[1:]))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.devices import check_precision
+from benchmark.core.ranges import PositiveInt
 from benchmark.core.requirements import Requirement
 from benchmark.models.clip_models import ClipModel, clip_identity, clip_requirement, load_clip
 from filters.base import Filter, Scores
@@ -36,8 +37,8 @@ class AveClip(Filter):
         checkpoint: str,
         model: str,
         pretrained: str | None,
-        images: int = 10,
-        steps: int = 20,
+        images: PositiveInt = 10,
+        steps: PositiveInt = 20,
         guidance: float = 9.0,
         precision: str = "fp32",
     ) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from benchmark.core.batch import Batch
+from benchmark.core.ranges import PositiveInt
 from filters.base import Scores
 from filters.english import English
 
@@ -21,7 +22,7 @@ class Basic(English):
 
     needs = frozenset({"text", "original_width", "original_height"})
 
-    def __init__(self, minimum_side: int) -> None:
+    def __init__(self, minimum_side: PositiveInt) -> None:
         super().__init__()
         self.minimum_side = minimum_side
 

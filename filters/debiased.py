@@ -1,5 +1,6 @@
 """The debiased subset of LAION-2B (Lin et al. 2023, section 8), as a cascade."""
 
+from benchmark.core.ranges import PositiveInt
 from filters.aesthetics import Aesthetics
 from filters.base import Filter
 from filters.clip import Clip
@@ -16,7 +17,7 @@ def debiased(
     minimum_clip: float,
     aesthetics: dict[str, str | None],
     minimum_aesthetics: float,
-    clusters: int,
+    clusters: PositiveInt,
     duplicate_similarity: float,
     seed: int = 0,
 ) -> Cascade:

@@ -8,6 +8,7 @@ import numpy as np
 
 from benchmark.core.batch import Batch
 from benchmark.core.extras import require
+from benchmark.core.ranges import PositiveInt
 from benchmark.core.requirements import Requirement
 from benchmark.core.uids import UID_DTYPE, UidIndex
 from filters.base import Filter, Scores
@@ -51,7 +52,7 @@ class ImageBased(Filter):
         model: str,
         pretrained: str | None,
         target: str,
-        clusters: int,
+        clusters: PositiveInt,
         seed: int = 0,
         precision: str = "fp32",
     ) -> None:

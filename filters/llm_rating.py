@@ -10,6 +10,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.ranges import PositiveFloat, PositiveInt
 from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import checkpoint_requirement, locate_checkpoint, revision
 from filters.base import Filter, Scores
@@ -48,7 +49,12 @@ class LlmRating(Filter):
     batch_size: ClassVar[int] = 64
 
     def __init__(
-        self, model: str, endpoint: str | None = None, n: int = 5, concurrency: int = 8, timeout: float = 60.0
+        self,
+        model: str,
+        endpoint: str | None = None,
+        n: int = 5,
+        concurrency: PositiveInt = 8,
+        timeout: PositiveFloat = 60.0,
     ) -> None:
         if n not in RANGES:
             raise UserError(f"filter.n={n} must be one of the paper's: 3, 5 or 10")

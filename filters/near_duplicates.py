@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from benchmark.core.batch import Batch
 from benchmark.core.extras import require
+from benchmark.core.ranges import PositiveInt
 from benchmark.core.ties import hash_uids
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures, cosines
@@ -37,7 +38,12 @@ class NearDuplicates(Filter):
     needs = frozenset()
 
     def __init__(
-        self, model: str, pretrained: str | None, clusters: int, seed: int = 0, precision: str = "fp32"
+        self,
+        model: str,
+        pretrained: str | None,
+        clusters: PositiveInt,
+        seed: int = 0,
+        precision: str = "fp32",
     ) -> None:
         require("clusters")
         self.clusters = clusters
@@ -90,7 +96,7 @@ def nearest_before(embeddings: npt.NDArray[np.float32]) -> npt.NDArray[np.float3
 def distinct(
     model: str,
     pretrained: str | None,
-    clusters: int,
+    clusters: PositiveInt,
     duplicate_similarity: float,
     seed: int = 0,
     precision: str = "fp32",

@@ -9,6 +9,7 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
+from benchmark.core.ranges import PositiveInt
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures, cosines
 from filters.embeddings.pool_embeddings import ByUid, gather
@@ -44,8 +45,8 @@ class NegClipLoss(Filter):
         self,
         model: str,
         pretrained: str | None,
-        loss_batch: int,
-        partitions: int,
+        loss_batch: PositiveInt,
+        partitions: PositiveInt,
         temperature: float,
         seed: int = 0,
         device: str = "auto",

@@ -9,6 +9,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.ranges import PositiveInt
 from filters.base import Scores
 from filters.clip import ClipFeatures
 from filters.embeddings.pool_embeddings import (
@@ -50,7 +51,7 @@ class NormSim(Targeted):
         pretrained: str | None,
         norm: float,
         target: str | None,
-        steps: int,
+        steps: PositiveInt,
         precision: str = "fp32",
     ) -> None:
         self.norm = float(norm)

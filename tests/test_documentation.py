@@ -14,8 +14,8 @@ from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
-from benchmark.command_line.column_names import add_column_names
-from benchmark.command_line.free_text import quote_free_text
+from benchmark.command_line.help_text import answer
+from benchmark.command_line.overrides import normalised
 from benchmark.config import CONF, register_resolvers
 from tests.command_line import Run
 
@@ -75,7 +75,9 @@ def check_extras(requirement: str) -> None:
 
 def check_overrides(arguments: list[str]) -> None:
     """Compose the configuration, for a sweep once with each value, and look up the task."""
-    for overrides in jobs(add_column_names(quote_free_text(arguments))):
+    if answer(arguments):
+        return
+    for overrides in jobs(normalised(arguments)):
         with initialize_config_dir(str(CONF), version_base="1.3"):
             cfg = compose("config", overrides)
         OmegaConf.to_container(cfg, resolve=True)

@@ -1,8 +1,11 @@
 """The device a stage runs on, and the precision that it computes in."""
 
+import re
+
 import torch
 
 from benchmark.core.errors import UserError
+from benchmark.core.ranges import DEVICES
 
 PRECISIONS = ("fp32", "bf16")
 
@@ -11,10 +14,9 @@ def resolve_device(name: str) -> torch.device:
     """Return the device of ``auto``, ``cpu``, ``cuda`` or ``cuda:N``. Raises `UserError` if the machine lacks it."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise UserError(f"device={name} must be auto, cpu, cuda or cuda:N") from None
+    if not re.fullmatch(DEVICES, name):
+        raise UserError(f"device={name} must be auto, cpu, cuda or cuda:N")
+    device = torch.device(name)
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         count = torch.cuda.device_count()
         raise UserError(f"device={name} asked for, but torch sees {count} GPUs; use device=cpu")

@@ -11,6 +11,7 @@ import cv2
 
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_folder, cache_dir
+from benchmark.core.ranges import Percentage, PositiveInt, Seed
 from benchmark.core.requirements import OnFirstUseError, looks_only
 from benchmark.demo.draws import generator
 from benchmark.demo.render import render
@@ -36,11 +37,11 @@ class ClassesConfig:
         seed: random seed of the images.
     """
 
-    train: int
-    test: int
-    image_size: int
-    jpeg_quality: int
-    seed: int
+    train: PositiveInt
+    test: PositiveInt
+    image_size: PositiveInt
+    jpeg_quality: Percentage
+    seed: Seed
 
     @property
     def fingerprint(self) -> str:
@@ -50,7 +51,7 @@ class ClassesConfig:
 
 
 def demo_classes(
-    name: str, score: Score, templates: Sequence[str], probe_epochs: int, drawn: ClassesConfig
+    name: str, score: Score, templates: Sequence[str], probe_epochs: PositiveInt, drawn: ClassesConfig
 ) -> ClassificationSet:
     """Return the demo's classification set, and generate it into the cache first if it is missing.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
+from benchmark.core.ranges import Percentage, PositiveInt, Seed, Share
 from benchmark.demo.mix import Mix
 
 # Raise it with every change of what is generated or written, so that caches of older versions are not reused.
@@ -37,16 +38,16 @@ class DemoConfig:
         evaluation: number of images of each evaluation set; for NoCaps, the number per domain.
     """
 
-    pairs: int
-    shard_size: int
-    image_size: int
-    jpeg_quality: int
-    seed: int
-    consistency: float
+    pairs: PositiveInt
+    shard_size: PositiveInt
+    image_size: PositiveInt
+    jpeg_quality: Percentage
+    seed: Seed
+    consistency: Share
     cut: str | None
     noise: Shares
     text: Shares
-    evaluation: Mapping[str, int]
+    evaluation: Mapping[str, PositiveInt]
 
     @property
     def mix(self) -> Mix:

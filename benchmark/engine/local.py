@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import torch
 
 from benchmark.core.devices import resolve_device
+from benchmark.core.ranges import Device, PositiveInt
 from benchmark.engine.base import Work
 
 Piece = TypeVar("Piece")
@@ -27,7 +28,7 @@ class LocalEngine:
         workers: number of processes; by default one per GPU, or per core without GPUs.
     """
 
-    def __init__(self, device: str = "auto", workers: int | None = None) -> None:
+    def __init__(self, device: Device = "auto", workers: PositiveInt | None = None) -> None:
         self.device = resolve_device(device)
         self.workers = workers
 

@@ -8,6 +8,7 @@ import torch
 
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
+from benchmark.core.ranges import NonNegativeFloat, PositiveInt
 from benchmark.engine.base import Work
 
 Piece = TypeVar("Piece")
@@ -23,7 +24,9 @@ class RayEngine:
         gpus: GPUs per actor; 0 runs on the CPU.
     """
 
-    def __init__(self, address: str | None = None, workers: int = 2, gpus: float = 0) -> None:
+    def __init__(
+        self, address: str | None = None, workers: PositiveInt = 2, gpus: NonNegativeFloat = 0
+    ) -> None:
         require("ray")
         self.address = address
         self.workers = workers

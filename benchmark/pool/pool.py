@@ -28,6 +28,7 @@ from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.file_systems import is_remote
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_dir
+from benchmark.core.ranges import PositiveInt
 from benchmark.core.redaction import redact
 from benchmark.core.storage import download, open_file
 from benchmark.core.uids import UidArray, UidIndex, unite_uids
@@ -64,7 +65,7 @@ class Pool:
         name: str,
         url: str,
         columns: Mapping[str, str] | None = None,
-        scale: int = 1,
+        scale: PositiveInt = 1,
         hidden: Sequence[str] = (),
         nsfw: Sequence[str] = (),
     ) -> None:

@@ -23,7 +23,6 @@ from benchmark.studies.concreteness.rated_texts import (
 )
 from benchmark.studies.concreteness.tables import concreteness_tables
 from benchmark.tasks.output import print_result
-from benchmark.tasks.settings import positive_integer_or_null
 from filters.base import Filter
 
 log = logging.getLogger(__name__)
@@ -69,14 +68,13 @@ def load_benchmarks(cfg: DictConfig) -> list[RatedTexts]:
     Raises `UserError` when that leaves nothing.
     """
     task, seed = cfg.task, int(cfg.seed)
-    sample = positive_integer_or_null("task.sample", task.sample, "all texts")
     benchmarks = []
     if task.ratings is not None:
         benchmarks.append(read_word_ratings(Path(task.ratings)))
     if task.annotations is not None:
         benchmarks.append(read_annotations(Path(task.annotations)))
     default = DEMO_CAPTIONS if not benchmarks and "demo" in cfg.pool else None
-    count = positive_integer_or_null("task.demo", task.demo, "no captions of the demo") or default
+    count = task.demo or default
     if count is not None:
         if "demo" not in cfg.pool:
             raise UserError(f"task.demo={count} draws captions of the demo's world; add pool=demo")
@@ -84,7 +82,7 @@ def load_benchmarks(cfg: DictConfig) -> list[RatedTexts]:
         benchmarks.append(demo_captions(count, demo.seed, demo.mix))
     if not benchmarks:
         raise UserError(NO_BENCHMARK)
-    return [rated.sample(sample, seed) for rated in benchmarks]
+    return [rated.sample(task.sample, seed) for rated in benchmarks]
 
 
 def explain(cfg: DictConfig) -> None:

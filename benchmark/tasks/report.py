@@ -81,10 +81,6 @@ def report(cfg: DictConfig) -> None:
 
 def _folders(cfg: DictConfig) -> list[Path]:
     """Return the results folders, the first of which the report is written to."""
-    if not isinstance(cfg.results_dir, str):
-        raise UserError(
-            "results_dir must be one folder, which the report is written to; name others in task.folders=[FOLDER,...]"
-        )
     others = [Mirror(name).pull() if is_remote(name) else Path(name) for name in map(str, cfg.task.folders)]
     for folder in others:
         if not folder.is_dir():

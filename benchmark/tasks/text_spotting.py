@@ -20,7 +20,6 @@ from benchmark.studies.text_spotting.tables import text_spotting_tables
 from benchmark.studies.text_spotting.text_sources import captions, image_texts, read_texts
 from benchmark.studies.text_spotting.vocabulary import Vocabulary, count_ngrams
 from benchmark.tasks.output import print_result
-from benchmark.tasks.settings import positive_integer, positive_integer_or_null
 
 log = logging.getLogger(__name__)
 CAPTIONS, OCR = "captions", "ocr"
@@ -28,12 +27,9 @@ CAPTIONS, OCR = "captions", "ocr"
 
 def text_spotting(cfg: DictConfig) -> None:
     """Evaluate one model on one vocabulary; show the tables of all evaluations; print the path of the JSON."""
-    for name in ("ngram", "top"):
-        positive_integer(f"task.{name}", cfg.task[name])
-    sample = positive_integer_or_null("task.sample", cfg.task.sample, "the whole vocabulary")
     model = load_model(cfg)
     vocabulary = load_vocabulary(cfg)
-    evaluation = evaluate(model, vocabulary, sample=sample, seed=int(cfg.seed))
+    evaluation = evaluate(model, vocabulary, sample=cfg.task.sample, seed=int(cfg.seed))
     if evaluation.left_out:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in evaluation.left_out.items())
         log.warning("text spotting: of %s n-grams left out: %s", f"{evaluation.drawn:,}", reasons)

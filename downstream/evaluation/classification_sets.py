@@ -10,6 +10,7 @@ from typing import Literal
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.ranges import PositiveInt
 from downstream.evaluation.evaluation_sets import require_known_ties, short_hash
 from downstream.evaluation.image_digests import digest_images
 from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile, require_images
@@ -56,7 +57,7 @@ class ClassificationSet:
     score: Score
     test: Sequence[LabelledImage]
     train: Callable[[], Sequence[LabelledImage]] | None
-    probe_epochs: int
+    probe_epochs: PositiveInt
     ties: Ties = "against"
 
     def __post_init__(self) -> None:
@@ -116,7 +117,7 @@ def image_folder(
     root: str,
     score: Score,
     templates: Sequence[str] | None = None,
-    probe_epochs: int = 90,
+    probe_epochs: PositiveInt = 90,
     ties: Ties = "against",
 ) -> ClassificationSet:
     """Load ``root/test/<class name>/*.jpg`` and, if present, ``root/train`` in the same layout.
@@ -173,7 +174,7 @@ def classification_webdataset(
     score: Score,
     templates: Sequence[str] | Literal["own"] | None = None,
     train: str | None = "train",
-    probe_epochs: int = 90,
+    probe_epochs: PositiveInt = 90,
     ties: Ties = "against",
 ) -> ClassificationSet:
     """Load a classification set of the hub's CLIP benchmark (``clip-benchmark/wds_vtab-cifar10``).

@@ -13,6 +13,7 @@ from torch import nn
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.metric_logger import MetricLogger
+from benchmark.core.ranges import NonNegativeFloat, PositiveInt
 from benchmark.models.checkpoints import load_pretrained, quiet_transformers
 from downstream.batching import chunks, groups_of_similar_length, to_pixels
 from downstream.evaluation.captioning import evaluate_captions
@@ -131,11 +132,11 @@ class Captioner(Downstream):
         encoder: str,
         decoder: str,
         training: TrainConfig,
-        max_tokens: int,
-        beams: int,
-        max_new_tokens: int,
-        eval_batch_size: int,
-        encoder_lr_ratio: float = 1.0,
+        max_tokens: PositiveInt,
+        beams: PositiveInt,
+        max_new_tokens: PositiveInt,
+        eval_batch_size: PositiveInt,
+        encoder_lr_ratio: NonNegativeFloat = 1.0,
     ) -> None:
         if encoder_lr_ratio < 0:
             raise UserError(f"encoder_lr_ratio={encoder_lr_ratio} of the captioner must be at least 0")

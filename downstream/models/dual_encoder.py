@@ -22,6 +22,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.launch import make_accelerator
 from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.paths import write_text
+from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import load_pretrained
 from downstream.batching import chunks, to_pixels
 from downstream.evaluation.classification_sets import ClassificationSet
@@ -59,7 +60,7 @@ class Unlocked:
         augment: whether training images are augmented, see `augment_image`.
     """
 
-    projection: int
+    projection: PositiveInt
     pretrained: bool
     augment: bool
 
@@ -87,8 +88,8 @@ class DualEncoder(Downstream):
         training: TrainConfig,
         locked: bool,
         cache_images: bool,
-        max_tokens: int,
-        eval_batch_size: int,
+        max_tokens: PositiveInt,
+        eval_batch_size: PositiveInt,
         unlocked: Unlocked,
     ) -> None:
         self.image_encoder = Checkpoint(image_encoder)

@@ -18,6 +18,7 @@ from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.core.metric_logger import MetricLogger
+from benchmark.core.ranges import PositiveInt
 from benchmark.core.uids import UidArray, encode_uids
 from downstream.batching import chunks, to_pixels
 from downstream.models.base import CPU, Trainable, half_precision, model_folder, seeded
@@ -108,7 +109,7 @@ class WeakBackbone(Trainable):
     model: Any
 
     def __init__(
-        self, architecture: str, image_size: int, training: TrainConfig, labels: TopicLabels
+        self, architecture: str, image_size: PositiveInt, training: TrainConfig, labels: TopicLabels
     ) -> None:
         self.architecture = architecture
         self.image_size = image_size

@@ -17,6 +17,14 @@ from benchmark.core.errors import UserError
 from benchmark.core.launch import make_accelerator
 from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.progress import progress
+from benchmark.core.ranges import (
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    Seed,
+    ShareBelowOne,
+)
 from downstream.training.checkpointing import TrainReport, TrainState, load_checkpoint, save_checkpoint
 from downstream.training.optimizers import OptimizerName, make_optimizer
 from downstream.training.stepper import Step, Stepper
@@ -45,18 +53,18 @@ class TrainConfig:
             part of its identity (`compare=False`).
     """
 
-    samples_seen: int
-    batch_size: int
-    lr: float
+    samples_seen: PositiveInt
+    batch_size: PositiveInt
+    lr: PositiveFloat
     optimizer: OptimizerName = "adamw"
-    warmup_ratio: float = 0.03
-    weight_decay: float = 0.0
-    max_grad_norm: float = 1.0
-    seed: int = 0
-    checkpoint_every: int = 100_000
-    workers: int = 0
-    log_every: int = 10
-    validate_every: int | None = field(default=None, compare=False)
+    warmup_ratio: ShareBelowOne = 0.03
+    weight_decay: NonNegativeFloat = 0.0
+    max_grad_norm: PositiveFloat = 1.0
+    seed: Seed = 0
+    checkpoint_every: PositiveInt = 100_000
+    workers: NonNegativeInt = 0
+    log_every: PositiveInt = 10
+    validate_every: PositiveInt | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("samples_seen", "batch_size", "lr", "max_grad_norm", "checkpoint_every", "log_every"):

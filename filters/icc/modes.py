@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import locate_checkpoint
 from filters.base import Filter
 from filters.icc.combine import Combination, load_combination
@@ -25,7 +26,7 @@ def sba(
     build: str | None,
     clip: dict[str, str | None],
     llm: str,
-    max_new_tokens: int,
+    max_new_tokens: PositiveInt,
     similarity: str,
     bertscore: Settings,
 ) -> Filter:

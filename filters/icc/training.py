@@ -16,6 +16,7 @@ from torch.utils.data import Dataset
 
 from benchmark.core.launch import is_main_process, process_count, wait_for_all
 from benchmark.core.progress import progress
+from benchmark.core.ranges import PositiveFloat, PositiveInt, Seed, ShareBelowOne
 from benchmark.models.checkpoints import quiet_transformers
 
 Item = TypeVar("Item")
@@ -38,12 +39,12 @@ class Recipe:
         checkpointing: recompute activations in the backward pass: less memory, slower, the same losses.
     """
 
-    epochs: int
-    batch: int
-    lr: float
-    warmup: float = 0.03
-    seed: int = 0
-    micro_batch: int | None = None
+    epochs: PositiveInt
+    batch: PositiveInt
+    lr: PositiveFloat
+    warmup: ShareBelowOne = 0.03
+    seed: Seed = 0
+    micro_batch: PositiveInt | None = None
     checkpointing: bool = False
 
     def identity(self) -> dict[str, float]:

@@ -19,6 +19,7 @@ from PIL import Image
 
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
+from benchmark.core.ranges import PositiveInt
 from benchmark.core.requirements import Requirement, look
 from benchmark.models.checkpoints import revision
 from filters.ocr.spotter import Line, Polygon, TextSpotter
@@ -47,7 +48,7 @@ class RapidSpotter(TextSpotter):
 
     def __init__(
         self,
-        max_side: int = 1280,
+        max_side: PositiveInt = 1280,
         box_threshold: float = 0.65,
         unclip_ratio: float = 1.6,
         legible: float = 0.8,

@@ -7,6 +7,7 @@ import torch
 from PIL import Image
 
 from benchmark.core.batch import Sample
+from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers, revision
 from benchmark.studies.augmentation.base import Augmenter, first_words
 from filters.icc.vba import ImageCaptioner
@@ -24,7 +25,9 @@ class Describe(Augmenter):
         batch_size: images per batch.
     """
 
-    def __init__(self, checkpoint: str, prompt: str, max_new_tokens: int = 128, batch_size: int = 32) -> None:
+    def __init__(
+        self, checkpoint: str, prompt: str, max_new_tokens: PositiveInt = 128, batch_size: PositiveInt = 32
+    ) -> None:
         self.checkpoint = checkpoint
         self.prompt = prompt
         self.max_new_tokens = max_new_tokens

@@ -8,6 +8,7 @@ import torch
 
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
+from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers, revision
 from benchmark.studies.augmentation.base import Augmenter, first_words
 
@@ -37,8 +38,8 @@ class Rewrite(Augmenter):
         self,
         checkpoint: str,
         examples: Sequence[Sequence[str]],
-        max_new_tokens: int = 128,
-        batch_size: int = 32,
+        max_new_tokens: PositiveInt = 128,
+        batch_size: PositiveInt = 32,
     ) -> None:
         if len(examples) < INSTANCES:
             raise UserError(f"augmentation.examples has {len(examples)} pairs; give at least {INSTANCES}")

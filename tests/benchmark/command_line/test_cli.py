@@ -51,7 +51,7 @@ POOL = ["task=select", "pool=img2dataset", "filter=random", "size.samples=10"]
     [
         (["pool.url=/nowhere"], "pool.url=/nowhere must be a folder with"),
         (["pool.url={pool}", "size.samples=31"], "size asks for 31 pairs, but pool img2dataset lists 30"),
-        (["pool.url={pool}", "size.samples=ten"], "size.samples=ten must be an integer of at least 1"),
+        (["pool.url={pool}", "size.samples=ten"], "size.samples=ten must be a positive integer"),
         (
             ["pool.url={pool}", "filter=icc", "filter.checkpoint=/nowhere/icc"],
             "checkpoint /nowhere/icc is not there",

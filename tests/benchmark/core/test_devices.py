@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from benchmark.core import devices
-from benchmark.core.devices import autocast, check_precision
+from benchmark.core.devices import autocast, check_precision, resolve_device
 from benchmark.core.errors import UserError
 
 CPU = torch.device("cpu")
@@ -29,3 +29,10 @@ def test_an_unknown_precision_names_the_known_ones() -> None:
     assert [check_precision(name) for name in ("fp32", "bf16")] == ["fp32", "bf16"]
     with pytest.raises(UserError, match="precision=fp16 must be fp32 or bf16"):
         check_precision("fp16")
+
+
+def test_a_device_that_nothing_here_computes_on_is_refused() -> None:
+    assert resolve_device("cpu") == CPU
+    for name in ("mps", "cuda:x", "gpu"):
+        with pytest.raises(UserError, match=f"device={name} must be auto, cpu, cuda or cuda:N"):
+            resolve_device(name)

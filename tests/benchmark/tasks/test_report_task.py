@@ -138,7 +138,7 @@ def test_metric_chooses_columns(run: Run, tmp_path: Path, names: str) -> None:
             "metrics= says what a run computes; the report shows the columns that metric=NAME",
         ),
         (["task.folders=[/nowhere]"], "task.folders: /nowhere must be a folder with results"),
-        (["results_dir=[a,b]"], "results_dir must be one folder"),
+        (["results_dir=[a,b]"], "results_dir=[a,b] must be one folder"),
     ],
 )
 def test_mistakes_in_a_report(run: Run, tmp_path: Path, arguments: list[str], message: str) -> None:

@@ -30,7 +30,7 @@ def printed(done: Done) -> list[str]:
         ),
         (
             ["task=weak_labels", "weak_labels.ngrams=many"],
-            "weak_labels.ngrams=many must be an integer of at least 1",
+            "weak_labels.ngrams=many must be a positive integer",
         ),
         (
             ["task=weak_labels", "weak_labels.max_share=10"],

@@ -31,9 +31,9 @@ from tests.pools import Row, rows, write_metadata, write_pool
     [
         (["profile.samples=0"], "profile.samples=0 must be a positive integer, or null for the whole pool"),
         (["profile.samples=many"], "profile.samples=many must be a positive integer"),
-        (["profile.samples=true"], "profile.samples=True must be a positive integer"),
+        (["profile.samples=true"], "profile.samples=true must be a positive integer"),
         (["profile.clusters=0"], "profile.clusters=0 must be a positive integer"),
-        (["profile.clusters=null"], "profile.clusters=None must be a positive integer"),
+        (["profile.clusters=null"], "profile.clusters=null must be a positive integer"),
         (["pool=img2dataset", "pool.url=/nowhere"], "pool.url=/nowhere must be a folder with"),
         (["task.sample=9"], "there is no setting 'task.sample'"),
     ],

@@ -1,0 +1,323 @@
+"""What users type, unusual or wrong: it is read as it was meant, or answered in one line with the right spelling."""
+
+import copy
+import itertools
+import os
+import re
+import shlex
+import time
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import DictConfig, OmegaConf
+
+from benchmark.command_line.help_text import EXAMPLES
+from benchmark.command_line.overrides import GROUPS, normalised
+from benchmark.command_line.settings import TASKS
+from benchmark.command_line.settings_schema import check_settings
+from benchmark.config import CONF, register_resolvers, resolved, shipped_names
+from benchmark.core.errors import UserError
+from benchmark.core.uids import read_subset
+from tests.benchmark.command_line.test_cli import run_process
+from tests.command_line import Run, assert_one_line
+from tests.pools import rows, write_pool
+from tests.test_documentation import check_overrides
+
+HOME = "/home/someone"
+# What is typed, and the arguments that Hydra reads.
+MEANT = [
+    ("size=200000", "size=200k"),
+    ("size=200_000", "size=200k"),
+    ("size=2e5", "size=200k"),
+    ("size=200K", "size=200k"),
+    ("size=250k", "size.samples=250000"),
+    ("size=1.5m", "size.samples=1500000"),
+    ("size=100k,250k", "size.samples=100000,250000"),
+    ("size=[100k,200k]", "size=100k,200k"),
+    ("size=[100k, 200k]", "size=100k,200k"),
+    ("size=mine", "size=mine"),
+    ("size.samples=50k", "size.samples=50000"),
+    ("filter=[random,clip]", "filter=random,clip"),
+    ("filter=[icc]", "filter=icc"),
+    ("filter=random, clip", "filter=random,clip"),
+    ("filter=random , clip size=100k", "filter=random,clip size=100k"),
+    ("filter=random, size=100k", "filter=random size=100k"),
+    ("filter = icc", "filter=icc"),
+    ("filter= icc", "filter=icc"),
+    ("filter =icc", "filter=icc"),
+    ("filter==icc", "filter=icc"),
+    ("--filter=icc", "filter=icc"),
+    ("--filter icc --size 250k", "filter=icc size.samples=250000"),
+    ("--results-dir out task=report", "results_dir=out task=report"),
+    ("seed=[0,1]", "seed=0,1"),
+    ("pool.url=~/x", f"pool.url={HOME}/x"),
+    ("captions.files=[~/a,~/b]", f"captions.files=[{HOME}/a,{HOME}/b]"),
+    ("'pool.url=/data/a (copy)'", "'pool.url=\"/data/a (copy)\"'"),
+    ("pool.url=s3://bucket/day=1", "'pool.url=\"s3://bucket/day=1\"'"),
+    ("'explain=a dog, asleep'", "'explain=\"a dog, asleep\"'"),
+]
+# What stays as it is typed: Hydra's own grammar and options.
+HYDRAS = [
+    "metrics=[bleu,cider]",
+    "downstream=[captioner,dual_encoder]",
+    "~metrics.spice +evalset.coco.ties=topk",
+    "filter@filter.filters.a=random",
+    "seed=range(0,3) filter=glob(*)",
+    "hydra/launcher=joblib -m",
+    "--config-dir mine --cfg job",
+    "experiment=demo_grid filter=random,icc size=200k",
+    "filter.keep.first=30%",
+]
+# Refused before Hydra is asked.
+NOT_MEANT = [
+    ("size=null", "size=null must be the number of pairs to keep, such as 200k, 1.5m or 50000"),
+    ("size=-5", "size=-5 must be the number of pairs to keep"),
+    ("size=0", "size=0 must be the number of pairs to keep"),
+    ("size=1.5", "size=1.5 must be the number of pairs to keep"),
+    ("size=200,000", "size=000 must be the number of pairs to keep"),
+    ("seed=0:2", "seed=0:2 must be an integer; to sweep over seeds write seed=0,1,2"),
+    ("seed=0-2", "write seed=0,1,2"),
+    ("filter=5", "filter=5 is unknown; known: aesthetics"),
+    ("pool=null", "pool=null is unknown; known: cc12m"),
+    ("=5", "=5 names no setting; write NAME=VALUE"),
+    ("icc", "'icc' names no setting; did you mean filter=icc?"),
+    ("report", "'report' names no setting; did you mean task=report?"),
+    ("help", "did you mean --help?"),
+    ("filter", "filter needs a value: filter=NAME"),
+    ("results_dir", "'results_dir' names no setting; write NAME=VALUE"),
+    ("explain=a dog", "put quotes around a value with spaces: 'explain=a dog'"),
+    ("-x", "'-x' names no setting"),
+    ("--help filtr", "--help filtr is unknown; did you mean 'filter'?"),
+    ("--help filter=iccc", "filter=iccc is unknown; did you mean 'icc'?"),
+]
+# Refused by Hydra, whose message is replaced.
+NOT_COMPOSED = [
+    ("filter=iccc", "filter=iccc is unknown; did you mean 'icc'?"),
+    ("size=abc", "size=abc is unknown; known: 100k, 1m, 200k, 500k"),
+    ("'metrics=[bleu,cidr]'", "metrics=cidr is unknown; did you mean 'cider'?"),
+    ("hydra/launcher=jobli", "hydra/launcher=jobli is unknown; did you mean 'joblib'?"),
+    ("pool=/data/x", "for a folder or URL write pool=img2dataset pool.url=/data/x"),
+    ("fliter=icc", "there is no setting 'fliter'; did you mean filter?"),
+    ("lr=fast", "there is no setting 'lr'; did you mean downstream.captioner.training.lr or"),
+    ("filter=clip filter.modle=x", "there is no setting 'filter.modle'; did you mean filter.model?"),
+    ("samples_sen=5", "there is no setting 'samples_sen'"),
+    ("~filter.seed", "there is no setting 'filter.seed'"),
+    ("--nosuch", "there is no setting 'nosuch'; `python -m benchmark --cfg job` shows all settings"),
+    ("filter={a:1}", "filter takes the name of a config; `python -m benchmark --help filter` lists them"),
+    ("+seed=1", "seed is a setting; write seed=VALUE, no plus"),
+    ("+filter=clip", "filter is chosen already; write filter=NAME once, no plus"),
+    ("--config-name foo", "there is no config 'foo'; leave --config-name out"),
+    ("--cfg job filter=random,clip", "--cfg shows the settings of one run; give filter one value"),
+    ("'captions.files=[a'", "captions.files=[a cannot be read; put quotes around special characters"),
+    ("filter=random,clpi", "filter=clpi is unknown; did you mean 'clip'?"),
+]
+TRAINING = "downstream.captioner.training"
+# Wrong values of one setting each.
+WRONG_VALUES = [
+    ("seed=-1", "seed=-1 must be an integer from 0 to 2^32 - 1"),
+    ("seed=one", "seed=one must be an integer"),
+    ("device=mps", "device=mps must be auto, cpu, cuda or cuda:N"),
+    ("results_dir=2024", "results_dir=2024 must be one folder or file: write 'results_dir=\"2024\"'"),
+    ("validate_every=0", "validate_every=0 must be a positive integer, or null for never"),
+    ("captions.columns=x", "captions.columns=x must be a list: write captions.columns=[x]"),
+    ("pool.scale=0", "pool.scale=0 must be a positive integer"),
+    ("pool.demo.consistency=2", "pool.demo.consistency=2 must be a number from 0 to 1"),
+    ("pool.demo.evaluation.coco=0", "pool.demo.evaluation.coco=0 must be a positive integer"),
+    ("size.samples=ten", "size.samples=ten must be a positive integer"),
+    (f"{TRAINING}.samples_seen=64.5", f"{TRAINING}.samples_seen=64.5 must be a positive integer"),
+    (f"{TRAINING}.workers=-1", f"{TRAINING}.workers=-1 must be an integer of at least 0"),
+    (f"{TRAINING}.lr=fast", f"{TRAINING}.lr=fast must be a positive number"),
+    (f"{TRAINING}.lr=0", f"{TRAINING}.lr=0 must be a positive number"),
+    (f"{TRAINING}.lr=nan", f"{TRAINING}.lr=nan must be a positive number"),
+    (f"{TRAINING}.optimizer=sgd", f"{TRAINING}.optimizer=sgd must be adamw or lamb"),
+    (f"{TRAINING}.warmup_ratio=1", f"{TRAINING}.warmup_ratio=1 must be a number of at least 0 and below 1"),
+    ("models.captioner.lr=-1", "models.captioner.lr=-1 must be a positive number"),
+    ("downstream.captioner.max_tokens=0", "downstream.captioner.max_tokens=0 must be a positive integer"),
+    ("downstream.captioner.eval_batch_size=0", "downstream.captioner.eval_batch_size=0 must be"),
+    ("downstream.captioner=5", "downstream.captioner=5 must be a group of settings"),
+    ("+downstream.captioner.locked=true", "there is no setting 'downstream.captioner.locked'; known: beams"),
+    ("evalset.coco.captioning=maybe", "evalset.coco.captioning=maybe must be true or false"),
+    ("evalset.coco=null", "evalset.coco=null must be a group of settings"),
+    ("+evalset.coco.ties=top", "evalset.coco.ties=top must be against or topk"),
+    ("metrics.bleu=x", "metrics.bleu=x must be a group of settings"),
+    ("engine.workers=0", "engine.workers=0 must be a positive integer, or null"),
+    ("+tracker.project=x", "there is no setting 'tracker.project'; it takes none"),
+    ("filter.checkpoint=5", "filter.checkpoint=5 must be text, or null: write 'filter.checkpoint=\"5\"'"),
+    ("+filter.foo=1", "there is no setting 'filter.foo'; known: build"),
+    ("+size.sample=5", "there is no setting 'size.sample'; did you mean 'samples'?"),
+    ("+foo=1", "there is no setting 'foo'; known: augmentation"),
+    ("+task.output=x", "there is no setting 'task.output'; known: name"),
+]
+# Wrong beside other settings or on this machine: looked for where all values have the right types.
+WRONG_TOGETHER = [
+    ("size.samples=50", "size.samples=50 must be an integer of at least 100"),
+    ("device=cuda:99", "device=cuda:99 asked for, but torch sees"),
+    ("filter.checkpoint=${nosuch}", "filter.checkpoint refers to a setting that there is not: ${nosuch}"),
+    ("filter.mode=???", "filter.mode is not given; add filter.mode=VALUE"),
+]
+NEW_PROCESSES = ["fliter=icc", f"{TRAINING}.lr=fast"]
+
+
+def composed(*overrides: str) -> DictConfig:
+    register_resolvers()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose("config", list(overrides))
+
+
+@pytest.fixture(scope="module")
+def default() -> DictConfig:
+    return composed()
+
+
+@pytest.mark.parametrize(("typed", "read"), MEANT)
+def test_a_command_is_read_as_it_was_meant(typed: str, read: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", HOME)
+    assert normalised(shlex.split(typed)) == shlex.split(read)
+
+
+@pytest.mark.parametrize("command", HYDRAS)
+def test_what_hydra_reads_stays_as_it_is(command: str) -> None:
+    assert normalised(shlex.split(command)) == shlex.split(command)
+
+
+@pytest.mark.parametrize(("typed", "line"), NOT_MEANT)
+def test_what_cannot_be_meant_is_answered(run: Run, typed: str, line: str) -> None:
+    assert_one_line(run(*shlex.split(typed)), line)
+
+
+def with_settings(default: DictConfig, *typed: str) -> DictConfig:
+    cfg = copy.deepcopy(default)
+    for text in typed:
+        override = OverridesParser.create().parse_override(text)
+        OmegaConf.update(cfg, override.key_or_group, override.value(), merge=False, force_add=True)
+    return cfg
+
+
+def separate_settings(values: Sequence[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """The same values in lists in which no setting stands twice: one walk finds all that is wrong of a list."""
+    lists: list[dict[str, tuple[str, str]]] = []
+    for value in values:
+        name = value[0].lstrip("+").partition("=")[0]
+        free = (given for given in lists if not any(_nested(name, other) for other in given))
+        target = next(free, None)
+        if target is None:
+            lists.append(target := {})
+        target[name] = value
+    return [list(given.values()) for given in lists]
+
+
+def _nested(one: str, other: str) -> bool:
+    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+
+
+@pytest.mark.parametrize("values", separate_settings(WRONG_VALUES))
+def test_each_wrong_value_is_refused_by_its_name(
+    default: DictConfig, values: Sequence[tuple[str, str]]
+) -> None:
+    with pytest.raises(UserError) as refused:
+        check_settings(with_settings(default, *(typed for typed, _ in values)))
+    problems = str(refused.value).split("; ")
+    assert [line for _, line in values if line not in str(refused.value)] == []
+    assert len([problem for problem in problems if " must be " in problem]) <= len(values)
+
+
+@pytest.mark.parametrize(("typed", "line"), WRONG_TOGETHER)
+def test_a_value_that_does_not_fit_is_refused(default: DictConfig, typed: str, line: str) -> None:
+    with pytest.raises(UserError) as refused:
+        check_settings(with_settings(default, typed))
+    assert line in str(refused.value)
+
+
+def test_a_size_is_the_same_run_by_name_and_by_number(default: DictConfig) -> None:
+    """The settings are equal, hence the run's id."""
+    assert resolved(composed("size.samples=200000")) == resolved(default)
+
+
+def test_unusual_spellings_make_real_runs(run: Run, tmp_path: Path) -> None:
+    pool = write_pool(tmp_path / "a (copy)", [rows(30)])
+    select = ["task=select", "--pool", "img2dataset", f"pool.url={pool}"]
+    done = run(*select, "filter=[random]", "size=4,", "6")
+    assert done.returncode == 0, done.stderr
+    assert [len(read_subset(Path(path))) for path in done.stdout.split()] == [4, 6]
+
+
+def test_every_task_has_types_of_its_settings() -> None:
+    assert sorted(TASKS) == sorted(shipped_names("task"))
+
+
+def test_settings_of_a_task_from_elsewhere_are_its_own_matter(default: DictConfig) -> None:
+    check_settings(with_settings(default, "task.name=mine", "+task.depth=x", "+mine.width=y"))
+
+
+def together() -> list[list[str]]:
+    """Every shipped config in few compositions: all filters as parts of one, the n-th configs of other groups."""
+    groups = {
+        group: shipped_names(group) for group in GROUPS if group not in ("filter", "metrics", "training")
+    }
+    groups["experiment"] = ["ds_clip", "icc_demo", "icc_paper"]  # the others are lists of sweeps
+    filters = ["filter=union", *(f"+filter@filter.filters.{name}={name}" for name in shipped_names("filter"))]
+    rows = itertools.zip_longest(*([f"{group}={name}" for name in names] for group, names in groups.items()))
+    return [filters, *([choice for choice in row if choice] for row in rows)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("choices", together())
+def test_every_shipped_config_has_the_right_types(
+    choices: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in re.findall(r"oc\.env:(\w+)\}", "".join(path.read_text() for path in CONF.rglob("*.yaml"))):
+        monkeypatch.setenv(name, "/data")
+    monkeypatch.setenv("PAIRSIFT_SWEEP", "now")
+    cfg = composed(*choices)
+    for name in ("task.output", "task.evalset", "pool.url"):  # without a default
+        if OmegaConf.is_missing(OmegaConf.select(cfg, name.split(".")[0]), name.split(".")[1]):
+            OmegaConf.update(cfg, name, "x")
+    if "filter=union" not in choices:
+        check_settings(cfg)
+        return
+    with pytest.raises(UserError, match=r"filter\.filters\.\w+\.\w+ is not given"):  # of types, all are right
+        check_settings(cfg)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", EXAMPLES)
+def test_an_example_of_the_help_composes(command: str) -> None:
+    register_resolvers()
+    check_overrides(shlex.split(command))
+
+
+def test_help_lists_groups_examples_and_configs(run: Run) -> None:
+    overview = run("--help").stdout
+    assert [group for group in GROUPS if f"  {group}= " not in overview] == []
+    assert f"python -m benchmark {next(iter(EXAMPLES))}\n" in overview
+    filters = run("--help", "filter").stdout
+    assert [name for name in shipped_names("filter") if f"\n  {name} " not in filters] == []
+    lines = " ".join(filters.split())
+    assert (
+        "icc ICC (Yanuka et al. 2024): the distilled concreteness scorer; captions only Cost: 50 GPU-hours"
+        in lines
+    )
+    assert run("--help", "filter=icc").stdout.startswith("ICC (Yanuka et al. 2024)")
+    assert run("--version").stdout == f"pairsift {version('pairsift')}\n"
+
+
+@pytest.mark.slow
+def test_each_wrong_command_is_answered_within_seconds(run: Run) -> None:
+    for typed, line in [*NOT_COMPOSED, *WRONG_VALUES[::9]]:
+        started = time.process_time()
+        assert_one_line(run(*shlex.split(typed)), line)
+        assert time.process_time() - started < 3, typed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("typed", NEW_PROCESSES)
+def test_a_new_process_answers_within_seconds(typed: str) -> None:
+    before = os.times()
+    done = run_process(*shlex.split(typed))
+    after = os.times()
+    assert_one_line(done, "")
+    assert after.children_user + after.children_system - before.children_user - before.children_system < 3
