@@ -9,6 +9,7 @@ import hydra
 from omegaconf import DictConfig
 
 from benchmark.command_line.free_text import quote_free_text
+from benchmark.command_line.own_filters import name_own_filters
 from benchmark.command_line.sweeps import planned_sweeps, run_sweeps
 from benchmark.config import CONF, USER_ERRORS, call_task, explain, register_resolvers
 from benchmark.core.errors import UserError
@@ -45,7 +46,10 @@ def main() -> None:
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
     sys.argv[1:] = quote_free_text(sys.argv[1:])
+    if str(Path.cwd()) not in sys.path:  # at its end, so that no folder of the user hides a package of ours
+        sys.path.append(str(Path.cwd()))
     try:
+        sys.argv[1:] = name_own_filters(sys.argv[1:])
         if sweeps := planned_sweeps(sys.argv[1:]):
             sys.exit(run_sweeps(sweeps, with_hydra))
         run_task()
@@ -54,6 +58,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    # So that a user's filter in the working directory is found: filter._target_=my_filter.MyFilter
-    sys.path.insert(0, str(Path.cwd()))
     main()

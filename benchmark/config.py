@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.launch import is_main_process
+from benchmark.core.paths import PROJECT
 
 # Imported for annotations only: a misspelt command should be answered before torch is imported.
 if TYPE_CHECKING:
@@ -31,6 +33,16 @@ if TYPE_CHECKING:
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 USER_ERRORS = (UserError, HydraException, OmegaConfBaseException)
+
+
+def shipped_names(group: str) -> list[str]:
+    """Return the names of our own configs of a group, for example ``icc`` for ``filter``."""
+    return [path.stem for path in (CONF / group).glob("*.yaml")]
+
+
+def installed_filters() -> dict[str, EntryPoint]:
+    """Return the filters that installed packages bring, the entry points of ``pairsift.filters``, by name."""
+    return {point.name: point for point in entry_points(group=f"{PROJECT}.filters")}
 
 
 def register_resolvers() -> None:
@@ -186,9 +198,10 @@ def explain(error: Exception) -> str:
             raise error
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = str(error.missing_cfg_file).rpartition("/")
-        known = [path.stem for path in (CONF / group).glob("*.yaml")]
+        known = shipped_names(group) + (list(installed_filters()) if group == "filter" else [])
         if group and known:
-            return f"{group}={name} is unknown; {did_you_mean(name, known)}"
+            own = "; of your own: filter=MODULE:CLASS" if group == "filter" else ""
+            return f"{group}={name} is unknown; {did_you_mean(name, known)}{own}"
     text = str(error).strip().split("\n")[0]
     variable = re.search(r"Environment variable '(\w+)' not found", text)
     if variable:

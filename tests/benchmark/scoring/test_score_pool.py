@@ -113,7 +113,7 @@ def test_a_filter_that_breaks_the_contract_is_named(pool: Pool) -> None:
         def score(self, batch):
             return np.zeros((len(batch), 1))
 
-    with pytest.raises(TypeError, match=r"Wrong\.score gave float64 \(7, 1\)"):
+    with pytest.raises(UserError, match=r"Wrong\.score gave float64 of shape \(7, 1\) for 7 pairs; it must return"):
         score_pool(pool, Wrong(), LocalEngine("cpu", 1))
 
 
