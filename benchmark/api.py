@@ -1,4 +1,4 @@
-"""The benchmark from Python, without Hydra: score a pool, select exactly k of its pairs, evaluate models and captions.
+"""The benchmark from Python, without Hydra: score a pool, select exactly k pairs, evaluate models and captions.
 
 All three raise `UserError` for what a user can correct. Scores and features are cached as those of the command line.
 """

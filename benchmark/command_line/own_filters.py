@@ -16,7 +16,9 @@ from benchmark.core.errors import UserError
 
 FILTER = re.compile(r"(?P<key>\+?filter(@[\w.]+)?)=(?P<names>.*)")  # also a part: filter@filter.filters.a=...
 NAME = re.compile(r"[^\s,()\[\]]+")  # of one filter in a sweep
-HOW = "write filter=MODULE:CLASS, for example filter=my_module:MyFilter for the class MyFilter in my_module.py"
+HOW = (
+    "write filter=MODULE:CLASS, for example filter=my_module:MyFilter for the class MyFilter in my_module.py"
+)
 
 
 def name_own_filters(arguments: Sequence[str]) -> list[str]:
@@ -52,7 +54,9 @@ def _config_name(given: str, targets: dict[str, str]) -> str:
     else:
         return given
     if targets.setdefault(name, f"{module}.{attribute}") != f"{module}.{attribute}":
-        raise UserError(f"filter={given}: this command has another filter {name!r}; rename one of the classes")
+        raise UserError(
+            f"filter={given}: this command has another filter {name!r}; rename one of the classes"
+        )
     made = _filter_class(given, module, attribute)
     settings = {"_target_": f"{module}.{attribute}"} | _arguments(given, made)
     ConfigStore.instance().store(name, settings, group="filter")
@@ -71,7 +75,9 @@ def _filter_class(given: str, module: str, attribute: str) -> type:
     if not isinstance(made, type) or not issubclass(made, Filter):
         raise UserError(f"filter={given}: {attribute} must be a subclass of filters.base.Filter")
     if inspect.isabstract(made):
-        raise UserError(f"filter={given}: {attribute} must define {', '.join(sorted(made.__abstractmethods__))}")
+        raise UserError(
+            f"filter={given}: {attribute} must define {', '.join(sorted(made.__abstractmethods__))}"
+        )
     return made
 
 
@@ -106,7 +112,9 @@ def _arguments(given: str, made: type) -> dict[str, Any]:
     settings = {}
     for name, parameter in inspect.signature(made).parameters.items():
         if name == "family":  # a setting of every filter, which constructors do not get
-            raise UserError(f"filter={given}: its argument 'family' needs another name; reports order rows by family")
+            raise UserError(
+                f"filter={given}: its argument 'family' needs another name; reports order rows by family"
+            )
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         if parameter.default is parameter.empty:
