@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,9 +40,9 @@ def shipped_names(group: str) -> list[str]:
     return [path.stem for path in (CONF / group).glob("*.yaml")]
 
 
-def installed_filters() -> dict[str, EntryPoint]:
-    """Return the filters that installed packages bring, the entry points of ``pairsift.filters``, by name."""
-    return {point.name: point for point in entry_points(group=f"{PROJECT}.filters")}
+def installed_filters() -> EntryPoints:
+    """Return the filters that installed packages bring: the entry points of ``pairsift.filters``."""
+    return entry_points(group=f"{PROJECT}.filters")
 
 
 def register_resolvers() -> None:
@@ -198,7 +198,7 @@ def explain(error: Exception) -> str:
             raise error
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = str(error.missing_cfg_file).rpartition("/")
-        known = shipped_names(group) + (list(installed_filters()) if group == "filter" else [])
+        known = shipped_names(group) + ([*installed_filters().names] if group == "filter" else [])
         if group and known:
             own = "; of your own: filter=MODULE:CLASS" if group == "filter" else ""
             return f"{group}={name} is unknown; {did_you_mean(name, known)}{own}"

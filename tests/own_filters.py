@@ -18,13 +18,13 @@ def write_own_filters(folder: Path) -> Path:
     return path
 
 
-def install_own_filters(folder: Path) -> None:
-    """Write what an installer writes for a package with the page's entry point."""
+def install_own_filters(
+    folder: Path, package: str = "package", target: str = "my_filters:NearLength"
+) -> None:
+    """Write what an installer writes for a package with the page's entry point, or one that names another class."""
     (table,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.M | re.S)
-    package = folder / "package.dist-info"
-    package.mkdir()
-    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: package\nVersion: 1\n")
-    entry_points = table.replace('project.entry-points."pairsift.filters"', "pairsift.filters").replace(
-        '"', ""
-    )
-    (package / "entry_points.txt").write_text(entry_points)
+    table = table.replace('project.entry-points."pairsift.filters"', "pairsift.filters").replace('"', "")
+    information = folder / f"{package}.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1\n")
+    (information / "entry_points.txt").write_text(table.replace("my_filters:NearLength", target))

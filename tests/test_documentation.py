@@ -23,10 +23,8 @@ from tests.command_line import Run
 from tests.own_filters import install_own_filters, write_own_filters
 
 ROOT = CONF.parent
-PAGES = [
-    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG")),
-    *sorted((ROOT / "docs").rglob("*.md")),
-]
+TOP = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+PAGES = [*TOP, *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 OVERRIDE = r"[+~\w./]+=\S+"
 # `filter=score_file filter.path=FILE`: settings in the middle of a sentence

@@ -15,10 +15,8 @@ from benchmark.config import installed_filters, shipped_names
 from benchmark.core.errors import UserError
 
 FILTER = re.compile(r"(?P<key>\+?filter(@[\w.]+)?)=(?P<names>.*)")  # also a part: filter@filter.filters.a=...
-NAME = re.compile(r"[^\s,()\[\]]+")  # of one filter in a sweep
-HOW = (
-    "write filter=MODULE:CLASS, for example filter=my_module:MyFilter for the class MyFilter in my_module.py"
-)
+NAME = re.compile(r"[^\s,()\[\]'\"]+")  # of one filter in a sweep
+HOW = "write filter=MODULE:CLASS, such as filter=my_module:MyFilter for the class MyFilter in my_module.py"
 
 
 def name_own_filters(arguments: Sequence[str]) -> list[str]:
@@ -42,21 +40,28 @@ def name_own_filters(arguments: Sequence[str]) -> list[str]:
 
 def _config_name(given: str, targets: dict[str, str]) -> str:
     """Return the name under which Hydra finds the filter `given`; a filter that is not ours is stored for it."""
-    shipped, installed = shipped_names("filter"), installed_filters()
+    shipped = shipped_names("filter")
+    if given in shipped:
+        return given
+    installed = {(point.name, f"{point.module}:{point.attr}") for point in installed_filters()}
     if ":" in given:
-        module, _, attribute = given.partition(":")
-        name = attribute.rpartition(".")[2]
-        taken = next((other for other in [*shipped, *installed] if other.casefold() == name.casefold()), None)
+        name, target = re.split("[.:]", given)[-1], given
+        others = [*shipped, *(other for other, of_other in installed if of_other != target)]
+        taken = next((other for other in others if other.casefold() == name.casefold()), None)
         if taken:
             raise UserError(f"filter={given}: {taken!r} is the name of another filter; rename the class")
-    elif given in installed and given not in shipped:
-        name, module, attribute = given, installed[given].module, installed[given].attr
     else:
-        return given
-    if targets.setdefault(name, f"{module}.{attribute}") != f"{module}.{attribute}":
+        classes = sorted(target for name, target in installed if name == given)
+        if not classes:
+            return given  # of a --config-dir, or misspelt: Hydra answers
+        if len(classes) > 1:
+            raise UserError(f"filter={given} is the name of {' and of '.join(classes)}; {HOW}")
+        name, target = given, classes[0]
+    if targets.setdefault(name, target) != target:
         raise UserError(
             f"filter={given}: this command has another filter {name!r}; rename one of the classes"
         )
+    module, _, attribute = target.partition(":")
     made = _filter_class(given, module, attribute)
     settings = {"_target_": f"{module}.{attribute}"} | _arguments(given, made)
     ConfigStore.instance().store(name, settings, group="filter")

@@ -67,8 +67,11 @@ def test_an_installed_package_names_its_filter(run: Run, folder: Path) -> None:
     done = run(*SELECT, "pool.url=my_pool", "filter=near_length")
     assert chosen(done) == uids(LONG)
     assert_one_line(run("filter=near_lenght"), "did you mean 'near_length'?")
-    (folder / "near.py").write_text("from my_filters import NearLength as near_length\n")
-    assert_one_line(run("filter=near:near_length"), "'near_length' is the name of another filter")
+    with pytest.raises(UserError, match="'near_length' is the name of another filter; rename the class"):
+        name_own_filters(["filter=my_filters:Near_Length"])
+    install_own_filters(folder, "another", "elsewhere:NearLength")
+    with pytest.raises(UserError, match="is the name of elsewhere:NearLength and of my_filters:NearLength"):
+        name_own_filters(["filter=near_length"])
 
 
 @pytest.mark.parametrize(
