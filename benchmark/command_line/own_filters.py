@@ -12,7 +12,7 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 
 from benchmark.config import installed_filters, shipped_names
-from benchmark.core.errors import UserError
+from benchmark.core.errors import UserError, did_you_mean
 
 FILTER = re.compile(r"(?P<key>\+?filter(@[\w.]+)?)=(?P<names>.*)")  # also a part: filter@filter.filters.a=...
 NAME = re.compile(r"[^\s,()\[\]'\"]+")  # of one filter in a sweep
@@ -72,11 +72,15 @@ def _filter_class(given: str, module: str, attribute: str) -> type:
     """Import the class. Raises `UserError` unless it is there and is a filter."""
     from filters.base import Filter  # imports torch
 
+    found = _module(given, module)
     try:
-        made = functools.reduce(getattr, attribute.split("."), _module(given, module))
+        made = functools.reduce(getattr, attribute.split("."), found)
     except AttributeError:
-        file = importlib.import_module(module).__file__
-        raise UserError(f"filter={given}: {module} ({file}) has no {attribute!r}; {HOW}") from None
+        classes = {name: value for name, value in vars(found).items() if inspect.isclass(value)}
+        known = [name for name, value in classes.items() if issubclass(value, Filter) and value is not Filter]
+        hint = did_you_mean(attribute, known) if known else HOW
+        where = getattr(found, "__file__", "built in")
+        raise UserError(f"filter={given}: {module} ({where}) has no {attribute!r}; {hint}") from None
     if not isinstance(made, type) or not issubclass(made, Filter):
         raise UserError(f"filter={given}: {attribute} must be a subclass of filters.base.Filter")
     if inspect.isabstract(made):
