@@ -62,7 +62,6 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     Raises:
         UserError: when the filter needs what the pool does not have, or reads what the pool hides.
     """
-    _check_needs(scorer)
     _check_hidden(pool, scorer)
     if not scorer.corpus_dependent:
         survivors = None
@@ -81,15 +80,6 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
         _run("score", ScoreShard(pool, scorer, parts, share, survivors), engine, missing)
         reused = 1 - len(missing) / len(parts)
     return replace(load_parts(parts.values()), reused=reused)
-
-
-def _check_needs(scorer: Filter) -> None:
-    needs = getattr(scorer, "needs", None)
-    if not isinstance(needs, frozenset | set) or not all(isinstance(name, str) for name in needs):
-        raise UserError(
-            f"{type(scorer).__name__}.needs must be the set of what it reads: text, image, or names of metadata"
-            ' columns, such as needs = frozenset({"text"})'
-        )
 
 
 def _check_hidden(pool: Pool, scorer: Filter) -> None:
