@@ -10,6 +10,7 @@ from omegaconf import DictConfig
 
 from benchmark.command_line.help_text import answer
 from benchmark.command_line.overrides import normalised
+from benchmark.command_line.own_filters import name_own_filters
 from benchmark.command_line.settings_schema import check_settings
 from benchmark.command_line.sweeps import planned_sweeps, run_sweeps
 from benchmark.command_line.wrong_overrides import explain_command
@@ -50,12 +51,14 @@ def main() -> None:
     # machine; no spinning at all costs a quarter of the speed on an idle one (results/LOG.md).
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
+    if str(Path.cwd()) not in sys.path:  # at its end, so that no folder of the user hides a package of ours
+        sys.path.append(str(Path.cwd()))
     try:
         cache_dir()  # a URL is refused before Hydra makes a folder of it
         if text := answer(sys.argv[1:]):
             sys.stdout.write(f"{text}\n")
             return
-        sys.argv[1:] = normalised(sys.argv[1:])
+        sys.argv[1:] = name_own_filters(normalised(sys.argv[1:]))
         if sweeps := planned_sweeps(sys.argv[1:]):
             sys.exit(run_sweeps(sweeps, with_hydra))
         run_task()
@@ -64,6 +67,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    # So that a user's filter in the working directory is found: filter._target_=my_filter.MyFilter
-    sys.path.insert(0, str(Path.cwd()))
     main()

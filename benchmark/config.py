@@ -6,6 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Iterable
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.file_systems import is_remote
 from benchmark.core.launch import is_main_process
 from benchmark.core.mirror import writable_folder
-from benchmark.core.paths import remote_paths
+from benchmark.core.paths import PROJECT, remote_paths
 from benchmark.core.redaction import map_texts, redact
 from benchmark.results.protocol import LIMIT
 
@@ -37,6 +38,16 @@ if TYPE_CHECKING:
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 USER_ERRORS = (UserError, HydraException, OmegaConfBaseException)
+
+
+def shipped_names(group: str) -> list[str]:
+    """Return the names of our own configs of a group, for example ``icc`` for ``filter``."""
+    return [path.stem for path in (CONF / group).glob("*.yaml")]
+
+
+def installed_filters() -> EntryPoints:
+    """Return the filters that installed packages bring: the entry points of ``pairsift.filters``."""
+    return entry_points(group=f"{PROJECT}.filters")
 
 
 def register_resolvers() -> None:
@@ -236,12 +247,11 @@ def _unknown_config(path: str, known: Iterable[str]) -> str:
     name = path.removeprefix(f"{group}/")
     if group == "pool" and "/" in name:
         return f"pool={name} must be a name; for a folder or URL write pool=img2dataset pool.url={name}"
-    return f"{group}={name} is unknown; {did_you_mean(name, known or shipped_names(group))}"
-
-
-def shipped_names(group: str) -> list[str]:
-    """Return the names of a group's configs."""
-    return [path.stem for path in (CONF / group).glob("*.yaml")]
+    names = [*(known or shipped_names(group))]
+    if group != "filter":
+        return f"{group}={name} is unknown; {did_you_mean(name, names)}"
+    hint = did_you_mean(name, [*names, *installed_filters().names])
+    return f"filter={name} is unknown; {hint}; of your own: filter=MODULE:CLASS"
 
 
 def evaluation_nodes(cfg: DictConfig) -> dict[str, DictConfig]:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import torch
 
 from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.core.source_code import code_hash
 from benchmark.core.uids import UidArray
@@ -30,8 +31,14 @@ class Reader(Identified, ABC):
 
     @property
     def sources(self) -> frozenset[str]:
-        """All fields of the pool that this reader and its features need."""
-        return self.needs.union(*(part.sources for part in self.features))
+        """All fields of the pool that this reader and its features need. Raises `UserError` if `needs` is no set."""
+        needs = getattr(self, "needs", None)
+        if not isinstance(needs, frozenset | set) or not all(isinstance(name, str) for name in needs):
+            raise UserError(
+                f"{type(self).__name__}.needs must be the set of what it reads: text, image, or names of metadata"
+                ' columns, such as needs = frozenset({"text"})'
+            )
+        return frozenset(needs).union(*(part.sources for part in self.features))
 
     def key(self) -> str:
         """Return the cache key: a readable name and a hash of the identity, the code, and the keys of `features`.

@@ -5,22 +5,27 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
 import hydra
 import pytest
+import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 from benchmark.command_line.help_text import answer
 from benchmark.command_line.overrides import normalised
+from benchmark.command_line.own_filters import name_own_filters
 from benchmark.config import CONF, register_resolvers
 from tests.command_line import Run
+from tests.own_filters import install_own_filters, write_own_filters
 
 ROOT = CONF.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TOP = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+PAGES = [*TOP, *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 OVERRIDE = r"[+~\w./]+=\S+"
 # `filter=score_file filter.path=FILE`: settings in the middle of a sentence
@@ -29,7 +34,7 @@ HEADER = re.compile(r"^#\s+((?:\w+=\S+ )*python -m benchmark .*)$", re.MULTILINE
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#]+)")
 HARMLESS = {".", "cd", "export", "git", "pre-commit"}
 LAUNCHERS = {"python", "accelerate", "torchrun"}
-PROGRAMS = HARMLESS | LAUNCHERS | {"make", "pip", "uv"}
+PROGRAMS = HARMLESS | LAUNCHERS | {"make", "pairsift", "pip", "uv"}
 VARIABLES = ("COCO_ROOT", "NOCAPS_ROOT", "FLICKR30K_ROOT", "LAION400M_8M", "CC3M", "CC12M", "DATACOMP_SMALL")
 
 
@@ -55,6 +60,8 @@ def check(command: str) -> None:
     if program == "make":
         targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
         assert set(arguments) <= set(targets), f"{command}: no such target"
+    elif program == "pairsift":
+        check_overrides(arguments)
     elif program in {"pip", "uv"}:
         check_extras(" ".join(arguments))
     elif program in LAUNCHERS:
@@ -77,7 +84,7 @@ def check_overrides(arguments: list[str]) -> None:
     """Compose the configuration, for a sweep once with each value, and look up the task."""
     if answer(arguments):
         return
-    for overrides in jobs(normalised(arguments)):
+    for overrides in jobs(name_own_filters(normalised(arguments))):
         with initialize_config_dir(str(CONF), version_base="1.3"):
             cfg = compose("config", overrides)
         OmegaConf.to_container(cfg, resolve=True)
@@ -98,9 +105,12 @@ def jobs(arguments: list[str]) -> Iterator[list[str]]:
 
 
 @pytest.fixture(autouse=True)
-def _variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folders of data that the documentation asks a user to set."""
+def _prepared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What the documentation asks a user to have: filters of his own, and variables with folders of data."""
     register_resolvers()
+    write_own_filters(tmp_path)
+    install_own_filters(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     for name in VARIABLES:
         monkeypatch.setenv(name, f"/data/{name.lower()}")
 
@@ -161,11 +171,15 @@ def test_settings_named_in_a_sentence_exist(settings: str) -> None:
         "python -m benchmark.nosuch",
         "make nosuch",
         "pip install 'pairsift[nosuch]'",
-        "pairsift filter=icc",
+        "pairsift filter=iccc",
+        "pairsift filter=my_filters:Nosuch",
+        "nosuch filter=icc",
     ],
 )
 def test_a_planted_mistake_is_found(command: str) -> None:
-    with pytest.raises(Exception, match=r"nosuch|no such|clpi|samples|conkreteness|icc_papers|no test knows"):
+    with pytest.raises(
+        Exception, match=r"[Nn]osuch|no such|clpi|iccc|samples|conkreteness|icc_papers|no test knows"
+    ):
         check(command)
 
 
@@ -179,3 +193,18 @@ def test_the_readmes_table_lists_every_config(group: str) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_to_files(page: Path) -> None:
     assert [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()] == []
+
+
+def test_the_citation_is_of_this_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["message"]
+    assert citation["title"].startswith(f"{project['name']}: ")
+    assert citation["authors"] == [{"name": project["name"]}]
+    assert (citation["version"], citation["license"]) == (project["version"], project["license"])
+
+
+def test_the_changelog_lists_this_version() -> None:
+    titles = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert titles[:2] == ["Unreleased", metadata.version("pairsift")]

@@ -1,6 +1,7 @@
 """The rooms of docs/architecture.md, checked on the source itself: who imports whom, lazily or not."""
 
 import ast
+import re
 from collections.abc import Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -14,8 +15,8 @@ PACKAGES = ("benchmark", "filters", "downstream")
 ROOMS = (
     "benchmark.core", "benchmark.models", "benchmark.pool", "benchmark.engine", "filters", "benchmark.scoring",
     "benchmark.selection", "benchmark.subset", "downstream", "benchmark.results", "benchmark.report",
-    "benchmark.studies", "benchmark.demo", "benchmark.config", "benchmark.pipeline", "benchmark.tasks",
-    "benchmark.command_line", "benchmark.__main__",
+    "benchmark.studies", "benchmark.demo", "benchmark.api", "benchmark.config", "benchmark.pipeline",
+    "benchmark.tasks", "benchmark.command_line", "benchmark.__main__",
 )  # fmt: skip
 PLUG_INS = ("filters", "downstream")
 OFFERED_TO_PLUG_INS = ("benchmark.core", "benchmark.models")
@@ -118,11 +119,22 @@ def test_heavy_libraries_are_imported_where_they_are_used() -> None:
             assert not {n.split(".")[0] for n in imported} & HEAVY, name
 
 
-def test_the_command_line_answers_without_torch() -> None:
-    """Nothing that `benchmark.__main__` imports at once imports torch: a misspelt command would wait for it."""
-    todo, seen = ["benchmark.__main__"], set()
+def imported_at_once(name: str) -> set[str]:
+    """The modules of ours that importing `name` imports, with itself."""
+    todo, seen = [name], set()
     while todo:
         name = todo.pop()
         seen.add(name)
-        assert "\nimport torch" not in SOURCES[name], name
         todo += [m for m in imports(SOURCES, name, at_import_time=True) if m not in seen]
+    return seen
+
+
+def test_the_command_line_answers_without_torch() -> None:
+    """Nothing that `benchmark.__main__` imports at once imports torch: a misspelt command would wait for it."""
+    for name in imported_at_once("benchmark.__main__"):
+        assert "\nimport torch" not in SOURCES[name], name
+
+
+def test_the_python_api_needs_no_hydra() -> None:
+    for name in imported_at_once("benchmark.api"):
+        assert not re.search(r"^\s*(import|from) (hydra|omegaconf)", SOURCES[name], re.MULTILINE), name

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
 from benchmark.core.uids import UID_DTYPE, UidIndex
 from benchmark.pool.layout import Shard
@@ -83,10 +84,11 @@ class ScoreShard:
 
     def _checked(self, batch: Batch) -> Scores:
         scores = self.scorer.score(batch)
-        if scores.shape != (len(batch),) or scores.dtype not in (np.float32, np.float64):
-            name = type(self.scorer).__name__
-            raise TypeError(
-                f"{name}.score gave {scores.dtype} {scores.shape}, must be float32 or float64 ({len(batch)},)"
+        shape, kind = getattr(scores, "shape", None), getattr(scores, "dtype", type(scores).__name__)
+        if shape != (len(batch),) or kind not in (np.float32, np.float64):
+            raise UserError(
+                f"{type(self.scorer).__name__}.score gave {kind} of shape {shape} for {len(batch)} pairs; it must"
+                f" return a numpy array of float32 or float64 of shape ({len(batch)},)"
             )
         return scores
 

@@ -204,6 +204,16 @@ def test_header_has_paper_cost_and_command(group: str, name: str) -> None:
     assert re.search(rf"python -m benchmark .*\b{group}={name}\b", text)
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in COMBINATORS])
+def test_the_papers_of_a_header_can_be_cited(name: str) -> None:
+    bibliography = (CONF.parent / "docs" / "citations.bib").read_text()
+    named = re.findall(r"([A-Z][a-z]+) (?:et al\.|and [A-Z]\w+) ((?:19|20)\d\d)", header("filter", name))
+    for author, year in named:
+        assert re.search(rf"^@\w+\{{{author.lower()}{year}", bibliography, re.MULTILINE), f"{author} {year}"
+    for preprint in re.findall(r"arXiv (\d{4}\.\d{5})", header("filter", name)):
+        assert preprint in bibliography
+
+
 @pytest.mark.parametrize("name", sorted(COMBINATORS))
 def test_a_combinators_header_has_its_command(name: str) -> None:
     assert f"python -m benchmark filter={name}" in header("filter", name)

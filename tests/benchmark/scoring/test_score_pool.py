@@ -1,5 +1,7 @@
 import time
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,13 +110,34 @@ def test_filters_of_one_model_share_its_features(pool: Pool) -> None:
     assert (up.scores == -down.scores).all()
 
 
-def test_a_filter_that_breaks_the_contract_is_named(pool: Pool) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (
+            lambda n: np.zeros((n, 1)),
+            r"Wrong\.score gave float64 of shape \(7, 1\) for 7 pairs; it must return",
+        ),
+        (np.arange, r"Wrong\.score gave int64 of shape \(7,\) for 7 pairs"),
+        (lambda n: [0.0] * n, r"Wrong\.score gave list of shape None for 7 pairs"),
+    ],
+)
+def test_a_filter_that_breaks_the_contract_is_named(
+    pool: Pool, wrong: Callable[[int], Any], message: str
+) -> None:
     class Wrong(Length):
         def score(self, batch):
-            return np.zeros((len(batch), 1))
+            return wrong(len(batch))
 
-    with pytest.raises(TypeError, match=r"Wrong\.score gave float64 \(7, 1\)"):
+    with pytest.raises(UserError, match=message):
         score_pool(pool, Wrong(), LocalEngine("cpu", 1))
+
+
+@pytest.mark.parametrize("needs", [None, "text", ("text",), {1}])
+def test_a_filter_names_what_it_needs(pool: Pool, needs: Any) -> None:
+    scorer = Length()
+    scorer.needs = needs
+    with pytest.raises(UserError, match=r"Length\.needs must be the set of what it reads: text, image"):
+        score_pool(pool, scorer, LocalEngine("cpu", 1))
 
 
 def test_a_uid_that_occurs_twice_keeps_its_best_score(tmp_path) -> None:

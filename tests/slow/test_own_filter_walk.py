@@ -1,0 +1,53 @@
+"""A new user's walk: a filter in a file of his own, its scores, its subset, a run, the report."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmark.core.uids import read_subset
+from tests.command_line import Run
+from tests.own_filters import write_own_filters
+
+pytestmark = pytest.mark.slow
+TRAINING = [
+    "downstream=dual_encoder",
+    "downstream.dual_encoder.training.samples_seen=256",
+    "~evalset.nocaps",
+    "~evalset.classes",
+    "metrics=[rouge_l]",
+    "results_dir=results",
+]
+
+
+def test_from_a_file_to_the_leaderboard(
+    run: Run, small_demo: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    write_own_filters(tmp_path)
+    pool = [*small_demo, "size.samples=20000", "engine.workers=1"]
+    own = "filter=my_filters:NearLength"
+
+    def printed(*arguments: str) -> list[str]:
+        done = run(*arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    counted, parts = printed("task=score", *pool, own)
+    assert counted.startswith("scored 2,000 pairs")
+    assert len(list(Path(parts).glob("*.parquet"))) == 4
+
+    (subset,) = printed("task=select", *pool, own)
+    assert len(read_subset(Path(subset))) == 200
+
+    path = printed(*pool, *TRAINING, own)[-1]
+    assert re.fullmatch(r"demo-NearLength-20k-seed0-\w{8}\.json", Path(path).name)
+    result = json.loads(Path(path).read_text())
+    assert (result["filter"], result["subset"], result["scoring"]["reused"]) == ("NearLength", subset, 1)
+    assert result["config"]["filter"] == {"_target_": "my_filters.NearLength", "words": 10}
+
+    report = Path(printed("task=report", "results_dir=results")[-1]).read_text()
+    assert re.search(r"^\| NearLength \|", report, re.MULTILINE)
