@@ -9,7 +9,10 @@ import hydra
 from omegaconf import DictConfig
 
 from benchmark.command_line.free_text import quote_free_text
-from benchmark.command_line.sweeps import planned_sweeps, run_sweeps
+from benchmark.command_line.jobs import WrongJobsError, check_job
+from benchmark.command_line.stopping import end_stopped, raise_if_stopped, stop_on_signals
+from benchmark.command_line.sweep_runs import run_sweeps
+from benchmark.command_line.sweeps import planned_sweeps
 from benchmark.config import CONF, USER_ERRORS, call_task, explain, register_resolvers
 from benchmark.core.errors import UserError
 from benchmark.core.progress import configure_logging
@@ -17,9 +20,10 @@ from benchmark.core.progress import configure_logging
 with_hydra = hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 
 
-def fail(message: str) -> None:
-    """Write the message to stderr as one line and exit with code 2."""
-    sys.stderr.write(f"error: {' '.join(message.split())}\n")
+def fail(*messages: str) -> None:
+    """Write a line per message to stderr and exit with code 2."""
+    for message in messages:
+        sys.stderr.write(f"error: {' '.join(message.split())}\n")
     sys.exit(2)
 
 
@@ -27,6 +31,7 @@ def fail(message: str) -> None:
 def run_task(cfg: DictConfig) -> None:
     """Run the task that the configuration names."""
     try:
+        check_job(cfg)
         call_task(cfg)
     except UserError as error:
         fail(str(error))  # caught here: Hydra would print a message of its own before main sees the error
@@ -43,14 +48,31 @@ def main() -> None:
     # Must be set before torch is imported. OpenMP threads that spin while they wait slow training tenfold on a busy
     # machine; no spinning at all costs a quarter of the speed on an idle one (results/LOG.md).
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")
+    os.environ.setdefault(
+        "RAY_AUTH_MODE", "disabled"
+    )  # else Ray's launcher writes a token into the home folder
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
     sys.argv[1:] = quote_free_text(sys.argv[1:])
+    stop_on_signals()
     try:
-        if sweeps := planned_sweeps(sys.argv[1:]):
+        run_command(sys.argv[1:])
+    except KeyboardInterrupt:
+        end_stopped()
+
+
+def run_command(arguments: list[str]) -> None:
+    """Run the jobs that the arguments ask for."""
+    try:
+        if sweeps := planned_sweeps(arguments):
             sys.exit(run_sweeps(sweeps, with_hydra))
         run_task()
-    except USER_ERRORS as error:
-        fail(explain(error))
+    except WrongJobsError as error:
+        fail(*error.lines)
+    except Exception as error:
+        raise_if_stopped()
+        if isinstance(error, USER_ERRORS):
+            fail(explain(error))
+        raise
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     Raises:
         UserError: when the filter needs what the pool does not have, or reads what the pool hides.
     """
-    _check_hidden(pool, scorer)
+    check_hidden(pool, scorer)
     if not scorer.corpus_dependent:
         survivors = None
     parts = score_paths(pool, scorer, survivors)
@@ -77,15 +77,16 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
         log.info("score: %s on %d of %d shards of pool %s", name, len(missing), len(parts), pool.name)
         # Fitting is part of the cost of scores: the missing parts share its seconds.
         share = fit_filter(pool, scorer, engine, survivors) / len(missing)
-        _run("score", ScoreShard(pool, scorer, parts, share, survivors), engine, missing)
+        run_on_shards("score", ScoreShard(pool, scorer, parts, share, survivors), engine, missing)
         reused = 1 - len(missing) / len(parts)
     return replace(load_parts(parts.values()), reused=reused)
 
 
-def _check_hidden(pool: Pool, scorer: Filter) -> None:
+def check_hidden(pool: Pool, scorer: Filter) -> None:
+    """Raise `UserError` if the filter, or one of its parts, reads what the pool hides."""
     if isinstance(scorer, Composite):
         for part in scorer.filters.values():
-            _check_hidden(pool, part)
+            check_hidden(pool, part)
         return
     secret = sorted(scorer.sources & pool.hidden)
     if secret and not scorer.upper_bound:
@@ -104,13 +105,14 @@ def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     if not scorer.corpus_dependent:
         return 0.0
     if scorer.features:
-        _run("extract", ExtractShard(pool, scorer), engine, pool.shards(scorer.sources))
+        run_on_shards("extract", ExtractShard(pool, scorer), engine, pool.shards(scorer.sources))
     started = time.monotonic()
     scorer.fit(PoolBatches(pool, scorer, torch.device("cpu"), survivors))
     return time.monotonic() - started
 
 
-def _run(title: str, work: Work[Shard, int], engine: Engine, shards: Sequence[Shard]) -> None:
+def run_on_shards(title: str, work: Work[Shard, int], engine: Engine, shards: Sequence[Shard]) -> None:
+    """Run work on shards under a progress bar that shows the pairs per second."""
     started = time.monotonic()
     done = 0
     with progress(title, len(shards), "shards") as advance:

@@ -5,12 +5,18 @@ from omegaconf import DictConfig
 from benchmark.config import make_engine, make_filter, make_pool
 from benchmark.scoring.score_folder import score_folder
 from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.shard_share import score_share
 from benchmark.tasks.output import print_result
+from benchmark.tasks.settings import shard_share
 
 
 def score(cfg: DictConfig) -> None:
     """Score the pool; print the folder of the score parts."""
     pool, scorer = make_pool(cfg), make_filter(cfg)
+    if share := shard_share(cfg):
+        score_share(pool, scorer, make_engine(cfg), share)
+        print_result(str(score_folder(pool, scorer)))
+        return
     table = score_pool(pool, scorer, make_engine(cfg))
     dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(table.drops.items())) or "none"
     print_result(
