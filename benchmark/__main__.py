@@ -9,8 +9,9 @@ import hydra
 from omegaconf import DictConfig
 
 from benchmark.command_line.free_text import quote_free_text
-from benchmark.command_line.jobs import WrongJobsError, check_job
-from benchmark.command_line.stopping import end_stopped, raise_if_stopped, stop_on_signals
+from benchmark.command_line.jobs import WrongJobsError
+from benchmark.command_line.settings_schema import check_settings
+from benchmark.command_line.stopping import end_stopped, is_stop, raise_if_stopped, stop_on_signals
 from benchmark.command_line.sweep_runs import run_sweeps
 from benchmark.command_line.sweeps import planned_sweeps
 from benchmark.config import CONF, USER_ERRORS, call_task, explain, register_resolvers
@@ -31,7 +32,7 @@ def fail(*messages: str) -> None:
 def run_task(cfg: DictConfig) -> None:
     """Run the task that the configuration names."""
     try:
-        check_job(cfg)
+        check_settings(cfg)
         call_task(cfg)
     except UserError as error:
         fail(str(error))  # caught here: Hydra would print a message of its own before main sees the error
@@ -56,8 +57,10 @@ def main() -> None:
     stop_on_signals()
     try:
         run_command(sys.argv[1:])
-    except KeyboardInterrupt:
-        end_stopped()
+    except (KeyboardInterrupt, SystemExit) as error:
+        if is_stop(error):
+            end_stopped(error)
+        raise
 
 
 def run_command(arguments: list[str]) -> None:

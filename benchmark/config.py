@@ -15,6 +15,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.launch import is_main_process
+from benchmark.results.protocol import LIMIT
 
 # Imported for annotations only: a misspelt command should be answered before torch is imported.
 if TYPE_CHECKING:
@@ -202,9 +203,30 @@ def explain(error: Exception) -> str:
     return text
 
 
+def evaluation_nodes(cfg: DictConfig) -> dict[str, DictConfig]:
+    """Return the settings of each evaluation set by its name; `evalset` has a limit beside them."""
+    return {str(name): node for name, node in cfg.evalset.items() if name != LIMIT}
+
+
+def evaluation_limit(cfg: DictConfig) -> int | None:
+    """Return ``evalset.limit``, the number of images of each set; None for all. Raises `UserError`."""
+    limit = cfg.evalset.get(LIMIT)
+    if limit is not None and (type(limit) is not int or limit < 1):
+        raise UserError(f"evalset.limit={limit} must be a positive integer, or null for all images")
+    return limit
+
+
+def load_evaluation_set(node: DictConfig) -> EvaluationSet | ClassificationSet:
+    """Load one evaluation set, given by its settings."""
+    evaluation_set: EvaluationSet | ClassificationSet = hydra.utils.instantiate(node, _convert_="all")
+    return evaluation_set
+
+
 def load_evaluation_sets(cfg: DictConfig) -> list[EvaluationSet | ClassificationSet]:
-    """Load every evaluation set that the configuration lists under `evalset`."""
-    return [hydra.utils.instantiate(node, _convert_="all") for node in cfg.evalset.values()]
+    """Load every evaluation set that the configuration lists under `evalset`, cut to its first images by a limit."""
+    limit = evaluation_limit(cfg)
+    sets = [load_evaluation_set(node) for node in evaluation_nodes(cfg).values()]
+    return sets if limit is None else [evaluation_set.first(limit) for evaluation_set in sets]
 
 
 def make_metrics(cfg: DictConfig) -> list[CaptionMetric]:

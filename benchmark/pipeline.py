@@ -63,7 +63,10 @@ class Chosen:
 def choose(cfg: DictConfig, pool: Pool) -> Chosen:
     """Score the pool or reuse its scores, select exactly k, write the subset files and their manifest."""
     k = subset_size(cfg)
-    _check_size(pool, k)
+    if pool.scale > 1:
+        paper, here = f"{k * pool.scale:,}", f"{k:,}"
+        log.info("size: %s of the paper's pool is %s here (scale 1:%d)", paper, here, pool.scale)
+    check_size(pool, k)
     scorer = make_filter(cfg)
     selector: Selector = hydra.utils.instantiate(cfg.selector, _convert_="all")
     engine = make_engine(cfg)
@@ -104,11 +107,8 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
     return Chosen(selection, manifest, paths, table, scorer)
 
 
-def _check_size(pool: Pool, k: int) -> None:
-    """Log the size of a scaled pool. Raises `UserError` if the pool lists fewer than k pairs."""
-    if pool.scale > 1:
-        paper, here = f"{k * pool.scale:,}", f"{k:,}"
-        log.info("size: %s of the paper's pool is %s here (scale 1:%d)", paper, here, pool.scale)
+def check_size(pool: Pool, k: int) -> None:
+    """Raise `UserError` if the metadata of the pool lists fewer than k pairs."""
     listed = pool.count()
     if listed is not None and k > listed:
         raise UserError(

@@ -1,5 +1,6 @@
 """LAION's aesthetics score: a head on CLIP's image embedding that predicts human ratings from 1 to 10."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.requirements import Requirement, look
 from benchmark.models.checkpoints import read_weights, revision
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures
@@ -41,6 +43,11 @@ class Aesthetics(Filter):
     def identity(self) -> dict[str, Any]:
         """Identify the head by its content, wherever it lies."""
         return super().identity() | {"head": revision(self._file())}
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the head, and what the embeddings need."""
+        yield look("filter.head", self._file)
+        yield from super().requirements()
 
     def setup(self, device: torch.device) -> None:
         """Load the head. Raises `UserError` when the file is missing or has no linear layers."""

@@ -1,5 +1,6 @@
 """aveCLIP: CLIP similarity of a caption and images generated from it (Wu and Smith 2023; ICC paper, section 3.2)."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -7,7 +8,8 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.devices import check_precision
-from benchmark.models.clip_models import ClipModel, clip_identity, load_clip
+from benchmark.core.requirements import Requirement
+from benchmark.models.clip_models import ClipModel, clip_identity, clip_requirement, load_clip
 from filters.base import Filter, Scores
 from filters.icc.autoencoder import caption_seed
 from filters.icc.vba import TextToImage
@@ -49,6 +51,11 @@ class AveClip(Filter):
     def identity(self) -> dict[str, Any]:
         """Identify CLIP's local weights by their content, wherever they lie."""
         return super().identity() | clip_identity(self.model, self.pretrained)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the weights of both models."""
+        yield from super().requirements()
+        yield clip_requirement(self.model, self.pretrained)
 
     def setup(self, device: torch.device) -> None:
         """Load both models."""

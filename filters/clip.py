@@ -1,6 +1,6 @@
 """CLIPScore (Hessel et al. 2021): cosine similarity of image and caption by a CLIP model."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,8 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.devices import check_precision
-from benchmark.models.clip_models import ClipModel, clip_identity, load_clip
+from benchmark.core.requirements import Requirement
+from benchmark.models.clip_models import ClipModel, clip_identity, clip_requirement, load_clip
 from filters.base import Features, Filter, Scores
 
 
@@ -37,6 +38,10 @@ class ClipFeatures(Features):
     def identity(self) -> dict[str, Any]:
         """Identify local weights by their content, wherever they lie."""
         return super().identity() | clip_identity(self.model, self.pretrained)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the weights."""
+        yield clip_requirement(self.model, self.pretrained)
 
     def setup(self, device: torch.device) -> None:
         """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""

@@ -1,6 +1,6 @@
 """CLIP-SP: Stroop probing of a CLIP text encoder (Alper et al. 2023; ICC paper, appendix A.4)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,8 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.core.devices import check_precision
 from benchmark.core.errors import UserError
-from benchmark.models.clip_models import ClipModel, clip_identity, load_clip
+from benchmark.core.requirements import Requirement
+from benchmark.models.clip_models import ClipModel, clip_identity, clip_requirement, load_clip
 from filters.base import Filter, Scores
 
 SLOT, EMPTY = "[*]", ""
@@ -50,6 +51,10 @@ class ClipStroop(Filter):
     def identity(self) -> dict[str, Any]:
         """Identify local weights by their content, wherever they lie; add what an empty slot holds."""
         return super().identity() | {"empty_slot": EMPTY} | clip_identity(self.model, self.pretrained)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the weights."""
+        yield clip_requirement(self.model, self.pretrained)
 
     def setup(self, device: torch.device) -> None:
         """Load the model and embed the empty prompts. Raises `UserError` when the weights are missing."""

@@ -8,11 +8,18 @@ import numpy as np
 
 from benchmark.core.batch import Batch
 from benchmark.core.extras import require
+from benchmark.core.requirements import Requirement
 from benchmark.core.uids import UID_DTYPE, UidIndex
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures
 from filters.embeddings.clusters import ImageClusters
-from filters.embeddings.pool_embeddings import check_width, gather, read_target, target_digest
+from filters.embeddings.pool_embeddings import (
+    check_width,
+    gather,
+    read_target,
+    target_digest,
+    target_requirement,
+)
 from filters.text.language import english_detector, language_revision
 
 MINIMUM_WORDS, MINIMUM_CHARACTERS = 2, 6
@@ -59,6 +66,11 @@ class ImageBased(Filter):
     def identity(self) -> dict[str, Any]:
         """Identify the target by its content; add the version of the language detection library."""
         return super().identity() | {"target": target_digest(self.target), "language": language_revision()}
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the target, and what the embeddings need."""
+        yield target_requirement(self.target)
+        yield from super().requirements()
 
     def fit(self, batches: Iterable[Batch]) -> None:
         """Cluster the pool and mark the target's clusters. Raises `UserError` when the target cannot be used."""

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.requirements import Requirement, look
 from filters.base import Filter, Scores
 
 WORD, RATING = "Word", "Conc.M"
@@ -43,6 +45,10 @@ class Lexicon(Filter):
     def identity(self) -> dict[str, Any]:
         """Identify the ratings by their content, wherever the file lies."""
         return super().identity() | {"ratings": hashlib.sha256(self._content()).hexdigest()}
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the ratings."""
+        yield look("filter.ratings", lambda: f"{len(self._content()):,} bytes in {self.ratings}")
 
     def setup(self, device: torch.device) -> None:
         """Read the ratings. Raises `UserError` when the file or a column is missing."""

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,7 +10,8 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.models.checkpoints import locate_checkpoint, revision
+from benchmark.core.requirements import Requirement
+from benchmark.models.checkpoints import checkpoint_requirement, locate_checkpoint, revision
 from filters.base import Filter, Scores
 from filters.text.chat_models import ChatModel, EndpointChat, LocalChat
 
@@ -61,6 +63,11 @@ class LlmRating(Filter):
         """Add the revision of a local model; a served model is known by its name only."""
         local = {} if self.endpoint else {"revision": revision(locate_checkpoint(self.model))}
         return super().identity() | local
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield a local model; whether a server has its model is known when it answers."""
+        if not self.endpoint:
+            yield checkpoint_requirement(self.model)
 
     def setup(self, device: torch.device) -> None:
         """Connect or load. Raises `UserError` when the model is not available."""

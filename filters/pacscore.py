@@ -1,6 +1,6 @@
 """PAC-S (Sarto et al. 2023): CLIPScore with a CLIP fine-tuned on generated positives."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,9 +9,16 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.devices import check_precision
+from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import revision
 from benchmark.models.clip_models import ClipModel, clip_identity
-from benchmark.models.pac_clip import PACSCORE_WEIGHT, PREFIX, load_pac_clip, locate_pac_checkpoint
+from benchmark.models.pac_clip import (
+    PACSCORE_WEIGHT,
+    PREFIX,
+    load_pac_clip,
+    locate_pac_checkpoint,
+    pac_requirements,
+)
 from filters.base import Features, Filter, Scores
 
 
@@ -34,6 +41,10 @@ class PacFeatures(Features):
         checkpoint = revision(locate_pac_checkpoint(self.checkpoint))
         weights = clip_identity(self.model, self.pretrained) | {"checkpoint": checkpoint}
         return super().identity() | {"prefix": PREFIX} | weights
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the weights."""
+        yield from pac_requirements(self.model, self.pretrained, self.checkpoint)
 
     def setup(self, device: torch.device) -> None:
         """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""

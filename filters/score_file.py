@@ -14,6 +14,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import UidArray, encode_uid_column, sort_uids
 from filters.base import Filter, Scores
 from filters.column import numeric_scores
@@ -49,8 +50,23 @@ class ScoreFile(Filter):
         with self._file().open("rb") as file:
             return super().identity() | {"path": hashlib.file_digest(file, "sha256").hexdigest()}
 
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the file."""
+        yield look("filter.path", lambda: self._key_column() and self._file())
+
     def setup(self, device: torch.device) -> None:
         """Read the file. Raises `UserError` when it is missing, unreadable or lacks a column."""
+        path, key = self._file(), self._key_column()
+        keys, self._scores = _read(path, key, self.column)
+        if key == UID:
+            self._by_uid(path, keys)
+        else:
+            captions = keys.to_pylist()
+            # Reversed, so that of equal captions the first one wins.
+            self._by_caption = dict(zip(reversed(captions), self._scores[::-1].tolist(), strict=True))
+
+    def _key_column(self) -> str:
+        """Return the column of uids or captions. Raises `UserError` unless the file has it and the scores' once."""
         path = self._file()
         names = _columns(path)
         key = next((name for name in (UID, *TEXT_COLUMNS) if name in names), None)
@@ -65,13 +81,7 @@ class ScoreFile(Filter):
         for name in (key, self.column):
             if names.count(name) > 1:
                 raise UserError(f"{path} must have one column {name}, not {names.count(name)}")
-        keys, self._scores = _read(path, key, self.column)
-        if key == UID:
-            self._by_uid(path, keys)
-        else:
-            captions = keys.to_pylist()
-            # Reversed, so that of equal captions the first one wins.
-            self._by_caption = dict(zip(reversed(captions), self._scores[::-1].tolist(), strict=True))
+        return key
 
     def _by_uid(self, path: Path, keys: pa.ChunkedArray) -> None:
         try:

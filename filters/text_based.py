@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from benchmark.core.errors import UserError
+from benchmark.core.requirements import Requirement, look
 from filters.english import English
 from filters.text.wordnet import Nouns, find_wordnet, wordnet_digest
 
@@ -39,6 +40,11 @@ class TextBased(English):
         """Identify the synsets and WordNet by their content."""
         digest = hashlib.sha256(_read(self.synsets).encode()).hexdigest()
         return super().identity() | {"synsets": digest, "wordnet": wordnet_digest(find_wordnet(self.wordnet))}
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the synsets and WordNet."""
+        yield look("filter.synsets", lambda: f"{len(read_synsets(self.synsets)):,} ids in {self.synsets}")
+        yield look("WordNet", lambda: find_wordnet(self.wordnet))
 
     def setup(self, device: torch.device) -> None:
         """Read the synsets and WordNet. Raises `UserError` when they cannot be used."""

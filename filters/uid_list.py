@@ -1,6 +1,7 @@
 """Uid list: a published selection."""
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import UID_DTYPE, UidArray, encode_uid_column, read_subset, sort_uids
 from filters.base import Filter, Scores
 
@@ -40,6 +42,10 @@ class UidList(Filter):
         """Identify the file by its content, wherever it lies."""
         with self._file().open("rb") as file:
             return super().identity() | {"path": hashlib.file_digest(file, "sha256").hexdigest()}
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the file."""
+        yield look("filter.path", self._file)
 
     def setup(self, device: torch.device) -> None:
         """Read the file. Raises `UserError` when it is missing, unreadable, empty, or not a list of uids."""

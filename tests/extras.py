@@ -5,7 +5,8 @@ import sys
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.core.extras import EXTRAS, install_command, require
+from benchmark.core.extras import EXTRAS, require
+from benchmark.core.installation import install_command
 
 
 def has_extra(name: str) -> bool:
@@ -20,7 +21,7 @@ def has_extra(name: str) -> bool:
 def needs_extra(name: str) -> pytest.MarkDecorator:
     """Skip without the extra `name`, with the command that installs it."""
     return pytest.mark.skipif(
-        not has_extra(name), reason=f"the extra {name} is absent; {install_command(name)}"
+        not has_extra(name), reason=f"the extra {name} is absent; run `{install_command(name)}`"
     )
 
 

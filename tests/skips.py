@@ -5,7 +5,9 @@ import re
 from typing import Any
 
 # What a test says that lacks a library or a package; those that lack data, weights or a GPU say something else.
-NOT_INSTALLED = re.compile(r"could not import|No module named|pip install|apt(-get)? install", re.IGNORECASE)
+NOT_INSTALLED = re.compile(
+    r"could not import|No module named|pip install|apt(-get)? install|make .* setup", re.IGNORECASE
+)
 
 
 def fail_if_not_installed(report: Any) -> Any:

@@ -1,8 +1,13 @@
 """Ctrl-C and SIGTERM: the processes that work for a command end with it, and one line says how to go on."""
 
 import multiprocessing
+import os
 import signal
+import socket
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
@@ -14,13 +19,8 @@ LINE = "stopped; run the same command to go on"
 class Stopped(KeyboardInterrupt):
     """Ctrl-C was pressed, or the process was asked to end; a `KeyboardInterrupt`, as libraries clean up after one.
 
-    Args:
-        number: the signal's number.
+    Its argument is the signal's number.
     """
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.exit_code = 128 + number
 
 
 _stopped: list[Stopped] = []  # a signal handler has no other place to leave what it raised
@@ -38,11 +38,39 @@ def raise_if_stopped() -> None:
         raise _stopped[0]
 
 
-def end_stopped() -> NoReturn:
-    """Print the line, and end with the exit code of the signal: 130 or 143."""
+def is_stop(error: BaseException | None) -> bool:
+    """Return whether a signal is behind `error`. Ray's handler of SIGTERM exits with the signal's number."""
+    return isinstance(error, KeyboardInterrupt) or (
+        isinstance(error, SystemExit) and error.code == signal.SIGTERM
+    )
+
+
+def end_stopped(error: BaseException) -> NoReturn:
+    """Print the line, and end with the exit code of the signal behind `error`: 130 or 143."""
     if is_main_process():
         sys.stderr.write(f"{LINE}\n")
-    sys.exit(_stopped[0].exit_code if _stopped else 128 + signal.SIGINT)
+    number = error.args[0] if isinstance(error, Stopped | SystemExit) else signal.SIGINT
+    sys.exit(128 + number)
+
+
+@contextmanager
+def end_with(pid: int, host: str) -> Iterator[None]:
+    """End this process when the one with `pid` ends within the block, if that is one of this machine."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(1.0):
+            try:
+                os.kill(pid, 0)
+            except ProcessLookupError:
+                os._exit(1)
+
+    if host == socket.gethostname():
+        threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

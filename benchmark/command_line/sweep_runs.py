@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+import socket
 import statistics
 import sys
 import time
@@ -19,7 +20,7 @@ from omegaconf import DictConfig
 
 from benchmark.command_line.jobs import check_jobs, compose_jobs
 from benchmark.command_line.outcomes import Outcome, counts, job_file, read_outcome, write_outcome
-from benchmark.command_line.stopping import raise_if_stopped
+from benchmark.command_line.stopping import end_with, is_stop, raise_if_stopped
 from benchmark.config import call_task, register_resolvers
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, process_count
@@ -51,7 +52,7 @@ def run_sweeps(sweeps: Sequence[Sequence[str]], with_hydra: Callable[[TaskFuncti
             with_hydra(sweep.run)()
             sweep.collect(sum(job.sweep == index for job in jobs))
     finally:
-        if not isinstance(sys.exc_info()[1], KeyboardInterrupt):
+        if not is_stop(sys.exc_info()[1]):
             sweep.print_outcomes()
     return sweep.exit_code
 
@@ -68,14 +69,14 @@ class Sweep:
         folders = cache_dir() / "sweeps"
         folders.mkdir(parents=True, exist_ok=True)
         self.folder = Path(mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=folders))
-        self._process = os.getpid()
+        self._process, self._host = os.getpid(), socket.gethostname()
         self._first = 0  # number of the first job of the sweep that Hydra runs now
         self._own: set[int] = set()  # numbers of the jobs that ran in this process
 
     def run(self, cfg: DictConfig) -> None:
         """Run the task once, in whichever process; errors are kept for the sweep's end."""
         number = self._first + int(HydraConfig.get().job.num)
-        if os.getpid() != self._process:
+        if (os.getpid(), socket.gethostname()) != (self._process, self._host):
             self._run_in_worker(cfg, number)
             return
         self._own.add(number)
@@ -120,7 +121,7 @@ class Sweep:
         job = f"job {number + 1} of {len(self.names)}: {self.names[number]}"
         out, file = (job_file(self.folder, number, suffix) for suffix in ("out", "log"))
         log.info("%s; log: %s", job, file)
-        with _output_in(out, file), log_to_file(file, alone=True):
+        with end_with(self._process, self._host), _output_in(out, file), log_to_file(file, alone=True):
             outcome = self._run(cfg, number)
         log.info("%s; %s after %.0f s", job, outcome.state, outcome.seconds)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from benchmark.core.errors import UserError
+from benchmark.core.installation import install_command
 
 
 @dataclass(frozen=True)
@@ -54,12 +55,7 @@ def require(name: str) -> None:
     extra = EXTRAS[name]
     missing = [module for module in extra.modules if not _installed(module)]
     if missing:
-        raise UserError(f"{extra.needed_by} needs {' and '.join(missing)}; {install_command(name)}")
-
-
-def install_command(name: str) -> str:
-    """Return how to install the extra `name`."""
-    return f"install it with `pip install 'pairsift[{name}]'`"
+        raise UserError(f"{extra.needed_by} needs {' and '.join(missing)}; run `{install_command(name)}`")
 
 
 def _installed(module: str) -> bool:

@@ -2,8 +2,11 @@
 
 import hashlib
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
+
+from benchmark.core.requirements import Requirement
 
 
 class Identified:
@@ -21,10 +24,27 @@ class Identified:
             if not name.startswith("_") and name != "needs"
         }
 
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield what must be on this machine: files, weights. By default it is what the parts need.
+
+        A class that loads something adds it. Nothing is loaded here, and little is read.
+        """
+        for name, value in vars(self).items():
+            if not name.startswith("_"):
+                yield from _of_parts(value)
+
     def key(self) -> str:
         """Return the cache key: a readable name and a hash of the identity."""
         text = json.dumps(self.identity(), sort_keys=True, default=str)
         return f"{type(self).__name__.lower()}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _of_parts(value: Any) -> Iterator[Requirement]:
+    if isinstance(value, Identified):
+        yield from value.requirements()
+    elif isinstance(value, tuple | list | Mapping):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _of_parts(part)
 
 
 def _identity(value: Any) -> Any:

@@ -11,6 +11,7 @@ import cv2
 
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_folder, cache_dir
+from benchmark.core.requirements import OnFirstUseError, looks_only
 from benchmark.demo.draws import generator
 from benchmark.demo.render import render
 from benchmark.demo.shards import encode_jpeg
@@ -69,6 +70,8 @@ def ensure_classes(config: ClassesConfig) -> Path:
     It lies beside the demo pools, as several of them may share it.
     """
     root = cache_dir() / "demo" / f"classes-{config.fingerprint}"
+    if looks_only() and not root.is_dir():
+        raise OnFirstUseError("drawn", folder=root)
     with locked(root):
         if not root.is_dir():
             log.info("evaluation sets: generating the demo's classification set in %s", root)

@@ -4,10 +4,12 @@ import logging
 import os
 from collections.abc import Sequence
 
+from benchmark.core.requirements import OnFirstUseError, looks_only
 from benchmark.demo.build import ensure_demo
 from benchmark.demo.settings import DemoConfig, demo_root
 from benchmark.pool.pool import Pool
 
+BYTES_PER_PAIR = 8_100  # with images of 128 pixels, measured
 log = logging.getLogger(__name__)
 
 
@@ -21,5 +23,9 @@ def demo_pool(name: str, scale: int, hidden: Sequence[str], demo: DemoConfig) ->
         demo: settings of the demo.
     """
     if not demo_root(demo).is_dir():
+        if looks_only():
+            size = demo.pairs * BYTES_PER_PAIR
+            drawn = f"{demo.pairs:,} pairs are drawn into {demo_root(demo)}, {size / 1e6:,.0f} MB"
+            raise OnFirstUseError(drawn, size, demo_root(demo))
         log.info("pool: drawing the demo, %s pairs, into %s", f"{demo.pairs:,}", demo_root(demo))
     return Pool(name, str(ensure_demo(demo, os.cpu_count() or 1)), scale=scale, hidden=hidden)

@@ -1,8 +1,10 @@
 """BERTScore F1 of pairs of texts (Zhang et al. 2019): bert-score's matching with any encoder."""
 
+import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy.typing as npt
 import torch
 
 from benchmark.core.errors import UserError
+from benchmark.core.requirements import Requirement, look
 from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers
 
 BATCH = 64
@@ -59,11 +62,7 @@ def load_bert_matcher(model: str, num_layers: int, device: torch.device) -> Bert
 
     folder = locate_checkpoint(model)
     config = AutoConfig.from_pretrained(folder)
-    if not 0 < num_layers <= config.num_hidden_layers:
-        raise UserError(
-            f"models.bertscore.num_layers={num_layers} must be from 1 to {config.num_hidden_layers}, the number of"
-            f" layers of {folder}"
-        )
+    _check_layers(folder, num_layers, config.num_hidden_layers)
     with quiet_transformers():  # it would list every weight of the layers that are left out
         encoder, report = AutoModel.from_pretrained(
             folder, num_hidden_layers=num_layers, dtype=torch.float32, output_loading_info=True
@@ -79,3 +78,24 @@ def load_bert_matcher(model: str, num_layers: int, device: torch.device) -> Bert
     first = config.pad_token_id + 1 if "roberta" in config.model_type else 0
     tokenizer.model_max_length = min(tokenizer.model_max_length, config.max_position_embeddings - first)
     return BertMatcher(encoder.eval().to(device), tokenizer, device)
+
+
+def bert_requirement(model: str, num_layers: int) -> Requirement:
+    """Return whether `model` is on this machine and has so many layers, or how large its download is."""
+
+    def locate() -> Path:
+        folder = locate_checkpoint(model)
+        # Not transformers' own reader, whose import takes seconds; some configs have other names for it.
+        layers = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("num_hidden_layers")
+        if layers is not None:
+            _check_layers(folder, num_layers, layers)
+        return folder
+
+    return look(f"encoder {Path(model).name}", locate)
+
+
+def _check_layers(folder: Path, num_layers: int, layers: int) -> None:
+    if not 0 < num_layers <= layers:
+        raise UserError(
+            f"models.bertscore.num_layers={num_layers} must be from 1 to {layers}, the number of layers of {folder}"
+        )

@@ -10,8 +10,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from benchmark.core.errors import UserError
+from benchmark.core.installation import program
+from benchmark.core.requirements import OnFirstUseError, Requirement, look, looks_only
 
 WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.ckpt")
+HUB_TIMEOUT = 5.0  # seconds that the hub has to say how large files are
 # Weights for other runtimes, and the additional copies in diffusion models' repositories.
 UNUSED = ["*.msgpack", "*.h5", "*.onnx", "*.ot", "onnx/*", "*.ckpt", "*-ema.safetensors", "*.fp16.*"]
 
@@ -21,7 +24,7 @@ def locate_checkpoint(name: str) -> Path:
     """Return the local folder of `name`: a path, or a hub name that is cached or can be downloaded.
 
     A download that was interrupted is completed. Raises `UserError`, which says what to do, if there is no such
-    folder or files are missing in it.
+    folder or files are missing in it; `OnFirstUseError` for a download within `only_looking`.
     """
     path = Path(name).expanduser()
     if path.is_dir():
@@ -34,9 +37,8 @@ def locate_checkpoint(name: str) -> Path:
             f"checkpoint {name} is not there; give an existing folder in the hub's format, or a hub name"
         )
     # Imported here: the hub client takes half a second to import, and local folders do not need it.
-    import httpx2  # what the hub client raises
     from huggingface_hub import list_repo_files, snapshot_download
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError, OfflineModeIsEnabled
+    from huggingface_hub.errors import HFValidationError
 
     found = "it is not on this machine"
     try:
@@ -49,15 +51,68 @@ def locate_checkpoint(name: str) -> Path:
         raise UserError(f"checkpoint {name!r} must be a folder or a hub name") from None
     except (OSError, ValueError):
         pass
-    try:
+    if looks_only():
+        sizes = hub_sizes(name, found)
+        unused = unused_files(list(sizes))
+        used = [file for file in sizes if not any(fnmatch.fnmatch(file, pattern) for pattern in unused)]
+        raise download(name, sum(sizes[file] for file in used))
+    with hub_errors(name, found):
         return Path(snapshot_download(name, ignore_patterns=unused_files(list_repo_files(name))))
+
+
+def on_the_hub(repository: str, files: Sequence[str]) -> Path:
+    """Return the cached one of the alternative `files` of a hub repository. Raises as `locate_checkpoint`."""
+    from huggingface_hub import try_to_load_from_cache
+
+    for file in files:
+        cached = try_to_load_from_cache(repository, file)
+        if isinstance(cached, str):
+            return Path(cached)
+    sizes = hub_sizes(repository, "it is not on this machine")
+    raise download(repository, next((sizes[file] for file in files if file in sizes), 0))
+
+
+def hub_sizes(name: str, found: str) -> dict[str, int]:
+    """Return the bytes of each file of a hub repository, by asking the hub; `found` and errors as in `hub_errors`."""
+    from huggingface_hub import HfApi
+
+    with hub_errors(name, found):
+        info = HfApi().model_info(name, files_metadata=True, timeout=HUB_TIMEOUT)
+        if info.gated:  # its files are listed for everybody
+            HfApi().auth_check(name)
+        return {file.rfilename: file.size or 0 for file in info.siblings or []}
+
+
+def download(name: str, size: int) -> OnFirstUseError:
+    """Return what to raise where `size` bytes of the hub repository `name` would be downloaded."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    return OnFirstUseError(f"{name}: {size / 1e6:,.0f} MB from the hub", size, Path(HF_HUB_CACHE))
+
+
+@contextmanager
+def hub_errors(name: str, found: str) -> Iterator[None]:
+    """Turn what the hub client raises into a `UserError`; `found` says what is on this machine of `name`."""
+    import httpx2  # what the hub client raises
+    from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
+
+    try:
+        yield
     except (LocalEntryNotFoundError, OfflineModeIsEnabled, httpx2.TransportError):
         reason = f"{found}, and the hub is disabled or cannot be reached"
     except (OSError, ValueError, httpx2.HTTPError) as error:  # absent, gated, refused
         reason = str(error).strip().split("\n")[0][:200]
+    else:
+        return
+    command = f"{program('hf')} download {name}"
     raise UserError(
-        f"checkpoint {name}: {reason}; run `hf download {name}` where there is a network, or give a folder"
+        f"checkpoint {name}: {reason}; run `{command}` where there is a network, or give a folder"
     )
+
+
+def checkpoint_requirement(name: str) -> Requirement:
+    """Return whether the checkpoint `name` is on this machine, or how large its download is."""
+    return look(f"checkpoint {Path(name).name}", lambda: locate_checkpoint(name))
 
 
 def unused_files(files: Sequence[str]) -> list[str]:

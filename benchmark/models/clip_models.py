@@ -14,9 +14,14 @@ from PIL import Image
 
 from benchmark.core.devices import autocast, check_precision
 from benchmark.core.errors import UserError, did_you_mean
-from benchmark.models.checkpoints import revision
+from benchmark.core.requirements import OnFirstUseError, Requirement, look
+from benchmark.models.checkpoints import WEIGHTS, on_the_hub, revision
 
 LOCAL = "local-dir:"
+HUB_FILES = (
+    "open_clip_model.safetensors",
+    "open_clip_pytorch_model.bin",
+)  # open_clip takes the first that is there
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,40 @@ def clip_identity(model: str, pretrained: str | None) -> dict[str, str | None]:
         "model": revision(folder) if folder else model,
         "pretrained": revision(weights) if weights and weights.is_file() else pretrained,
     }
+
+
+def clip_requirement(model: str, pretrained: str | None) -> Requirement:
+    """Return whether the weights that `load_clip` would load are on this machine, or how large their download is."""
+    name = f"CLIP {Path(model).name} {Path(pretrained).name if pretrained else ''}".strip()
+    return look(name, lambda: _locate_weights(model, pretrained))
+
+
+def _locate_weights(model: str, pretrained: str | None) -> Path:
+    """Return the file or folder of the weights. Raises `UserError`, or `OnFirstUseError` for a download."""
+    if folder := local_clip_folder(model):
+        if not any(path for pattern in WEIGHTS for path in folder.glob(pattern)):
+            raise UserError(f"checkpoint {folder} holds no weights; copy or download it again")
+        return folder
+    if pretrained and Path(pretrained).is_file():
+        return Path(pretrained)
+    _check_model(model, pretrained)
+    if model.startswith("hf-hub:"):
+        return on_the_hub(model.removeprefix("hf-hub:"), HUB_FILES)
+    from open_clip import get_pretrained_cfg, list_pretrained_tags_by_model
+
+    tag = get_pretrained_cfg(model, pretrained or "")
+    if not tag:
+        tags = list_pretrained_tags_by_model(model)
+        raise UserError(
+            f"model {model} has no weights {pretrained!r}, nor is that a file; {did_you_mean(str(pretrained), tags)}"
+        )
+    if tag.get("hf_hub"):
+        repository, _, file = str(tag["hf_hub"]).rpartition("/")
+        return on_the_hub(repository, (file,) if file else HUB_FILES)
+    path = Path.home() / ".cache" / "clip" / Path(tag["url"]).name  # where open_clip keeps what it fetches
+    if not path.is_file():
+        raise OnFirstUseError(f"from {tag['url']}", folder=path.parent)
+    return path
 
 
 def load_clip(

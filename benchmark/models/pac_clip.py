@@ -5,18 +5,20 @@ and open_clip share, and in PAC-S++ also LoRA factors. A ``.safetensors`` holds 
 changed; the others come from ``(model, pretrained)``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from benchmark.core.errors import UserError
+from benchmark.core.requirements import Requirement, State, look
 from benchmark.models.checkpoints import read_weights, revision
-from benchmark.models.clip_models import ClipModel, clip_revision, load_clip
+from benchmark.models.clip_models import ClipModel, clip_requirement, clip_revision, load_clip
 
 PREFIX = "A photo depicts "  # before every caption (as in CLIPScore)
 PACSCORE_WEIGHT = 2.0  # factor of the clipped cosine; CLIPScore has 2.5
+PAC_WEIGHTS = "PAC-S weights"
 LORA_ALPHA = 1.0  # not stored in the checkpoints; the rank (4) follows from the factors' shapes
 JIT_SIZES = {
     "input_resolution",
@@ -50,7 +52,7 @@ def load_pac_clip(
         UserError: no such file, no weights in it, or another model's weights; also the errors of `load_clip`.
     """
     path = locate_pac_checkpoint(checkpoint)
-    partial = path.suffix == ".safetensors"
+    partial = _is_partial(path)
     weights = _read(path)
     clip = load_clip(model, pretrained, device, precision, load_weights=partial)
     try:
@@ -72,6 +74,18 @@ def locate_pac_checkpoint(checkpoint: str | None) -> Path:
     if not path.is_file():
         raise UserError(f"checkpoint {checkpoint} is not there; {WHERE}")
     return path
+
+
+def pac_requirements(model: str, pretrained: str | None, checkpoint: str | None) -> Iterator[Requirement]:
+    """Yield the checkpoint, and the weights of the base model where the checkpoint is a partial one."""
+    own = look(PAC_WEIGHTS, lambda: locate_pac_checkpoint(checkpoint))
+    yield own
+    if own.state is State.PRESENT and _is_partial(Path(own.detail)):
+        yield clip_requirement(model, pretrained)
+
+
+def _is_partial(checkpoint: Path) -> bool:
+    return checkpoint.suffix == ".safetensors"
 
 
 def pac_revision(model: str, checkpoint: str | None) -> dict[str, str]:

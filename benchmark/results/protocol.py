@@ -14,6 +14,8 @@ INERT = frozenset(
 )
 # Groups of the configuration that the protocol depends on besides pool and size.
 GROUPS = frozenset({"models", "downstream", "training", "evalset", "metrics"})
+LIMIT = "limit"  # of evalset, beside its sets: the number of images of each, for a quick try
+QUICK_TRY = "quick try"  # the fact of a run with such a limit, which is comparable to nothing
 SIZE = "size"  # the fact that may differ in a chart of quality against size
 MAX_DIFFERENCES = 4  # named in a line
 
@@ -39,6 +41,11 @@ class Protocol:
     def fingerprint(self) -> str:
         """A hash of the facts; runs are comparable where it is equal."""
         return _hash(self.facts)
+
+    @property
+    def is_quick_try(self) -> bool:
+        """Whether only the first images of each set were evaluated: then the run is comparable to nothing."""
+        return QUICK_TRY in self.facts
 
     @property
     def setting(self) -> str:

@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.core.records import LeftOut, R, Record, scan_records
+from benchmark.results.protocol import LIMIT
 from benchmark.results.result import Result
 
+QUICK_TRY = "a quick try on the first {:,} images of each evaluation set, comparable to nothing"
 log = logging.getLogger(__name__)
 
 
 class ResultsFolders:
     """Records of several folders; of those with one run id the one that finished last counts.
 
-    `left_out` holds the files that were not readable so far, by path.
+    `left_out` holds, by path, the files so far that were not readable, and quick tries, which no table may show.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
@@ -29,11 +31,20 @@ class ResultsFolders:
             for file in left_out:
                 self.left_out.setdefault(file.path, file)
             for path, record in records.items():
+                if limit := image_limit(record):
+                    self.left_out[path] = LeftOut(path, QUICK_TRY.format(limit))
+                    continue
                 known = latest.get(record.run_id, (path, record))
                 _warn_of_other_metrics(known, (path, record))
                 newer = _finished(record) > _finished(known[1])
                 latest[record.run_id] = (path, record) if newer else known
         return dict(latest.values())
+
+
+def image_limit(record: Record) -> int | None:
+    """Return the ``evalset.limit`` of a run or an evaluation, None for all images and for other records."""
+    limit: int | None = getattr(record, "config", {}).get("evalset", {}).get(LIMIT)
+    return limit
 
 
 def _warn_of_other_metrics(one: tuple[Path, Record], other: tuple[Path, Record]) -> None:

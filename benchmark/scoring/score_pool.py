@@ -62,7 +62,7 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     Raises:
         UserError: when the filter needs what the pool does not have, or reads what the pool hides.
     """
-    check_hidden(pool, scorer)
+    check_readable(pool, scorer)
     if not scorer.corpus_dependent:
         survivors = None
     parts = score_paths(pool, scorer, survivors)
@@ -82,17 +82,18 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     return replace(load_parts(parts.values()), reused=reused)
 
 
-def check_hidden(pool: Pool, scorer: Filter) -> None:
-    """Raise `UserError` if the filter, or one of its parts, reads what the pool hides."""
+def check_readable(pool: Pool, scorer: Filter) -> None:
+    """Raise `UserError` where the filter, or a part of it, reads what the pool lacks or hides; opens no tar."""
     if isinstance(scorer, Composite):
         for part in scorer.filters.values():
-            check_hidden(pool, part)
+            check_readable(pool, part)
         return
     secret = sorted(scorer.sources & pool.hidden)
     if secret and not scorer.upper_bound:
         raise UserError(
             f"pool {pool.name} hides the column {secret[0]!r} from filters; only an upper bound reads it"
         )
+    pool.shards(scorer.sources)
 
 
 def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> float:

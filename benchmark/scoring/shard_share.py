@@ -10,7 +10,7 @@ from benchmark.core.errors import UserError
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool, Shard
 from benchmark.scoring.score_folder import score_paths
-from benchmark.scoring.score_pool import check_hidden, run_on_shards
+from benchmark.scoring.score_pool import check_readable, run_on_shards
 from benchmark.scoring.shard_reader import features_path
 from benchmark.scoring.shard_work import ExtractShard, ScoreShard
 from filters.base import Composite, Filter
@@ -61,7 +61,7 @@ def score_share(pool: Pool, scorer: Filter, engine: Engine, share: ShardShare) -
             " sharing; run task=score without shards"
         )
     for leaf in apart:
-        check_hidden(pool, leaf)
+        check_readable(pool, leaf)
         shards = share.of(pool.shards(leaf.sources))
         if leaf.corpus_dependent:
             log.info(

@@ -15,6 +15,7 @@ from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import ScoreTable, score_pool
 from benchmark.selection.selection import Selection, Selector, candidates
+from filters.base import Filter
 from filters.embeddings.cluster_labels import ClusterLabels
 
 Integers = npt.NDArray[np.int64]
@@ -43,6 +44,10 @@ class ClusterSelector(Selector):
         self.labels = labels
         self.weight = weight
         self.order = order
+
+    def readers(self) -> Sequence[Filter]:
+        """Return the filter that assigns clusters."""
+        return (self.labels,)
 
     def select(
         self, table: ScoreTable, k: int, epochs: int, seed: int, pool: Pool, engine: Engine

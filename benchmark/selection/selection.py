@@ -20,6 +20,7 @@ from benchmark.core.uids import UidArray, unite_uids, write_subset
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import ScoreTable
+from filters.base import Filter
 
 Rows = npt.NDArray[np.int64]
 
@@ -72,6 +73,10 @@ class Selection:
 
 class Selector(ABC):
     """Chooses exactly k samples per epoch by their scores."""
+
+    def readers(self) -> Sequence[Filter]:
+        """Return what it reads of the pool besides the scores, as filters; none by default."""
+        return ()
 
     @abstractmethod
     def select(

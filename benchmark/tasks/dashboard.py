@@ -2,6 +2,7 @@
 
 from omegaconf import DictConfig
 
+from benchmark.config import evaluation_nodes
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.results.wandb_dashboard import DashboardSettings, default_entity, save
@@ -31,7 +32,7 @@ def dashboard_settings(cfg: DictConfig, entity: str) -> DashboardSettings:
         f"{model}/{name}/{metric}"
         for model in models
         for use, metric in COMPARED[model]
-        for name, node in cfg.evalset.items()
+        for name, node in evaluation_nodes(cfg).items()
         if node.get(use)
     ]
     validated = {model: COMPARED[model][0][1] for model in models}

@@ -4,11 +4,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import hydra
 import numpy as np
 from omegaconf import DictConfig
 
-from benchmark.config import make_pool, resolved
+from benchmark.config import evaluation_nodes, load_evaluation_set, make_pool, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import atomic_write
@@ -24,12 +23,13 @@ BATCH = 256  # images decoded at a time
 def embed(cfg: DictConfig) -> None:
     """Write unit vectors of `models.clip`, one row per image, float16 (m, d); print the path."""
     name, path = str(cfg.task.evalset), Path(cfg.task.output).expanduser()
-    if name not in cfg.evalset:
-        raise UserError(f"task.evalset={name} is unknown; {did_you_mean(name, map(str, cfg.evalset))}")
+    sets = evaluation_nodes(cfg)
+    if name not in sets:
+        raise UserError(f"task.evalset={name} is unknown; {did_you_mean(name, sets)}")
     if path.suffix != ".npy":
         raise UserError(f"task.output={path} must end in .npy")
     make_pool(cfg)  # making the demo's pool also makes its evaluation sets
-    images = target_images(hydra.utils.instantiate(cfg.evalset[name], _convert_="all"))
+    images = target_images(load_evaluation_set(sets[name]))
     clip = load_clip(**resolved(cfg.models.clip), device=resolve_device(cfg.device))
     parts = []
     with progress("embed", len(images), "images") as advance:

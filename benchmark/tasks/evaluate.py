@@ -20,7 +20,8 @@ from benchmark.pipeline import evaluate_all
 from benchmark.results.evaluation import Evaluation
 from benchmark.results.provenance import provenance
 from benchmark.tasks.output import print_result
-from benchmark.tasks.run_id import portable_hash
+from benchmark.tasks.preflight import check_before_run
+from benchmark.tasks.run_id import evaluation_identity, portable_hash
 from downstream.models.base import Downstream, model_folder
 from downstream.models.published import Published, PublishedCaptioner, PublishedCaptions, PublishedClip
 
@@ -41,11 +42,12 @@ def evaluate(cfg: DictConfig) -> None:
     """Evaluate one model or file of captions, write its record, and print its metrics as JSON."""
     if not is_main_process():
         return
+    check_before_run(cfg)
     device = resolve_device(cfg.device)
     candidate = _candidate(cfg, device)
     if "demo_evalset" in OmegaConf.to_yaml(cfg.evalset):
         make_pool(cfg)  # making the demo's pool also makes its evaluation sets
-    config = {name: recorded(cfg[name]) for name in ("evalset", "metrics")}
+    config = {"evalset": evaluation_identity(cfg), "metrics": recorded(cfg.metrics)}
     run_id = f"{_slug(candidate.label)}-{portable_hash(candidate.identity | config)}"
     # Not beside the checkpoint: the captions that a run left there are its result's.
     folder = Path(cfg.results_dir) / Evaluation.SCHEMA.folder / run_id

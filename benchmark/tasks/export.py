@@ -25,6 +25,7 @@ from benchmark.selection.selection import subset_files
 from benchmark.studies.text_spotting.vocabulary import count_ngrams
 from benchmark.subset.pairs import read_captions, write_pairs
 from benchmark.tasks.output import print_result
+from benchmark.tasks.preflight import check_before_run
 from filters.text.language import language_detector
 
 log = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ def export(cfg: DictConfig) -> None:
     output = None if cfg.task.output is None else Path(cfg.task.output).expanduser()
     if output is not None and output.is_file():
         raise UserError(f"task.output={output} is a file; give a folder to write")
+    check_before_run(cfg)
     results = read_records(Path(cfg.results_dir), Result)
     pool = make_pool(cfg)
     chosen = choose(cfg, pool)
@@ -52,7 +54,8 @@ def export(cfg: DictConfig) -> None:
     written = write_pairs(folder / "subset.parquet", pool, selection.uids, scores)
     if not written.urls:
         log.warning("export: pool %s has no urls, so img2dataset cannot download its images", pool.name)
-    same = [result for result in results if result.selection.sha256 == manifest.sha256]
+    compared = [result for result in results if not result.protocol.is_quick_try]
+    same = [result for result in compared if result.selection.sha256 == manifest.sha256]
     if same:
         write_text(folder / "eval_results.jsonl", eval_results(same))
     else:

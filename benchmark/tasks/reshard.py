@@ -9,10 +9,12 @@ from benchmark.pipeline import choose
 from benchmark.subset.reshard import reshard as write_tars
 from benchmark.subset.subset import selected_samples, use_metadata_captions
 from benchmark.tasks.output import print_result
+from benchmark.tasks.preflight import check_before_run
 
 
 def reshard(cfg: DictConfig) -> None:
     """Select and reshard; print the folder. Where epochs differ, each has a folder in it."""
+    check_before_run(cfg)
     folder = Path(cfg.task.output)
     pool = make_pool(cfg)
     chosen = choose(cfg, pool)

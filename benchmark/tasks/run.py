@@ -45,6 +45,7 @@ from benchmark.subset.other_captions import CaptionSources
 from benchmark.subset.subset import Subset
 from benchmark.tasks.earlier_result import earlier_result, is_sweep
 from benchmark.tasks.output import Finished, print_result
+from benchmark.tasks.preflight import check_before_run
 from benchmark.tasks.run_files import write_run_files
 from benchmark.tasks.run_id import make_run_id
 from benchmark.tasks.run_protocol import run_protocol
@@ -60,6 +61,7 @@ def run(cfg: DictConfig) -> Finished | None:
 
     A sweep does not do again what an earlier one did, see `earlier_result`; a single run does, and replaces it.
     """
+    check_before_run(cfg)
     device, tracker = resolve_device(cfg.device), make_tracker(cfg)
     watch = Stopwatch(device.type)
     with main_process_first(device):
@@ -68,7 +70,7 @@ def run(cfg: DictConfig) -> Finished | None:
             sources = CaptionSources(pool, **resolved(cfg.captions))
         sets, metrics, models = load_evaluation_sets(cfg), make_metrics(cfg), make_models(cfg)
         for model in models.values():
-            model.identity()  # raises for missing weights, before anything is scored
+            model.identity()  # fetches the weights before anything is scored
         make_protocol = partial(run_protocol, cfg, pool, models, sets, metrics)
         if is_sweep() and (path := earlier_result(cfg, pool, sources, make_protocol)):
             print_result(str(path))
@@ -123,7 +125,8 @@ def _finish(cfg: DictConfig, result: Result, tracker: Tracker) -> Finished:
     folder = Path(cfg.results_dir)
     path = write_record(folder, result)
     tracker.finish(result, folder / result.run_id)
-    print_tables([run_table(result, read_records(folder, Result))], stderr=True)
+    others = [] if result.protocol.is_quick_try else read_records(folder, Result)
+    print_tables([run_table(result, others)], stderr=True)
     print_result(str(path))
     return Finished(path)
 

@@ -8,6 +8,7 @@ from omegaconf import DictConfig
 
 from benchmark.config import CONF, choice, filter_settings, resolved, size_name
 from benchmark.core.paths import cache_dir
+from benchmark.results.protocol import LIMIT
 
 # The settings that make a run what it is; the rest (where it ran, where it logged) does not change its metrics.
 IDENTITY = ("pool", "filter", "selector", "size", "downstream", "evalset", "metrics", "models", "seed")
@@ -22,6 +23,7 @@ def make_run_id(cfg: DictConfig, captions: str | None) -> str:
     """
     identity: dict[str, Any] = {name: resolved(cfg[name]) for name in IDENTITY}
     identity["filter"] = resolved(filter_settings(cfg))
+    identity["evalset"] = evaluation_identity(cfg)
     for model in identity["downstream"].values():
         model.get("training", {}).pop("validate_every", None)  # it changes no metric
     if captions is not None:
@@ -31,6 +33,14 @@ def make_run_id(cfg: DictConfig, captions: str | None) -> str:
     if choice(cfg, "selector") != "best":
         names.append(choice(cfg, "selector"))
     return f"{'-'.join(names)}-{size_name(cfg)}-seed{cfg.seed}-{digest}"
+
+
+def evaluation_identity(cfg: DictConfig) -> dict[str, Any]:
+    """Return the settings of the evaluation sets, with the limit only if it is set: ids are older than it."""
+    settings: dict[str, Any] = resolved(cfg.evalset)
+    if settings.get(LIMIT) is None:
+        settings.pop(LIMIT, None)
+    return settings
 
 
 def portable_hash(identity: dict[str, Any]) -> str:

@@ -5,13 +5,20 @@ from collections.abc import Mapping, Sequence
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from benchmark.config import choice, subset_size
+from benchmark.config import choice, evaluation_limit, subset_size
 from benchmark.core.devices import resolve_device
 from benchmark.pool.content import pool_content
 from benchmark.pool.pool import Pool
 from benchmark.report.leaderboard_tables import thousands
 from benchmark.results.contamination import FACT
-from benchmark.results.protocol import SIZE, Protocol, flat_facts, protocol_overrides, published_experiment
+from benchmark.results.protocol import (
+    QUICK_TRY,
+    SIZE,
+    Protocol,
+    flat_facts,
+    protocol_overrides,
+    published_experiment,
+)
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.metrics.base import CaptionMetric
@@ -40,7 +47,11 @@ def run_protocol(
     facts["evaluation images in the pool"] = FACT
     facts["precision"] = "bf16" if resolve_device(cfg.device).type == "cuda" else "fp32"
     overrides = list(HydraConfig.get().overrides.task)
+    limit = evaluation_limit(cfg)
+    if limit is not None:
+        facts[QUICK_TRY] = f"the first {limit:,} images of each evaluation set, comparable to nothing"
     published = published_experiment(choice(cfg, "experiment"), samples, overrides)
     changed = protocol_overrides(overrides)
     name = ", ".join([f"{published or pool.name} {thousands(samples)}", *changed])
+    name = name if limit is None else f"{QUICK_TRY}: {name}"
     return Protocol(name, facts, published, changed)

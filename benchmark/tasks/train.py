@@ -9,11 +9,13 @@ from benchmark.pipeline import choose, open_subset
 from benchmark.pipeline import train as train_one
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.output import print_result
+from benchmark.tasks.preflight import check_before_run
 from benchmark.tasks.run_id import make_run_id
 
 
 def train(cfg: DictConfig) -> None:
     """Train every downstream model on the subset; print the folder of each."""
+    check_before_run(cfg)
     device, tracker, models = resolve_device(cfg.device), make_tracker(cfg), make_models(cfg)
     with main_process_first(device):
         pool = make_pool(cfg)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -78,6 +78,10 @@ class ClassificationSet:
 
     def __len__(self) -> int:
         return len(self.test)
+
+    def first(self, count: int) -> "ClassificationSet":
+        """Return its first `count` test images, with all classes and training images."""
+        return replace(self, test=self.test[:count])
 
     def fingerprint(self) -> str:
         """Return a hash of what metrics depend on: the images' bytes, labels, prompts, score, ties, probe.

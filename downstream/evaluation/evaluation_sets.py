@@ -5,7 +5,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -73,6 +73,10 @@ class EvaluationSet:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def first(self, count: int) -> "EvaluationSet":
+        """Return its first `count` images."""
+        return replace(self, items=self.items[:count])
 
     def fingerprint(self) -> str:
         """Return a hash of what metrics depend on: the images' bytes, references, domains, uses, ties."""

@@ -3,12 +3,17 @@
 import hashlib
 import shutil
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_write, cache_dir
+from benchmark.core.requirements import OnFirstUseError, looks_only
 from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile
 
 MAX_SHARDS = 10_000
@@ -22,23 +27,22 @@ def tar_shards(name: str, base: str) -> Iterator[Path]:
         raise UserError(
             f"evaluation set {name}: {base}/nshards.txt must hold the number of shards; fetch it again"
         )
-    for shard in range(int(count)):
-        yield local_file(name, f"{base}/{shard}.tar")
+    tars = [f"{base}/{shard}.tar" for shard in range(int(count))]
+    if looks_only():
+        _require_fetched(name, base, tars)
+    for tar in tars:
+        yield local_file(name, tar)
 
 
 def local_file(name: str, url: str) -> Path:
     """Return the local path of `url`, after fetching it into the cache if it is remote."""
-    import fsspec
-    from fsspec.implementations.local import LocalFileSystem
-
-    try:
+    with _fetching(name, url):
         system, path = fsspec.core.url_to_fs(url)
         if isinstance(system, LocalFileSystem):
             if not Path(path).is_file():
                 raise FileNotFoundError("no such file")
             return Path(path)
-        folder, _, filename = url.rpartition("/")
-        cached = cache_dir() / "evalsets" / hashlib.sha256(folder.encode()).hexdigest()[:16] / filename
+        cached = _cache_path(url)
         if not cached.exists():
             with (
                 atomic_write(cached) as temporary,
@@ -46,10 +50,31 @@ def local_file(name: str, url: str) -> Path:
                 temporary.open("wb") as file,
             ):
                 shutil.copyfileobj(remote, file, 1 << 20)
+    return cached
+
+
+def _require_fetched(name: str, base: str, tars: Sequence[str]) -> None:
+    """Raise `OnFirstUseError` with the size of the remote `tars` that are not in the cache, if there are any."""
+    system, _ = fsspec.core.url_to_fs(base)
+    absent = [tar for tar in tars if not _cache_path(tar).exists()]
+    if absent and not isinstance(system, LocalFileSystem):
+        with _fetching(name, base):
+            size = sum(system.size(fsspec.core.url_to_fs(tar)[1]) or 0 for tar in absent)
+        raise OnFirstUseError(f"{base}: {size / 1e6:,.0f} MB", size, _cache_path(tars[0]).parent)
+
+
+def _cache_path(url: str) -> Path:
+    folder, _, filename = url.rpartition("/")
+    return cache_dir() / "evalsets" / hashlib.sha256(folder.encode()).hexdigest()[:16] / filename
+
+
+@contextmanager
+def _fetching(name: str, url: str) -> Iterator[None]:
+    try:
+        yield
     except (OSError, ValueError, ImportError) as error:
         reason = str(error).strip().split("\n")[0][:200]
         raise UserError(f"evaluation set {name}: {url} cannot be fetched ({reason}); {HOW}") from None
-    return cached
 
 
 class TarSample(NamedTuple):

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from PIL import Image
 
+from benchmark.core.requirements import Requirement, State, look
 from benchmark.models.checkpoints import revision
 from downstream.metrics.java import Java, find_java
 from downstream.metrics.metric import Corpus, ImageId, ScoresOfImages, UnavailableError
@@ -102,9 +103,21 @@ class CaptionMetric(ABC):
         computed here; a single one is absent with its reason as the outcome.
         """
 
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield what must be on this machine; the metric is absent without it. By default Java, for the tokens."""
+        yield without_unless("Java", lambda: find_java().executable)
+
     @abstractmethod
     def version(self) -> str:
         """Return what the values depend on besides the captions: library and version, revision of the weights."""
+
+
+def without_unless(name: str, locate: Callable[[], object]) -> Requirement:
+    """Return the requirement `name`, see `look`; where `locate` raises `UnavailableError` the metric is absent."""
+    try:
+        return look(name, locate)
+    except UnavailableError as error:
+        return Requirement(name, State.WITHOUT, str(error))
 
 
 def revision_or_none(locate: Callable[[], Path]) -> str:

@@ -1,15 +1,17 @@
 """BERTScore F1 (Zhang et al. 2019) with bert-score's matching and any encoder of the hub or of a folder."""
 
 import csv
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from benchmark.core.errors import UserError
-from benchmark.models.bert_match import load_bert_matcher
+from benchmark.core.requirements import Requirement, State, look
+from benchmark.models.bert_match import bert_requirement, load_bert_matcher
 from benchmark.models.checkpoints import locate_checkpoint
-from downstream.metrics.base import CaptionMetric, Outcome, Request, Table, revision_or_none
+from downstream.metrics.base import CaptionMetric, Outcome, Request, Table, revision_or_none, without_unless
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
 # Embeddings are kept for so many images at a time: all 30,000 captions of COCO would take 2 GB.
@@ -45,6 +47,15 @@ class BertScore(CaptionMetric):
         return (
             f"{library('bert-score')}, layer {self.num_layers}{rescaled} of {revision_or_none(self.locate)}"
         )
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the encoder, and the baseline file if there is one."""
+        encoder = without_unless(f"encoder {Path(self.model).name}", self.locate)
+        # With the encoder there, too few layers are a mistake.
+        there = encoder.state is State.PRESENT
+        yield bert_requirement(self.model, self.num_layers) if there else encoder
+        if self.baseline_path is not None:
+            yield look("metrics.bertscore.baseline_path", self._baseline)
 
     def locate(self) -> Path:
         """Return the encoder's folder. Raises `UnavailableError` if it cannot be had."""

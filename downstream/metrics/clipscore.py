@@ -3,8 +3,8 @@
 Both use the same formula; PAC-S has another CLIP and another weight. Features need not be normalised.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,11 +13,18 @@ import torch
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.requirements import Requirement, State
+from benchmark.models.pac_clip import (
+    PAC_WEIGHTS,
+    load_pac_clip,
+    locate_pac_checkpoint,
+    pac_requirements,
+    pac_revision,
+)
 
 # In both papers, the prefix stands before every candidate and every reference.
 from benchmark.models.pac_clip import PACSCORE_WEIGHT as PACSCORE_WEIGHT
 from benchmark.models.pac_clip import PREFIX as PREFIX
-from benchmark.models.pac_clip import load_pac_clip, locate_pac_checkpoint, pac_revision
 from downstream.metrics.base import CaptionMetric, Request, Table
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
@@ -115,6 +122,12 @@ class PacScore(CaptionMetric):
         return {
             domain: row | with_references[domain] for domain, row in request.means("PAC-S", plain).items()
         }
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the weights."""
+        for needed in pac_requirements(self.model, self.pretrained, self.checkpoint):
+            own = needed.state is State.MISSING and needed.name == PAC_WEIGHTS
+            yield replace(needed, state=State.WITHOUT) if own else needed
 
     def version(self) -> str:
         """Return the library and the revision of the weights."""

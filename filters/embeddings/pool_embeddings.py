@@ -1,7 +1,7 @@
 """Embeddings of a whole pool, target embeddings from a file, and second moments of both."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, first_of_each, sort_uids
 from filters.base import Filter, Scores
 
@@ -70,6 +71,17 @@ class Targeted(Filter):
     def identity(self) -> dict[str, Any]:
         """Identify the target by its content."""
         return super().identity() | {"target": self.target and target_digest(self.target)}
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the target, and what the embeddings need."""
+        if self.target is not None:
+            yield target_requirement(self.target)
+        yield from super().requirements()
+
+
+def target_requirement(path: str) -> Requirement:
+    """Return whether the file of a target is there."""
+    return look("filter.target", lambda: _file(path))
 
 
 def target_digest(path: str) -> str:

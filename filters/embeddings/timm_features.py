@@ -1,6 +1,6 @@
 """Image features of any timm model, such as DINO (Caron et al. 2021), whose features DS-CLIP clusters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.core.devices import autocast, check_precision
 from benchmark.core.errors import UserError, did_you_mean
-from benchmark.models.checkpoints import revision
+from benchmark.core.requirements import OnFirstUseError, Requirement, look
+from benchmark.models.checkpoints import on_the_hub, revision
 from filters.base import Features
 
 LOCAL = "local-dir:"
@@ -39,6 +40,10 @@ class TimmFeatures(Features):
         """Identify local weights by their content, wherever they lie."""
         folder = _local_folder(self.model)
         return super().identity() | ({"model": revision(folder)} if folder else {})
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the weights."""
+        yield look(f"timm {self.model}", lambda: _locate_weights(self.model))
 
     def setup(self, device: torch.device) -> None:
         """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
@@ -71,9 +76,7 @@ def load_timm(model: str) -> tuple[Any, Any]:
     from timm.data.config import resolve_model_data_config
     from timm.data.transforms_factory import create_transform
 
-    if not _local_folder(model) and not timm.models.is_model_pretrained(model):
-        known = timm.list_models(pretrained=True)
-        raise UserError(f"timm has no weights for {model!r}; {did_you_mean(model, known)}")
+    _check_model(model)
     try:
         network = timm.create_model(model, pretrained=True, num_classes=0).eval()
     except (RuntimeError, OSError, ValueError, KeyError) as error:
@@ -84,6 +87,29 @@ def load_timm(model: str) -> tuple[Any, Any]:
         ) from None
     config = resolve_model_data_config(network)
     return network, create_transform(**config, is_training=False)
+
+
+def _locate_weights(model: str) -> Path:
+    """Return the folder or file of the weights. Raises `UserError`, or `OnFirstUseError` for a download."""
+    if folder := _local_folder(model):
+        return folder
+    from timm.models import get_pretrained_cfg
+
+    _check_model(model)
+    config = get_pretrained_cfg(model)
+    repository = config.hf_hub_id if config else None
+    if repository:
+        return on_the_hub(repository, ("model.safetensors", "pytorch_model.bin"))
+    raise OnFirstUseError(f"from {config.url if config else 'an unknown address'}")
+
+
+def _check_model(model: str) -> None:
+    """Raise `UserError` for a name of timm that has no weights."""
+    import timm
+
+    if not _local_folder(model) and not timm.models.is_model_pretrained(model):
+        known = timm.list_models(pretrained=True)
+        raise UserError(f"timm has no weights for {model!r}; {did_you_mean(model, known)}")
 
 
 def _local_folder(model: str) -> Path | None:

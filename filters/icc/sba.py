@@ -1,6 +1,6 @@
 """The semantic-bottleneck autoencoder: caption to CLIP vector to caption (ICC paper, section 2, appendix A.7)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,15 @@ from torch import Tensor, nn
 
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
-from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers, revision
-from benchmark.models.clip_models import ClipModel, clip_identity, load_clip
+from benchmark.core.requirements import Requirement, look
+from benchmark.models.checkpoints import (
+    checkpoint_requirement,
+    load_pretrained,
+    locate_checkpoint,
+    quiet_transformers,
+    revision,
+)
+from benchmark.models.clip_models import ClipModel, clip_identity, clip_requirement, load_clip
 from filters.icc.autoencoder import Autoencoder, Beams, one_line
 
 BRIDGE = "model.safetensors"
@@ -35,6 +42,11 @@ class FrozenParts(Identified):
         """Name both checkpoints by their revisions; a CLIP of open_clip's own by its model and tag."""
         clip = clip_identity(str(self.clip["model"]), self.clip["pretrained"])
         return super().identity() | {"clip": clip, "llm": revision(locate_checkpoint(self.llm))}
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield both checkpoints."""
+        yield clip_requirement(str(self.clip["model"]), self.clip["pretrained"])
+        yield checkpoint_requirement(self.llm)
 
     def load(self, device: torch.device) -> "Loaded":
         """Load both: the language model in bf16 on a GPU (the authors used fp16).
@@ -110,6 +122,11 @@ class SemanticBottleneck(Autoencoder):
         """Name the bridge by its revision."""
         return super().identity() | {"bridge": revision(locate_checkpoint(self.bridge))}
 
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the bridge and the frozen models."""
+        yield look("SBA's bridge", lambda: bridge_file(Path(self.bridge)))
+        yield from super().requirements()
+
     def setup(self, device: torch.device) -> None:
         """Load the models. Raises `UserError` when the bridge was trained for another language model."""
         self._parts = self.frozen.load(device)
@@ -168,13 +185,18 @@ class NoRepeatedBigram:
 
 def load_bridge(folder: Path) -> nn.Linear:
     """Load the linear layer that `train_bridge` wrote to `folder`."""
+    weights = load_file(bridge_file(folder))
+    rows, columns = weights["weight"].shape
+    linear = nn.Linear(columns, rows)
+    linear.load_state_dict(weights)
+    return linear.requires_grad_(False)
+
+
+def bridge_file(folder: Path) -> Path:
+    """Return the file of the bridge in `folder`. Raises `UserError` if it is missing."""
     path = folder / BRIDGE
     if not path.is_file():
         raise UserError(
             f"models.icc.build must hold SBA's bridge, but {folder} lacks {BRIDGE}; make one with task=icc_build"
         )
-    weights = load_file(path)
-    rows, columns = weights["weight"].shape
-    linear = nn.Linear(columns, rows)
-    linear.load_state_dict(weights)
-    return linear.requires_grad_(False)
+    return path

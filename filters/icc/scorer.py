@@ -11,7 +11,13 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, revision
+from benchmark.core.requirements import Requirement
+from benchmark.models.checkpoints import (
+    checkpoint_requirement,
+    load_pretrained,
+    locate_checkpoint,
+    revision,
+)
 from filters.base import Filter, Scores
 from filters.icc.packed import FAMILIES, PackedScorer, token_budget_batches
 from filters.icc.padded import PaddedScorer
@@ -53,6 +59,10 @@ class DistilledScorer(Filter):
         identity = super().identity()
         del identity["token_budget"]
         return identity | {"checkpoint": revision(locate_checkpoint(self.checkpoint))}
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the checkpoint."""
+        yield checkpoint_requirement(self.checkpoint)
 
     def setup(self, device: torch.device) -> None:
         """Load model and tokenizer. Raises `UserError` unless the checkpoint has one label.

@@ -1,14 +1,15 @@
 """Similarity of a caption and its reconstruction (ICC paper, section 2 and Table 6)."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from benchmark.core.identity import Identified
-from benchmark.models.bert_match import BertMatcher, load_bert_matcher
+from benchmark.core.requirements import Requirement
+from benchmark.models.bert_match import BertMatcher, bert_requirement, load_bert_matcher
 from benchmark.models.checkpoints import locate_checkpoint, revision
 from filters.icc.autoencoder import Beams, one_line
 
@@ -66,6 +67,10 @@ class BertScoreSimilarity(Similarity):
     def identity(self) -> dict[str, object]:
         """Name the encoder by its revision."""
         return super().identity() | {"model": revision(locate_checkpoint(self.model))}
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the encoder."""
+        yield bert_requirement(self.model, self.num_layers)
 
     def setup(self, device: torch.device) -> None:
         """Load the encoder."""

@@ -1,6 +1,6 @@
 """The visual-bottleneck autoencoder: caption to image to caption (ICC paper, section 2, appendix A.7 and A.8)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,9 @@ from PIL import Image
 
 from benchmark.core.extras import require
 from benchmark.core.identity import Identified
+from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import (
+    checkpoint_requirement,
     load_pretrained,
     locate_checkpoint,
     quiet_diffusers,
@@ -38,6 +40,10 @@ class TextToImage(Identified):
     def identity(self) -> dict[str, Any]:
         """Name the checkpoint by its revision."""
         return super().identity() | {"checkpoint": revision(locate_checkpoint(self.checkpoint))}
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the checkpoint."""
+        yield checkpoint_requirement(self.checkpoint)
 
     def setup(self, device: torch.device) -> None:
         """Load the pipeline: bf16 on a GPU."""
@@ -91,6 +97,10 @@ class ImageCaptioner(Identified):
     def identity(self) -> dict[str, Any]:
         """Name the checkpoint by its revision."""
         return super().identity() | {"checkpoint": revision(locate_checkpoint(self.checkpoint))}
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the checkpoint."""
+        yield checkpoint_requirement(self.checkpoint)
 
     def setup(self, device: torch.device) -> None:
         """Load model and processor: bf16 on a GPU."""

@@ -18,6 +18,7 @@ from PIL import Image
 
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
+from benchmark.core.requirements import Requirement, look
 from benchmark.models.checkpoints import revision
 from filters.ocr.spotter import Line, Polygon, TextSpotter
 
@@ -61,6 +62,11 @@ class RapidSpotter(TextSpotter):
     def identity(self) -> dict[str, Any]:
         """Add the hashes of both model files."""
         return super().identity() | {kind: revision(model_file(kind)) for kind in ("det", "rec")}
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield both models."""
+        for kind in ("det", "rec"):
+            yield look(f"RapidOCR {kind}", lambda kind=kind: model_file(kind))
 
     def setup(self, device: torch.device) -> None:
         """Load both models onto `device`, with as many threads as torch has."""

@@ -2,14 +2,19 @@
 
 import hashlib
 import importlib.metadata
-from collections.abc import Callable, Sequence
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.identity import Identified
+from benchmark.core.installation import packages_command
+from benchmark.core.requirements import Requirement, look
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -41,6 +46,10 @@ class CaptionParser(Identified):
     def identity(self) -> dict[str, Any]:
         """Identify the pipeline by its content."""
         return super().identity() | {"name": pipeline_revision(self.name)}
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the pipeline."""
+        yield look(f"parser {self.name}", lambda: pipeline_revision(self.name))
 
     def setup(self) -> None:
         """Load the pipeline, on the CPU. Raises `UserError` when it is missing or lacks a component."""
@@ -111,7 +120,13 @@ def _locate(name: str) -> Path | None:
         return folder
     remedy = "give filter.parser=FOLDER"
     if not folder.exists() and "/" not in name:
-        remedy = f"run `python -m spacy download {name}`, or give filter.parser=FOLDER"
+        remedy = f"run `{_download_command(name)}`, or give filter.parser=FOLDER"
     raise UserError(
         f"filter.parser={name} must be an installed spaCy pipeline or the folder of one; {remedy}"
     )
+
+
+def _download_command(name: str) -> str:
+    command = f"{shlex.quote(sys.executable)} -m spacy download {name}"
+    # spaCy calls pip, which environments of uv lack.
+    return command if find_spec("pip") else f"{packages_command('pip')} && {command}"
