@@ -1,20 +1,18 @@
 """``python -m benchmark [task=run] filter=clip size=200k pool=demo downstream=both``."""
 
-import os
 import sys
-import time
 from pathlib import Path
 
 import hydra
 from omegaconf import DictConfig
 
+from benchmark.command_line.environment import set_environment
 from benchmark.command_line.free_text import quote_free_text
-from benchmark.command_line.jobs import WrongJobsError
-from benchmark.command_line.settings_schema import check_settings
+from benchmark.command_line.jobs import WrongJobsError, run_job
 from benchmark.command_line.stopping import end_stopped, is_stop, raise_if_stopped, stop_on_signals
 from benchmark.command_line.sweep_runs import run_sweeps
 from benchmark.command_line.sweeps import planned_sweeps
-from benchmark.config import CONF, USER_ERRORS, call_task, explain, register_resolvers
+from benchmark.config import CONF, USER_ERRORS, explain, register_resolvers
 from benchmark.core.errors import UserError
 from benchmark.core.progress import configure_logging
 
@@ -30,10 +28,9 @@ def fail(*messages: str) -> None:
 
 @with_hydra
 def run_task(cfg: DictConfig) -> None:
-    """Run the task that the configuration names."""
+    """Run, or plan, the task that the configuration names."""
     try:
-        check_settings(cfg)
-        call_task(cfg)
+        run_job(cfg)
     except UserError as error:
         fail(str(error))  # caught here: Hydra would print a message of its own before main sees the error
 
@@ -42,17 +39,7 @@ def main() -> None:
     """Entry point: set up logging and Hydra, and report errors that the user caused as one line."""
     configure_logging()
     register_resolvers()
-    os.environ["HYDRA_FULL_ERROR"] = "1"  # raise configuration errors instead of printing Hydra's summary
-    os.environ.setdefault(
-        "PAIRSIFT_SWEEP", time.strftime("%Y%m%d-%H%M%S")
-    )  # inherited by the jobs of a launcher
-    # Must be set before torch is imported. OpenMP threads that spin while they wait slow training tenfold on a busy
-    # machine; no spinning at all costs a quarter of the speed on an idle one (results/LOG.md).
-    os.environ.setdefault("GOMP_SPINCOUNT", "20000")
-    os.environ.setdefault(
-        "RAY_AUTH_MODE", "disabled"
-    )  # else Ray's launcher writes a token into the home folder
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
+    set_environment()
     sys.argv[1:] = quote_free_text(sys.argv[1:])
     stop_on_signals()
     try:

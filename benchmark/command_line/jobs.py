@@ -1,6 +1,6 @@
 """The jobs of a command: their configurations, composed and checked before the first of them runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, open_dict
 
 from benchmark.command_line.settings_schema import check_settings
-from benchmark.config import CONF, USER_ERRORS, explain
+from benchmark.config import CONF, USER_ERRORS, call_task, choice, explain
 from benchmark.core.errors import UserError
 
 
@@ -70,7 +70,7 @@ def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[Job]:
     with initialize_config_dir(str(CONF), version_base="1.3", job_name="benchmark"):
         for index, arguments in enumerate(sweeps):
             given = get_args_parser().parse_args(list(arguments))
-            for of_job in _expanded(given.overrides):
+            for of_job in job_overrides(given.overrides):
                 overrides.append(of_job)
                 indices.append(index)
                 composed.append(_composed(of_job, given.config_dir, given.config_name))
@@ -78,6 +78,17 @@ def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[Job]:
     _refuse([(name, c if isinstance(c, str) else None) for name, c in zip(names, composed, strict=True)])
     jobs = zip(names, indices, composed, strict=True)
     return [Job(name, index, c) for name, index, c in jobs if not isinstance(c, str)]
+
+
+def run_job(cfg: DictConfig) -> None:
+    """Run the task of a single run, or print its plan. Raises `UserError` for any mistake of the user."""
+    if cfg.plan:
+        check_job(cfg)
+        print_plan([(choice(cfg, "filter"), cfg)])
+        return
+    check_settings(cfg)  # the task itself checks what it needs
+    check_shards(cfg)
+    call_task(cfg)
 
 
 def check_jobs(jobs: Sequence[Job]) -> None:
@@ -91,12 +102,37 @@ def check_job(cfg: DictConfig) -> None:
         check_settings(cfg)
         # Imported here: a misspelt command should be answered before torch is imported.
         from benchmark.tasks.preflight import check_before_run
-        from benchmark.tasks.settings import shard_share
 
-        shard_share(cfg)
+        check_shards(cfg)
         check_before_run(cfg)
     except USER_ERRORS as error:
         raise UserError(explain(error)) from error
+
+
+def check_shards(cfg: DictConfig) -> None:
+    """Raise `UserError` unless ``shards=`` can be understood, and belongs to the task."""
+    if cfg.shards is not None:
+        from benchmark.tasks.settings import shard_share
+
+        shard_share(cfg)
+
+
+def settings_of(jobs: Iterable[Job]) -> Iterator[tuple[str, DictConfig]]:
+    """Yield the name and the settings of each job, while Hydra answers as it would in this job."""
+    for job in jobs:
+        with job.settings() as cfg:
+            yield job.name, cfg
+
+
+def print_plan(jobs: Iterable[tuple[str, DictConfig]]) -> None:
+    """Print the plan of jobs, each a name and its settings; nothing is run."""
+    from benchmark.report.terminal import print_tables
+    from benchmark.tasks.plan.plan import Plan
+
+    plan = Plan()
+    for name, cfg in jobs:
+        plan.add(name, cfg)
+    print_tables([plan.table()])
 
 
 def _mistake(job: Job) -> str | None:
@@ -117,8 +153,8 @@ def _refuse(mistakes: Sequence[tuple[str, str | None]]) -> None:
         raise WrongJobsError([f"{name}: {mistake}" for name, mistake in wrong])
 
 
-def _expanded(overrides: Sequence[str]) -> list[list[str]]:
-    """Return the overrides of each job of one sweep."""
+def job_overrides(overrides: Sequence[str]) -> list[list[str]]:
+    """Return the overrides of each job of one sweep; Hydra must be initialised."""
     loader = GlobalHydra.instance().config_loader()
     (jobs,) = BasicSweeper.split_arguments(
         OverridesParser.create(config_loader=loader).parse_overrides(list(overrides)), None

@@ -18,7 +18,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import TaskFunction
 from omegaconf import DictConfig
 
-from benchmark.command_line.jobs import check_jobs, compose_jobs
+from benchmark.command_line.jobs import check_jobs, compose_jobs, print_plan, settings_of
 from benchmark.command_line.outcomes import Outcome, counts, job_file, read_outcome, write_outcome
 from benchmark.command_line.stopping import end_with, is_stop, raise_if_stopped
 from benchmark.config import call_task, register_resolvers
@@ -44,6 +44,9 @@ def run_sweeps(sweeps: Sequence[Sequence[str]], with_hydra: Callable[[TaskFuncti
     """
     jobs = compose_jobs(sweeps)
     check_jobs(jobs)
+    if any(job.composed.plan for job in jobs):
+        print_plan(settings_of(jobs))
+        return 0
     sweep = Sweep([job.name for job in jobs])
     log.info("sweep: %d jobs; their logs are in %s", len(jobs), sweep.folder)
     try:

@@ -66,7 +66,8 @@ def _joint_table(runs: Sequence[tuple[str, Result]]) -> Table:
             metrics = _metrics(run, model, name)
             rows.append([*plain(label, model, name), *(_cell(metrics, column) for column in columns)])
     header = ["run", "model", "evaluation set", *columns.values()]
-    return Table(first.protocol.name, header, rows, [INTERVAL_NOTE])
+    intervals = any(m.interval for pair in evaluated for _, run in runs for m in _metrics(run, *pair))
+    return Table(first.protocol.name, header, rows, [INTERVAL_NOTE] * intervals)
 
 
 def _metrics(result: Result, model: str, evaluation: str) -> list[Metric]:

@@ -1,6 +1,7 @@
 """The whole chain on one small demo, twice: same uids, same metrics; and what it says on the way."""
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -12,6 +13,7 @@ import pytest
 from hydra.core.global_hydra import GlobalHydra
 
 from benchmark.__main__ import main
+from benchmark.core.paths import cache_dir
 from benchmark.core.uids import read_subset
 from benchmark.results.pictures import read_examples, read_gallery
 from benchmark.results.selection_summary import read_selection_summary
@@ -47,6 +49,21 @@ def run(
     return found
 
 
+def plan_seconds(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
+) -> float:
+    """Return the processor seconds that a plan tells; a plan leaves nothing in the cache."""
+    before = set(cache_dir().rglob("*.parquet"))
+    monkeypatch.setattr(sys, "argv", ["benchmark", *SMALL, *arguments, "plan=true"])
+    GlobalHydra.instance().clear()
+    main()
+    hours, minutes, seconds = re.search(
+        r"\((\d+):(\d+):(\d+) of processors\)", capfd.readouterr().out
+    ).groups()
+    assert set(cache_dir().rglob("*.parquet")) == before
+    return int(hours) * 3600 + int(minutes) * 60 + int(seconds)
+
+
 def metrics(result: dict[str, Any]) -> dict[str, Any]:
     return {name: trained["evaluations"] for name, trained in result["downstream"].items()}
 
@@ -63,10 +80,16 @@ def test_runs_in_empty_caches_agree_and_the_third_reuses(
     for name in ("one", "two"):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
         link(build_once("chain", partial(draw, settings=DEMO)), tmp_path / name)
+        if runs:
+            planned = plan_seconds(
+                capfd, monkeypatch, "filter=clip", "size.samples=20000", f"results_dir={tmp_path / 'one'}"
+            )
         runs.append(
             run(capfd, monkeypatch, "filter=clip", "size.samples=20000", f"results_dir={tmp_path / name}")
         )
     first, second = runs
+    measured = sum(stage["cpu_seconds"] for stage in second["stages"].values())
+    assert measured / 1.5 < planned < measured * 1.5, (planned, measured)
     assert first["k"] == 200
     assert first["run_id"] == second["run_id"]  # though their caches lie in different places
     assert first["selection"]["sha256"] == second["selection"]["sha256"]
