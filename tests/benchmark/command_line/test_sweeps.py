@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hydra import initialize_config_dir
 
 from benchmark.command_line import sweep_runs
 from benchmark.command_line.jobs import job_overrides
