@@ -26,7 +26,7 @@ from benchmark.pipeline import subset_path, training_fingerprint
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import score_folder, score_paths
 from benchmark.subset.other_captions import CaptionSources
-from benchmark.tasks.earlier_result import earlier_result
+from benchmark.tasks.earlier_result import earlier_result, is_sweep
 from benchmark.tasks.run_protocol import run_protocol
 from downstream.training.checkpointing import finished
 from filters.base import Composite, Filter
@@ -126,8 +126,8 @@ def _look_at_trainings(cfg: DictConfig, subset: Path, cached: CachedStages) -> N
 
 
 def _result(cfg: DictConfig, pool: Pool) -> Path | None:
-    """Return the path of the result that a sweep would not make again."""
-    if cfg.task.name != "run":
+    """Return the path of the result that a sweep would not make again; a single run makes its result anew."""
+    if cfg.task.name != "run" or not is_sweep():
         return None
     try:
         sets, metrics, models = load_evaluation_sets(cfg), make_metrics(cfg), make_models(cfg)
