@@ -41,9 +41,9 @@ def main() -> None:
     register_resolvers()
     set_environment()
     sys.argv[1:] = quote_free_text(sys.argv[1:])
-    stop_on_signals()
     try:
-        run_command(sys.argv[1:])
+        with stop_on_signals():
+            run_command(sys.argv[1:])
     except (KeyboardInterrupt, SystemExit) as error:
         if is_stop(error):
             end_stopped(error)

@@ -1,14 +1,16 @@
 """How the jobs of a sweep ended: a file per job, as jobs may run in other processes and on other machines."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from benchmark.core.paths import write_text
 
-STATES = ("done", "skipped", "failed", "not run")
+State = Literal["done", "skipped", "failed", "not run"]
+STATES: tuple[State, ...] = get_args(State)
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,7 @@ class Outcome:
     """How a job ended; `text` is the path of its result, or the error's line."""
 
     run: str
-    state: Literal["done", "skipped", "failed", "not run"]
+    state: State
     seconds: float
     text: str
     exit_code: int = 0
@@ -43,6 +45,5 @@ def read_outcome(folder: Path, number: int) -> Outcome | None:
 
 def counts(outcomes: Sequence[Outcome]) -> str:
     """Return how many jobs ended how, for example ``3 done, 1 skipped, 0 failed``."""
-    states = [outcome.state for outcome in outcomes]
-    named = {state: states.count(state) for state in STATES}
-    return ", ".join(f"{count} {state}" for state, count in named.items() if count or state != "not run")
+    number = Counter(outcome.state for outcome in outcomes)
+    return ", ".join(f"{number[state]} {state}" for state in STATES if number[state] or state != "not run")

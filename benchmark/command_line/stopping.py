@@ -26,10 +26,16 @@ class Stopped(KeyboardInterrupt):
 _stopped: list[Stopped] = []  # a signal handler has no other place to leave what it raised
 
 
-def stop_on_signals() -> None:
-    """Raise `Stopped` on Ctrl-C and SIGTERM, after the worker processes have been ended."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stop)
+@contextmanager
+def stop_on_signals() -> Iterator[None]:
+    """Raise `Stopped` on Ctrl-C and SIGTERM within the block, after the worker processes have been ended."""
+    before = {number: signal.signal(number, _stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if not _stopped:  # else the process is about to end, and a second Ctrl-C would print a traceback
+                signal.signal(number, handler)
 
 
 def raise_if_stopped() -> None:

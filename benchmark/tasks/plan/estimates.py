@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow.parquet as pq
 from omegaconf import DictConfig, OmegaConf
 
-from benchmark.config import LIMIT, filter_settings, recorded
+from benchmark.config import filter_settings, recorded
 from benchmark.pool.pool import Pool
+from benchmark.results.protocol import LIMIT
 from benchmark.results.result import Result
 from benchmark.scoring.score_parts import read_part_info
 from benchmark.tasks.plan.cached_stages import CachedStages
