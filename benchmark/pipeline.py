@@ -33,7 +33,7 @@ from benchmark.results.provenance import library_versions
 from benchmark.results.result import DownstreamResult
 from benchmark.results.trackers import Tracker
 from benchmark.scoring.losses import check_losses
-from benchmark.scoring.score_folder import remove_scores, score_paths
+from benchmark.scoring.score_folder import remove_scores, score_folder, score_paths
 from benchmark.scoring.score_pool import ScoreTable, score_pool
 from benchmark.selection.selection import Manifest, Selection, Selector, subset_files, write_selection
 from benchmark.subset.fetch import fetch_subset
@@ -76,6 +76,7 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
     selector: Selector = hydra.utils.instantiate(cfg.selector, _convert_="all")
     engine = make_engine(cfg)
     table = make_scores(cfg, pool, scorer, engine)
+    log.info("score: %s", score_folder(pool, scorer))
     epochs = _epochs(cfg, k)
     seed = int(cfg.seed)
     selection = selector.select(table, k, epochs, seed, pool, engine)
@@ -107,6 +108,7 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
     if len(paths) > 1:
         distinct = f"{manifest.distinct:,}"
         log.info("select: %d different epochs with %s distinct pairs", len(paths), distinct)
+    log.info("select: %s", paths[0])
     return Chosen(selection, manifest, paths, table, scorer)
 
 
@@ -237,6 +239,7 @@ def train(
     with one_launch(folder, device):
         reused = finished(folder, fingerprint) is not None
         report = model.train(subset, folder, device, tracker, fingerprint)
+    log.info("train: %s", folder)
     if reused:
         for seen, loss in report.losses:
             tracker.log({f"{model.name}/loss": loss}, step=seen)
@@ -268,7 +271,9 @@ def evaluate_all(
 ) -> dict[str, list[Metric]]:
     """Evaluate a model on every evaluation set that fits it, leave its outputs in `folder`; return metrics by set."""
     log.info("evaluate: %s", model.name if isinstance(model, Downstream) else model.label)
-    return model.evaluate(sets, metrics, folder, device)
+    evaluations = model.evaluate(sets, metrics, folder, device)
+    log.info("evaluate: %s", folder)
+    return evaluations
 
 
 def downstream_result(

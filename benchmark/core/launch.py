@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
@@ -57,6 +59,19 @@ def one_launch(path: Path, device: torch.device) -> Iterator[None]:
     with locked(path) if is_main_process() else nullcontext():
         wait_for_all(device)  # until the main process holds the lock
         yield
+
+
+@contextmanager
+def ctrl_c_left_to_parent() -> Iterator[None]:
+    """Let processes that are started in the block ignore Ctrl-C, which reaches them too: their parent ends them."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def make_accelerator(device: torch.device) -> Any:

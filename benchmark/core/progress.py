@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.console import Console
 from rich.logging import RichHandler
@@ -26,7 +27,8 @@ def configure_logging() -> None:
             console=console, show_path=False, show_level=False, show_time=False, highlighter=None
         )
     handler.addFilter(_publish)
-    logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
+    line, time_of_day = "%(asctime)s %(message)s", "%H:%M:%S"
+    logging.basicConfig(level=logging.WARNING, format=line, datefmt=time_of_day, handlers=[handler])
     for package in ("benchmark", "filters", "downstream"):
         logging.getLogger(package).setLevel(logging.INFO if is_main_process() else logging.WARNING)
 
@@ -35,6 +37,22 @@ def _publish(record: logging.LogRecord) -> bool:
     """Write the record without credentials, and with the URLs of remote folders."""
     record.msg, record.args = redact(remote_paths(record.getMessage())), ()
     return True
+
+
+@contextmanager
+def log_to_file(path: Path, *, alone: bool = False) -> Iterator[None]:
+    """Append what is logged to a file, each line with date and time; `alone`: and nowhere else."""
+    root = logging.getLogger()
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.addFilter(_publish)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
+    before = list(root.handlers)
+    root.handlers = [handler] if alone else [*before, handler]
+    try:
+        yield
+    finally:
+        root.handlers = before
+        handler.close()
 
 
 @contextmanager
@@ -67,6 +85,6 @@ def _log_lines(title: str, total: int, unit: str) -> Callable[[int, str], None]:
         done += amount
         if time.monotonic() - last >= LOG_EVERY_SECONDS:
             last = time.monotonic()
-            log.info("%s: %d of %d %s, %s", title, done, total, unit, text)
+            log.info("%s: %d of %d %s%s", title, done, total, unit, f", {text}" if text else "")
 
     return advance

@@ -81,6 +81,9 @@ def scan_records(results: Path, record_type: type[R]) -> tuple[dict[Path, R], li
     schema, adapter = record_type.SCHEMA, TypeAdapter(record_type)
     records, left_out = {}, []
     for path in sorted((results / schema.folder).glob("*.json")):
+        if path.name.startswith("."):  # as `write_text` names a file until it is whole
+            left_out.append(LeftOut(path, "half-written by a run that was killed; delete it"))
+            continue
         try:
             text = _text_of_kind(path, schema)
             if text is not None:

@@ -5,6 +5,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
 
+from benchmark.core.launch import ctrl_c_left_to_parent
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_folder
 from benchmark.core.progress import progress
@@ -49,6 +50,8 @@ def _write(root: Path, config: DemoConfig, workers: int, *, sets: bool) -> None:
             return
         # Spawned, not forked: torch's thread pool in this process does not survive a fork.
         with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as processes:
-            for future in as_completed([processes.submit(job) for job in jobs]):
+            with ctrl_c_left_to_parent():
+                futures = [processes.submit(job) for job in jobs]
+            for future in as_completed(futures):
                 future.result()
                 advance(1, "")

@@ -6,12 +6,14 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
+from multiprocessing import forkserver
 from multiprocessing.queues import Queue
 from typing import Any, TypeVar
 
 import torch
 
 from benchmark.core.devices import resolve_device
+from benchmark.core.launch import ctrl_c_left_to_parent
 from benchmark.core.ranges import Device, PositiveInt
 from benchmark.engine.base import Work
 
@@ -41,6 +43,8 @@ class LocalEngine:
             return
         # The fork server has imported only this module: forking it is cheap and copies no lock and no CUDA context.
         context = multiprocessing.get_context("forkserver")
+        with ctrl_c_left_to_parent():
+            forkserver.ensure_running()
         queue: Queue[str] = context.Queue()
         for device in devices:
             queue.put(device)

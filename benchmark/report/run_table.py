@@ -46,6 +46,33 @@ def run_table(result: Result, others: Iterable[Result]) -> Table:
     return Table(result.protocol.name, header, rows, notes)
 
 
+def joint_tables(results: Sequence[tuple[str, Result]]) -> list[Table]:
+    """Return the headline metrics of several runs: a table per protocol, in it a row per evaluation set and run.
+
+    Args:
+        results: the runs, each with the name that stands in its rows.
+    """
+    by_protocol: dict[str, list[tuple[str, Result]]] = {}
+    for name, result in results:
+        by_protocol.setdefault(result.protocol.fingerprint, []).append((name, result))
+    return [_joint_table(runs) for runs in by_protocol.values()]
+
+
+def _joint_table(runs: Sequence[tuple[str, Result]]) -> Table:
+    first = runs[0][1]
+    evaluated = [(model, name) for model, t in first.downstream.items() for name in t.evaluations]
+    present = {metric.name for pair in evaluated for _, run in runs for metric in _metrics(run, *pair)}
+    columns = {name: short for name, short in HEADLINE_COLUMNS.items() if name in present}
+    rows = []
+    for model, name in evaluated:
+        for label, run in runs:
+            metrics = _metrics(run, model, name)
+            rows.append([*plain(label, model, name), *(_cell(metrics, column) for column in columns)])
+    header = ["run", "model", "evaluation set", *columns.values()]
+    intervals = any(m.interval for pair in evaluated for _, run in runs for m in _metrics(run, *pair))
+    return Table(first.protocol.name, header, rows, [INTERVAL_NOTE] * intervals)
+
+
 def _metrics(result: Result, model: str, evaluation: str) -> list[Metric]:
     trained = result.downstream.get(model)
     return trained.evaluations.get(evaluation, []) if trained else []

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -52,3 +53,9 @@ def read_part(path: Path) -> ScorePart:
     info = json.loads(table.schema.metadata[_INFO])
     uids, scores = read_uid_columns(table), table["score"].to_numpy()
     return ScorePart(uids, scores, Counter(info["drops"]), info["seconds"], info["features"])
+
+
+def read_part_info(path: Path) -> dict[str, Any]:
+    """Return the drop counts, seconds and extraction seconds of a part without its scores."""
+    info: dict[str, Any] = json.loads(pq.read_schema(path).metadata[_INFO])
+    return info

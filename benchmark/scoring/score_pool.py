@@ -78,7 +78,7 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
         log.info("score: %s on %d of %d shards of pool %s", name, len(missing), len(parts), pool.name)
         # Fitting is part of the cost of scores: the missing parts share its seconds.
         share = fit_filter(pool, scorer, engine, survivors) / len(missing)
-        _run("score", ScoreShard(pool, scorer, parts, share, survivors), engine, missing)
+        run_on_shards("score", ScoreShard(pool, scorer, parts, share, survivors), engine, missing)
         reused = 1 - len(missing) / len(parts)
     return replace(load_parts(parts.values()), reused=reused)
 
@@ -107,13 +107,14 @@ def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     if not scorer.corpus_dependent:
         return 0.0
     if scorer.features:
-        _run("extract", ExtractShard(pool, scorer), engine, pool.shards(scorer.sources))
+        run_on_shards("extract", ExtractShard(pool, scorer), engine, pool.shards(scorer.sources))
     started = time.monotonic()
     scorer.fit(PoolBatches(pool, scorer, torch.device("cpu"), survivors))
     return time.monotonic() - started
 
 
-def _run(title: str, work: Work[Shard, int], engine: Engine, shards: Sequence[Shard]) -> None:
+def run_on_shards(title: str, work: Work[Shard, int], engine: Engine, shards: Sequence[Shard]) -> None:
+    """Run work on shards under a progress bar that shows the pairs per second."""
     started = time.monotonic()
     done = 0
     with progress(title, len(shards), "shards") as advance:

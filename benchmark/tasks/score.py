@@ -6,14 +6,20 @@ from benchmark.config import make_engine, make_filter, make_pool
 from benchmark.core.batch import counts
 from benchmark.pipeline import make_scores
 from benchmark.scoring.score_folder import score_folder
+from benchmark.scoring.shard_share import score_share
 from benchmark.tasks.output import print_result
 from benchmark.tasks.preflight import check_before_run
+from benchmark.tasks.settings import shard_share
 
 
 def score(cfg: DictConfig) -> None:
     """Score the pool; print the folder of the score parts."""
     check_before_run(cfg)
     pool, scorer = make_pool(cfg), make_filter(cfg)
+    if share := shard_share(cfg):
+        score_share(pool, scorer, make_engine(cfg), share)
+        print_result(str(score_folder(pool, scorer)))
+        return
     table = make_scores(cfg, pool, scorer, make_engine(cfg))
     dropped = counts(table.drops) or "none"
     print_result(

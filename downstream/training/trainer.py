@@ -172,7 +172,8 @@ class Trainer:
                 if stepped is not None and (last or state.step % config.log_every == 0):
                     loss = self._log(stepped, index, seen, rate, accelerator)
                     state.losses.append((seen, loss))
-                advance(seen - before, f"loss {state.loss:.3f}, {rate:.0f}/s")
+                loss_text = f"loss {state.loss:.3f}, " if state.losses else ""
+                advance(seen - before, f"{loss_text}{rate:.0f}/s")
                 if config.validate_every and (last or _crossed(config.validate_every, before, seen)):
                     started += self._validate(stepper, seen)
                 if not last and _crossed(config.checkpoint_every, before, seen):

@@ -1,5 +1,6 @@
-"""Ray and Hydra's joblib launcher; both are extras, so their tests skip where they are not installed."""
+"""Ray and Hydra's launchers; they are extras, so their tests skip where they are not installed."""
 
+import re
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +21,7 @@ from filters.random import Random
 from tests.command_line import Run
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_pool
+from tests.pretended_task import PRETEND
 
 pytestmark = pytest.mark.slow  # tests that are also `full` stay out of CI: each of ray's actors imports torch
 
@@ -75,12 +77,22 @@ def test_draws_over_clusters_are_the_same_on_ray(
     assert all((one == other).all() for one, other in zip(here.epochs, on_ray.epochs, strict=True))
 
 
-def test_joblib_launches_a_sweep(run: Run, cache: Path, tmp_path: Path) -> None:
-    pytest.importorskip("hydra_plugins.hydra_joblib_launcher", reason="pip install 'pairsift[joblib]'")
-    pool = write_pool(tmp_path / "pool", [rows(20)])
-    launcher = ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]
-    sweep = ["task=select", "pool=img2dataset", f"pool.url={pool}", "filter=random", "size.samples=5,7"]
-    done = run(*launcher, *sweep)
-    assert done.returncode == 0, done.stderr
-    found = list((cache / "pairsift" / "selections").rglob("*.npy"))
-    assert sorted(len(np.load(path)) for path in found) == [5, 7]
+LAUNCHERS = [
+    pytest.param(["joblib", "hydra.launcher.n_jobs=2"], id="joblib"),
+    pytest.param(["submitit_local"], id="submitit"),
+    pytest.param(["ray"], id="ray", marks=pytest.mark.full),
+]
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_launchers_run_all_jobs_and_say_how_each_ended(run: Run, cache: Path, launcher: list[str]) -> None:
+    name = launcher[0].partition("_")[0]
+    pytest.importorskip(f"hydra_plugins.hydra_{name}_launcher", reason=f"pip install 'pairsift[{name}]'")
+    done = run(f"hydra/launcher={launcher[0]}", *launcher[1:], *PRETEND, "seed=4,5,6")
+    assert done.returncode == 2, done.stderr
+    assert done.stdout.split() == ["seed4.json", "seed6.json"]
+    assert "Sweep of 3 runs: 2 done, 0 skipped, 1 failed" in done.stderr
+    assert "seed=5 must be another" in done.stderr
+    assert "Traceback" not in done.stderr
+    (log,) = (cache / "pairsift" / "sweeps").glob("*/job-002.log")
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d error: seed=5: seed=5 must be", log.read_text())

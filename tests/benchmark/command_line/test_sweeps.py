@@ -2,25 +2,27 @@
 
 import json
 import logging
-import os
+import re
+import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from omegaconf import DictConfig
+from hydra import initialize_config_dir
 
-from benchmark.command_line import sweeps
-from benchmark.command_line.sweeps import Sweep, planned_sweeps
+from benchmark.command_line import sweep_runs
+from benchmark.command_line.jobs import job_overrides
+from benchmark.command_line.sweeps import planned_sweeps
+from benchmark.config import CONF
 from benchmark.core.errors import UserError
-from benchmark.core.uids import read_subset
-from benchmark.tasks.output import Finished
 from tests.benchmark.tasks.test_demo_chain import DEMO, SMALL
 from tests.command_line import Run, assert_one_line
 from tests.conftest import BuildOnce
 from tests.demos import draw, link
 from tests.pools import rows, write_pool
+from tests.pretended_task import CLOCK, PRETEND
 
 
 @pytest.fixture(scope="module")
@@ -29,50 +31,48 @@ def select(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return ["task=select", "pool=img2dataset", f"pool.url={pool}", "filter=random"]
 
 
-def pretend(cfg: DictConfig) -> Finished:
-    """A task that takes a minute, skips seed 1, has a bug at seed 3, and refuses seed 5."""
-    if cfg.seed == 3:
-        raise ZeroDivisionError("a bug\nof two lines")
-    if cfg.seed == 5:
-        raise UserError("seed=5 must be another")
-    if cfg.seed != 1:
-        CLOCK.now += 60
-    return Finished(Path(f"seed{cfg.seed}.json"), skipped=cfg.seed == 1)
-
-
-CLOCK = SimpleNamespace(now=0.0, monotonic=lambda: CLOCK.now)
-PRETEND = f"task._target_={__name__}.pretend"
-
-
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.message for record in caplog.records if record.name == "benchmark.command_line.sweeps"]
+    return [record.message for record in caplog.records if record.name == sweep_runs.__name__][1:]
 
 
 def test_a_failed_run_does_not_stop_the_others(
-    run: Run, select: Sequence[str], caplog: pytest.LogCaptureFixture
+    run: Run, cache: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    done = run(*select, "size.samples=4,31,6")
-    assert done.returncode == 2
-    assert [len(read_subset(Path(path))) for path in done.stdout.split()] == [4, 6]
-    assert [line.partition(", ETA")[0] for line in lines(caplog)] == [
-        "sweep: run 1 of 3: size.samples=4; 0 done, 0 skipped, 0 failed, 2 remaining",
-        "sweep: run 2 of 3: size.samples=31; 1 done, 0 skipped, 0 failed, 1 remaining",
-        "error: size.samples=31: size asks for 31 pairs, but pool img2dataset lists 30; choose a smaller size",
-        "sweep: run 3 of 3: size.samples=6; 1 done, 0 skipped, 1 failed, 0 remaining",
+    done = run(*PRETEND, "seed=5,6")
+    assert (done.returncode, done.stdout) == (2, "seed6.json\n")
+    assert lines(caplog) == [
+        "job 1 of 2: seed=5; 0 done, 0 skipped, 0 failed, 1 remaining",
+        "error: seed=5: seed=5 must be another",
+        "job 2 of 2: seed=6; 0 done, 0 skipped, 1 failed, 0 remaining",
     ]
-    table = [line.split() for line in done.stderr.splitlines() if line.startswith("  size.samples=")]
-    assert [row[:2] for row in table] == [
-        ["size.samples=4", "done"], ["size.samples=31", "failed"], ["size.samples=6", "done"],
-    ]  # fmt: skip
+    table = [line.split() for line in done.stderr.splitlines() if line.startswith("  seed=")]
+    assert [row[:2] for row in table] == [["seed=5", "failed"], ["seed=6", "done"]]
     assert "Traceback" not in done.stderr + caplog.text
+    (log,) = (cache / "pairsift" / "sweeps").glob("*/job-001.log")
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d job 1 of 2: seed=5; 0 done", log.read_text())
+    assert "seed=5 must be another" in log.read_text()
+
+
+def test_a_sweep_with_a_wrong_job_starts_none(run: Run, select: Sequence[str]) -> None:
+    done = run(*select, "size=abc,1m,xyz")
+    assert (done.returncode, done.stdout) == (2, "")
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert [line.partition(" is unknown")[0] for line in errors] == [
+        "error: size=abc: size=abc", "error: size=xyz: size=xyz",
+    ]  # fmt: skip
+
+
+def test_a_mistake_that_all_jobs_share_is_one_line(run: Run, select: Sequence[str]) -> None:
+    assert_one_line(run(*select, "size=100k,1m", "shards=1/2"), "error: shards=1/2 is for task=score alone")
 
 
 @pytest.mark.slow
 def test_progress_errors_and_the_exit_code(
     run: Run, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweeps, "time", CLOCK)
-    done = run(PRETEND, "seed=1,0,3,5,4")
+    clock = SimpleNamespace(monotonic=lambda: CLOCK.now, strftime=time.strftime)
+    monkeypatch.setattr(sweep_runs, "time", clock)
+    done = run(*PRETEND, "seed=1,0,3,5,4")
     assert done.returncode == 1, "an unexpected error outweighs a user's mistake"
     assert [line.partition("; ")[2] for line in lines(caplog) if "; " in line] == [
         "0 done, 0 skipped, 0 failed, 4 remaining",
@@ -95,18 +95,10 @@ def test_progress_errors_and_the_exit_code(
 
 @pytest.mark.slow
 def test_a_failure_in_a_launch_ends_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweeps, "process_count", lambda: 2)
-    done = run(PRETEND, "seed=5,0")
+    monkeypatch.setattr(sweep_runs, "process_count", lambda: 2)
+    done = run(*PRETEND, "seed=5,0")
     assert done.returncode == 2
-    assert "Sweep of 2 runs: 0 done, 0 skipped, 1 failed" in done.stderr
-
-
-@pytest.mark.slow
-def test_a_workers_error_reaches_its_launcher(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    mine, pids = os.getpid(), iter([os.getpid() + 1])
-    monkeypatch.setattr(sweeps, "os", SimpleNamespace(getpid=lambda: next(pids, mine)))
-    with pytest.raises(ZeroDivisionError, match="a bug"):  # in this process it would be kept for the end
-        run(PRETEND, "seed=3,0")
+    assert "Sweep of 2 runs: 0 done, 0 skipped, 1 failed, 1 not run" in done.stderr
 
 
 def test_commas_make_a_sweep_and_a_single_run_is_none() -> None:
@@ -121,11 +113,12 @@ def test_commas_make_a_sweep_and_a_single_run_is_none() -> None:
     [
         (["filter=icc,clip", "seed=range(0,3)"], 6),
         (["size=glob(*0k)", "filter=icc"], 3),
-        (["filter=icc", "size.samples=4,5,6"], 3),
     ],
 )
 def test_the_runs_of_a_sweep_are_counted(overrides: list[str], total: int) -> None:
-    assert Sweep(planned_sweeps(overrides)).total == total
+    (sweep,) = planned_sweeps(overrides)
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        assert len(job_overrides(sweep[1:])) == total
 
 
 def test_overrides_narrow_the_sweeps_of_an_experiment() -> None:

@@ -58,6 +58,15 @@ def test_records_of_other_kinds_are_ignored(tmp_path: Path) -> None:
     assert left_out(tmp_path) == {}
 
 
+def test_a_half_written_record_is_named_and_left_out(tmp_path: Path) -> None:
+    path = write_record(tmp_path, MADE)
+    path.with_name(".one.0123.json").write_text(path.read_text())  # killed before it was renamed
+    path.with_stem("two").write_text(path.read_text()[:40])
+    reasons = left_out(tmp_path)
+    assert reasons[".one.0123.json"].startswith("half-written")
+    assert reasons["two.json"].startswith("not readable as JSON")
+
+
 def test_files_of_one_reason_have_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = write_record(tmp_path, MADE)
     path.with_stem("first").write_text('{"schema_version": 1, "run_id": "first"}')

@@ -1,6 +1,7 @@
 """Budget, schedule, exact resume, counted drops: on a model small enough to train in milliseconds."""
 
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 
+from benchmark.core import progress
 from benchmark.core.errors import UserError
 from downstream.training import checkpointing
 from downstream.training.checkpointing import TrainReport
@@ -82,6 +84,18 @@ def test_budget_is_met_exactly_and_reported(tmp_path: Path) -> None:
     assert [step for step, _ in tracker.rows] == [*range(10, 201, 10), 203]
     assert report.skipped == {}
     assert report.resumed_from is None
+
+
+def test_progress_shows_no_loss_before_the_first(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "LOG_EVERY_SECONDS", 0.0)
+    with caplog.at_level(logging.INFO):
+        fit(Guess(), tmp_path, log_every=2)
+    first, second = (message.split(", ")[1:] for message in caplog.messages[:2])
+    assert (len(first), len(second)) == (1, 2)
+    assert first[0].endswith("/s")
+    assert second[0].startswith("loss ")
 
 
 def test_learning_rate_warms_up_and_falls_as_a_cosine() -> None:

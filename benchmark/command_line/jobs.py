@@ -1,0 +1,183 @@
+"""The jobs of a command: their configurations, composed and checked before the first of them runs."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hydra import compose, initialize_config_dir
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra._internal.utils import get_args_parser
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.types import RunMode
+from omegaconf import DictConfig, open_dict
+
+from benchmark.command_line.settings_schema import check_settings
+from benchmark.command_line.wrong_overrides import explain_command
+from benchmark.config import CONF, USER_ERRORS, call_task, choice, explain
+from benchmark.core.errors import UserError
+
+
+class WrongJobsError(UserError):
+    """Jobs of a sweep cannot run; `lines` says which, and why."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__("; ".join(lines))
+        self.lines = list(lines)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of a command.
+
+    Args:
+        name: the overrides in which it differs from the others.
+        sweep: index of its sweep.
+        composed: its configuration, with the node `hydra`.
+    """
+
+    name: str
+    sweep: int
+    composed: DictConfig
+
+    @contextmanager
+    def settings(self) -> Iterator[DictConfig]:
+        """Yield the configuration without the node `hydra`, while Hydra answers as it would in this job."""
+        before = HydraConfig.instance().cfg
+        HydraConfig.instance().set_config(self.composed)
+        settings = self.composed.copy()
+        with open_dict(settings):
+            del settings["hydra"]
+        try:
+            yield settings
+        finally:
+            HydraConfig.instance().cfg = before
+
+
+def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[Job]:
+    """Return the jobs of all sweeps in the order in which Hydra runs them.
+
+    Args:
+        sweeps: the arguments of each sweep, as `planned_sweeps` returns them.
+
+    Raises:
+        WrongJobsError: names each job that Hydra cannot compose, and why.
+    """
+    overrides: list[list[str]] = []
+    indices: list[int] = []
+    composed: list[DictConfig | str] = []
+    with initialize_config_dir(str(CONF), version_base="1.3", job_name="benchmark"):
+        for index, arguments in enumerate(sweeps):
+            given = get_args_parser().parse_args(list(arguments))
+            for of_job in job_overrides(given.overrides):
+                overrides.append(of_job)
+                indices.append(index)
+                composed.append(_composed(of_job, given.config_dir, given.config_name))
+    names = _names(overrides)
+    _refuse([(name, c if isinstance(c, str) else None) for name, c in zip(names, composed, strict=True)])
+    jobs = zip(names, indices, composed, strict=True)
+    return [Job(name, index, c) for name, index, c in jobs if not isinstance(c, str)]
+
+
+def run_job(cfg: DictConfig) -> None:
+    """Run the task of a single run, or print its plan. Raises `UserError` for any mistake of the user."""
+    if cfg.plan:
+        check_job(cfg)
+        print_plan([(choice(cfg, "filter"), cfg)])
+        return
+    check_settings(cfg)  # the task itself checks what it needs
+    check_shards(cfg)
+    call_task(cfg)
+
+
+def check_jobs(jobs: Sequence[Job]) -> None:
+    """Raise `WrongJobsError` unless each of the jobs can run."""
+    _refuse([(job.name, _mistake(job)) for job in jobs])
+
+
+def check_job(cfg: DictConfig) -> None:
+    """Raise `UserError` unless the settings of a run are right and what its task needs is there."""
+    try:
+        check_settings(cfg)
+        # Imported here: a misspelt command should be answered before torch is imported.
+        from benchmark.tasks.preflight import check_before_run
+
+        check_shards(cfg)
+        check_before_run(cfg)
+    except USER_ERRORS as error:
+        raise UserError(explain(error)) from error
+
+
+def check_shards(cfg: DictConfig) -> None:
+    """Raise `UserError` unless ``shards=`` can be understood, and belongs to the task."""
+    if cfg.shards is not None:
+        from benchmark.tasks.settings import shard_share
+
+        shard_share(cfg)
+
+
+def settings_of(jobs: Iterable[Job]) -> Iterator[tuple[str, DictConfig]]:
+    """Yield the name and the settings of each job, while Hydra answers as it would in this job."""
+    for job in jobs:
+        with job.settings() as cfg:
+            yield job.name, cfg
+
+
+def print_plan(jobs: Iterable[tuple[str, DictConfig]]) -> None:
+    """Print the plan of jobs, each a name and its settings; nothing is run."""
+    from benchmark.report.terminal import print_tables
+    from benchmark.tasks.plan.plan import Plan
+
+    plan = Plan()
+    for name, cfg in jobs:
+        plan.add(name, cfg)
+    print_tables([plan.table()])
+
+
+def _mistake(job: Job) -> str | None:
+    with job.settings() as cfg:
+        try:
+            check_job(cfg)
+        except UserError as error:
+            return str(error)
+    return None
+
+
+def _refuse(mistakes: Sequence[tuple[str, str | None]]) -> None:
+    """Raise `WrongJobsError` if one of the jobs, each a name and its mistake, has a mistake."""
+    wrong = [(name, mistake) for name, mistake in mistakes if mistake is not None]
+    if len(wrong) == len(mistakes) and len({mistake for _, mistake in wrong}) == 1:
+        raise WrongJobsError([str(wrong[0][1])])
+    if wrong:
+        raise WrongJobsError([f"{name}: {mistake}" for name, mistake in wrong])
+
+
+def job_overrides(overrides: Sequence[str]) -> list[list[str]]:
+    """Return the overrides of each job of one sweep; Hydra must be initialised."""
+    loader = GlobalHydra.instance().config_loader()
+    (jobs,) = BasicSweeper.split_arguments(
+        OverridesParser.create(config_loader=loader).parse_overrides(list(overrides)), None
+    )
+    return [list(job) for job in jobs]
+
+
+def _composed(overrides: Sequence[str], config_dir: str | None, config_name: str | None) -> DictConfig | str:
+    """Return the configuration of a job, or the user's mistake for which there is none."""
+    own = [] if config_dir is None else [f"hydra.searchpath=['file://{Path(config_dir).absolute()}']"]
+    try:
+        composed = compose(config_name or "config", [*overrides, *own], return_hydra_config=True)
+    except USER_ERRORS as error:
+        return explain_command(error, overrides)
+    with open_dict(composed):
+        composed.hydra.mode = RunMode.MULTIRUN
+    return composed
+
+
+def _names(overrides: Sequence[Sequence[str]]) -> list[str]:
+    """Return for each job its overrides that not all jobs have, of a single job all."""
+    shared = set.intersection(*map(set, overrides)) if len(overrides) > 1 else set()
+    return [
+        " ".join(o for o in of_job if o not in shared and not o.startswith("hydra")) for of_job in overrides
+    ]

@@ -1,0 +1,49 @@
+"""How the jobs of a sweep ended: a file per job, as jobs may run in other processes and on other machines."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from benchmark.core.paths import write_text
+
+State = Literal["done", "skipped", "failed", "not run"]
+STATES: tuple[State, ...] = get_args(State)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended; `text` is the path of its result, or the error's line."""
+
+    run: str
+    state: State
+    seconds: float
+    text: str
+    exit_code: int = 0
+
+
+def job_file(folder: Path, number: int, suffix: str) -> Path:
+    """Return the path in the sweep's folder of a job's outcome (``json``), log (``log``) or stdout (``out``).
+
+    Numbers start at 0.
+    """
+    return folder / f"job-{number + 1:03d}.{suffix}"
+
+
+def write_outcome(folder: Path, number: int, outcome: Outcome) -> None:
+    """Write how a job ended to the sweep's folder."""
+    write_text(job_file(folder, number, "json"), json.dumps(asdict(outcome)))
+
+
+def read_outcome(folder: Path, number: int) -> Outcome | None:
+    """Return how a job ended, None if it has not, or its process ended without a word."""
+    path = job_file(folder, number, "json")
+    return Outcome(**json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
+
+
+def counts(outcomes: Sequence[Outcome]) -> str:
+    """Return how many jobs ended how, for example ``3 done, 1 skipped, 0 failed``."""
+    number = Counter(outcome.state for outcome in outcomes)
+    return ", ".join(f"{number[state]} {state}" for state in STATES if number[state] or state != "not run")

@@ -1,0 +1,89 @@
+"""Ctrl-C and SIGTERM: the processes that work for a command end with it, and one line says how to go on."""
+
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+from benchmark.core.launch import is_main_process
+
+LINE = "stopped; run the same command to go on"
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C was pressed, or the process was asked to end; a `KeyboardInterrupt`, as libraries clean up after one.
+
+    Its argument is the signal's number.
+    """
+
+
+_stopped: list[Stopped] = []  # a signal handler has no other place to leave what it raised
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[None]:
+    """Raise `Stopped` on Ctrl-C and SIGTERM within the block, after the worker processes have been ended."""
+    before = {number: signal.signal(number, _stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if not _stopped:  # else the process is about to end, and a second Ctrl-C would print a traceback
+                signal.signal(number, handler)
+
+
+def raise_if_stopped() -> None:
+    """Raise `Stopped` again after a signal: what fails then, such as a pool whose workers ended, is no failure."""
+    if _stopped:
+        raise _stopped[0]
+
+
+def is_stop(error: BaseException | None) -> bool:
+    """Return whether a signal is behind `error`. Ray's handler of SIGTERM exits with the signal's number."""
+    return isinstance(error, KeyboardInterrupt) or (
+        isinstance(error, SystemExit) and error.code == signal.SIGTERM
+    )
+
+
+def end_stopped(error: BaseException) -> NoReturn:
+    """Print the line, and end with the exit code of the signal behind `error`: 130 or 143."""
+    if is_main_process():
+        sys.stderr.write(f"{LINE}\n")
+    number = error.args[0] if isinstance(error, Stopped | SystemExit) else signal.SIGINT
+    sys.exit(128 + number)
+
+
+@contextmanager
+def end_with(pid: int, host: str) -> Iterator[None]:
+    """End this process when the one with `pid` ends within the block, if that is one of this machine."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(1.0):
+            try:
+                os.kill(pid, 0)
+            except ProcessLookupError:
+                os._exit(1)
+
+    if host == socket.gethostname():
+        threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_IGN)  # a second one would interrupt the removal of half-written files
+    for child in multiprocessing.active_children():
+        if not child.daemon:  # daemons, such as those that decode images, are ended by those who started them
+            child.terminate()
+    stopped = Stopped(number)
+    _stopped.append(stopped)
+    raise stopped

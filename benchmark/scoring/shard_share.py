@@ -1,0 +1,101 @@
+"""One part of a pool's shards, for jobs that score a pool together on several machines with one cache."""
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmark.core.errors import UserError
+from benchmark.engine.base import Engine
+from benchmark.pool.layout import Shard
+from benchmark.pool.pool import Pool
+from benchmark.scoring.score_folder import score_paths
+from benchmark.scoring.score_pool import check_readable, run_on_shards
+from benchmark.scoring.shard_reader import features_path
+from benchmark.scoring.shard_work import ExtractShard, ScoreShard
+from filters.base import Composite, Filter
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ShardShare:
+    """Every `parts`-th shard, from the `number`-th on; numbers start at 1, like those of most array jobs."""
+
+    number: int
+    parts: int
+
+    @classmethod
+    def parse(cls, text: str) -> "ShardShare":
+        """Return the share that ``3/8`` means; raise `UserError` for anything else."""
+        match = re.fullmatch(r"(\d+)/(\d+)", text)
+        share = cls(int(match[1]), int(match[2])) if match else cls(0, 0)
+        if not 1 <= share.number <= share.parts:
+            raise UserError(
+                f"shards={text} must be a number and how many parts there are: 1/8, 2/8, up to 8/8"
+            )
+        return share
+
+    def of(self, shards: Sequence[Shard]) -> list[Shard]:
+        """Return this share of the shards; those of all numbers are each shard once."""
+        return list(shards[self.number - 1 :: self.parts])
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.parts}"
+
+
+def score_share(pool: Pool, scorer: Filter, engine: Engine, share: ShardShare) -> None:
+    """Do for one share of the shards what needs no other shard; `score_pool` does the rest.
+
+    That is the scores of a filter, of a composite those of its parts. A filter that is fitted on the whole pool gets
+    its features extracted.
+
+    Raises:
+        UserError: when nothing of the filter can be done without the other shards, or the pool lacks what it needs.
+    """
+    leaves = _leaves(scorer)
+    apart = [leaf for leaf in leaves if leaf.features or not leaf.corpus_dependent]
+    if not apart:
+        raise UserError(
+            f"shards={share}: {_name(leaves[0])} is fitted on the whole pool and extracts nothing that is worth"
+            " sharing; run task=score without shards"
+        )
+    for leaf in apart:
+        check_readable(pool, leaf)
+        shards = share.of(pool.shards(leaf.sources))
+        if leaf.corpus_dependent:
+            log.info(
+                "shards: %s is fitted on the whole pool; only its features are extracted here", _name(leaf)
+            )
+            missing = [
+                s for s in shards if not all(features_path(pool, s, f).is_file() for f in leaf.features)
+            ]
+            _log_share("extract", leaf, share, missing, shards)
+            run_on_shards("extract", ExtractShard(pool, leaf), engine, missing)
+        else:
+            parts = score_paths(pool, leaf)
+            missing = [shard for shard in shards if not parts[shard].is_file()]
+            _log_share("score", leaf, share, missing, shards)
+            run_on_shards("score", ScoreShard(pool, leaf, _of(parts, missing), 0.0, None), engine, missing)
+
+
+def _log_share(
+    verb: str, leaf: Filter, share: ShardShare, missing: Sequence[Shard], shards: Sequence[Shard]
+) -> None:
+    log.info("%s: %s on %d of the %d shards of part %s", verb, _name(leaf), len(missing), len(shards), share)
+
+
+def _of(parts: Mapping[Shard, Path], shards: Sequence[Shard]) -> dict[Shard, Path]:
+    return {shard: parts[shard] for shard in shards}
+
+
+def _leaves(scorer: Filter) -> list[Filter]:
+    """Return the filters of a composite, or the filter itself."""
+    if not isinstance(scorer, Composite):
+        return [scorer]
+    return [leaf for part in scorer.filters.values() for leaf in _leaves(part)]
+
+
+def _name(scorer: Filter) -> str:
+    return type(scorer).__name__.lower()

@@ -1,0 +1,51 @@
+"""Bytes that a job will write to the cache, measured on what earlier runs wrote; None where none did."""
+
+from pathlib import Path
+
+import pyarrow as pa
+from omegaconf import DictConfig
+
+from benchmark.config import make_filter
+from benchmark.core.paths import cache_dir
+from benchmark.core.requirements import only_looking
+from benchmark.tasks.plan.cached_stages import LATER, leaves
+from filters.base import Features, Reader
+
+BYTES_PER_SCORE = 24  # uid and score
+SAMPLED_FILES = 3
+
+
+def scoring_bytes(cfg: DictConfig, pairs: float) -> int | None:
+    """Return the bytes of the scores of so many pairs, and of the features that scoring them leaves in the cache."""
+    try:
+        with only_looking():
+            features = {f.key(): f for leaf in leaves(make_filter(cfg)) for f in _features(leaf)}
+    except LATER:
+        return None
+    per_pair = [_bytes_per_pair(key) for key in features]
+    known = [size for size in per_pair if size is not None]
+    return round(pairs * (BYTES_PER_SCORE + sum(known))) if len(known) == len(per_pair) else None
+
+
+def training_bytes(name: str) -> int | None:
+    """Return the bytes of the largest trained downstream model of that name in the cache."""
+    folders = (cache_dir() / "trained").glob(f"{name}-*")
+    sizes = [sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) for folder in folders]
+    return max(sizes, default=None)
+
+
+def _features(reader: Reader) -> list[Features]:
+    """Return all features under a filter."""
+    return [feature for own in reader.features for feature in (own, *_features(own))]
+
+
+def _bytes_per_pair(key: str) -> float | None:
+    """Return the bytes of one pair's features, measured on files of any pool."""
+    files = sorted((cache_dir() / "features").glob(f"*/{key}/*.arrow"))[:SAMPLED_FILES]
+    rows = sum(map(_rows, files))
+    return sum(file.stat().st_size for file in files) / rows if rows else None
+
+
+def _rows(file: Path) -> int:
+    with pa.memory_map(str(file)) as source:
+        return int(pa.ipc.open_file(source).read_all().num_rows)

@@ -1,0 +1,108 @@
+"""What earlier runs cost, scaled to this machine: the base of all estimates."""
+
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from benchmark.core.paths import CHECKOUT, portable_paths
+from benchmark.core.records import scan_records
+from benchmark.results.provenance import machine
+from benchmark.results.result import Result
+from benchmark.results.stopwatch import Stage
+
+REFERENCE = CHECKOUT / "results" / "reference"  # part of a checkout, not of the wheel
+REFERENCE_KERNEL_SECONDS = 0.0100  # `kernel_seconds` of the machine that made those results
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Processor seconds (on a GPU: of its host), and seconds on the clock."""
+
+    cpu: float
+    wall: float
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(self.cpu + other.cpu, self.wall + other.wall)
+
+    def times(self, factor: float) -> "Cost":
+        """Return the cost of so many times the work."""
+        return Cost(self.cpu * factor, self.wall * factor)
+
+
+NOTHING = Cost(0.0, 0.0)
+
+
+class RecordedCosts:
+    """The costs of earlier runs on a device of one type.
+
+    Those of `results` count that were made on a machine like this one, and where none fits the reference results,
+    scaled by the time that a matrix product takes here.
+
+    Args:
+        results: the folder that ``results_dir`` names.
+        device: ``cpu`` or ``cuda``.
+    """
+
+    def __init__(self, results: Path, device: str) -> None:
+        self.device = device
+        own = [run for run in _runs(results) if run.machine == machine()]
+        self._sources: list[tuple[list[Result], Callable[[], float]]] = [(own, lambda: 1.0)]
+        if device == "cpu" and results.resolve() != REFERENCE:
+            self._sources.append((_runs(REFERENCE), machine_factor))
+
+    def median(self, cost_of: Callable[[Result], Cost | None]) -> Cost | None:
+        """Return the median of a cost over the runs that have it, None where none does."""
+        for runs, factor in self._sources:
+            costs = [cost for run in runs if (cost := cost_of(run)) is not None]
+            if costs:
+                cpu = statistics.median(cost.cpu for cost in costs)
+                wall = statistics.median(cost.wall for cost in costs)
+                return Cost(cpu, wall).times(factor())
+        return None
+
+    def stage(self, run: Result, name: str) -> Cost | None:
+        """Return what a stage of a run cost on a device of this type."""
+        stage: Stage | None = run.stages.get(name)
+        return Cost(stage.cpu_seconds, stage.wall_seconds) if stage and stage.device == self.device else None
+
+
+def settings_text(settings: Any) -> str:
+    """Return plain settings as text, the same wherever the checkout lies; paths in results are portable already."""
+    return portable_paths(json.dumps(settings, sort_keys=True))
+
+
+@lru_cache
+def kernel_seconds() -> float:
+    """Return the processor seconds of a product of matrices on one thread, the best of several."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    matrix = torch.rand(768, 768, generator=torch.Generator().manual_seed(0))
+    try:
+        return min(_seconds(lambda: matrix @ matrix) for _ in range(20))
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def machine_factor() -> float:
+    """Return how many times as long as the machine of the reference results this one takes."""
+    return kernel_seconds() / REFERENCE_KERNEL_SECONDS
+
+
+@lru_cache
+def _runs(folder: Path) -> list[Result]:
+    """Return the readable results of a folder; those that cannot be read are reported where they are used."""
+    runs: Iterable[Result] = scan_records(folder, Result)[0].values() if folder.is_dir() else ()
+    return list(runs)

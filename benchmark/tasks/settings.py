@@ -1,0 +1,16 @@
+"""Settings that several tasks read."""
+
+from omegaconf import DictConfig
+
+from benchmark.core.errors import UserError
+from benchmark.scoring.shard_share import ShardShare
+
+
+def shard_share(cfg: DictConfig) -> ShardShare | None:
+    """Return the part of the pool's shards that ``shards=`` asks for, None for all; raise `UserError` if wrong."""
+    text = cfg.get("shards")
+    if text is None:
+        return None
+    if cfg.task.name != "score":
+        raise UserError(f"shards={text} is for task=score alone; leave it out when all parts are scored")
+    return ShardShare.parse(str(text))

@@ -1,0 +1,56 @@
+"""``plan=true``: what is cached, what is not, and nothing is run."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmark.core.records import write_record
+from benchmark.results.provenance import machine
+from benchmark.results.stopwatch import Stage
+from benchmark.tasks.plan import recorded_costs
+from benchmark.tasks.plan.recorded_costs import Cost, RecordedCosts
+from tests.benchmark.report.made_results import result
+from tests.command_line import Run, assert_one_line
+from tests.pools import rows, write_pool
+
+
+def files(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if "locks" not in path.parts}
+
+
+def test_a_plan_says_what_is_cached_and_runs_nothing(run: Run, cache: Path, tmp_path: Path) -> None:
+    pool = write_pool(tmp_path / "pool", [rows(6, start=6 * i) for i in range(3)])
+    settings = ["pool=img2dataset", f"pool.url={pool}", "size.samples=5"]
+    scored = run("task=score", "filter=no_filter", "shards=1/3", *settings)
+    assert scored.returncode == 0, scored.stderr
+    before = files(cache)
+    planned = run("task=select", "filter=no_filter", "plan=true", *settings, "seed=0,1")
+    assert planned.returncode == 0, planned.stderr
+    table = [" ".join(line.split()) for line in planned.stdout.splitlines()]
+    assert table[0] == "Plan of 2 jobs"
+    assert [line.rpartition(" ")[0] for line in table if line.startswith("seed=")] == [
+        "seed=0 1 of 3 shards cached to do",
+        "seed=1 with a job above to do",
+    ]
+    assert files(cache) == before
+    assert_one_line(run("task=report", "plan=true"), "plan=true is for task=score, select, train, run")
+
+
+def test_costs_are_medians_of_runs_on_a_machine_like_this(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorded_costs, "REFERENCE", tmp_path / "reference")
+    monkeypatch.setattr(recorded_costs, "machine_factor", lambda: 2.0)
+    made = [(tmp_path, seed, machine(), seconds) for seed, seconds in enumerate((4, 10, 6))]
+    made += [(tmp_path, 3, "another machine", 100), (tmp_path / "reference", 0, "another machine", 50)]
+    for folder, seed, where, seconds in made:
+        stages = {"pool": Stage(seconds / 2, seconds, "cpu", seconds)}
+        write_record(folder, replace(result("icc", seed=seed), machine=where, stages=stages))
+    costs = RecordedCosts(tmp_path, "cpu")
+    assert costs.median(lambda run: costs.stage(run, "pool")) == Cost(6, 3)
+    reference = RecordedCosts(tmp_path / "nothing", "cpu")
+    assert reference.median(lambda run: reference.stage(run, "pool")) == Cost(100, 50)
+    assert reference.median(lambda run: reference.stage(run, "train/captioner")) is None
+    on_gpu = RecordedCosts(tmp_path, "cuda")
+    assert on_gpu.median(lambda run: on_gpu.stage(run, "pool")) is None

@@ -1,0 +1,24 @@
+"""A task that does nothing, in a module that a launcher's processes import quickly."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+from omegaconf import DictConfig
+
+from benchmark.core.errors import UserError
+from benchmark.tasks.output import Finished, print_result
+
+CLOCK = SimpleNamespace(now=0.0)
+PRETEND = ["task=report", f"task._target_={__name__}.pretend"]  # reports need nothing that is checked first
+
+
+def pretend(cfg: DictConfig) -> Finished:
+    """Take a minute and print the seed; skip seed 1, have a bug at seed 3, and refuse seed 5."""
+    if cfg.seed == 3:
+        raise ZeroDivisionError("a bug\nof two lines")
+    if cfg.seed == 5:
+        raise UserError("seed=5 must be another")
+    print_result(f"seed{cfg.seed}.json")
+    if cfg.seed != 1:
+        CLOCK.now += 60
+    return Finished(Path(f"seed{cfg.seed}.json"), skipped=cfg.seed == 1)

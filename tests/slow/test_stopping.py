@@ -1,0 +1,84 @@
+"""Ctrl-C and SIGTERM, in a process of its own with workers of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.pools import rows, write_pool
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).resolve().parents[2]
+SLOW_FILTER = """
+import time
+import numpy as np
+from filters.base import Filter
+
+class Slow(Filter):
+    needs = frozenset({"text"})
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def score(self, batch):
+        time.sleep(self.seconds)
+        return np.zeros(len(batch), np.float32)
+"""
+SLOW = [
+    "task=select",
+    "filter=random",
+    "~filter.seed",
+    "filter._target_=slow_filter.Slow",
+    "+filter.seconds=600",
+]
+
+
+@pytest.mark.parametrize(("number", "sizes"), [(signal.SIGINT, "4,5"), (signal.SIGTERM, "4")])
+def test_a_stopped_command_ends_with_its_workers(number: signal.Signals, sizes: str, tmp_path: Path) -> None:
+    pool = write_pool(tmp_path / "pool", [rows(5), rows(5, start=5), rows(5, start=10)])
+    (tmp_path / "slow_filter.py").write_text(SLOW_FILTER)
+    settings = ["pool=img2dataset", f"pool.url={pool}", f"size.samples={sizes}", "engine.workers=2"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmark", *SLOW, *settings],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    lines = []
+    while "score: slow on 3 of 3" not in (line := process.stderr.readline()):
+        lines.append(line)
+        assert process.poll() is None, lines
+    time.sleep(1)  # the workers are starting
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)  # a terminal sends Ctrl-C to workers too
+    else:
+        process.send_signal(number)
+    rest = process.stderr.read().splitlines()
+    assert process.wait(30) == 128 + number
+    assert rest == ["stopped; run the same command to go on"]
+    assert not running(process.pid)
+
+
+def running(session: int) -> list[str]:
+    """Return the processes of a session that still run after a moment."""
+    for _ in range(50):
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                state, _, _, of_session, *_ = stat.read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(of_session) == session and state != "Z":
+                found.append(stat.parent.name)
+        if not found:
+            break
+        time.sleep(0.1)
+    return found
