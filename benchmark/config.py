@@ -107,14 +107,6 @@ def make_pool(cfg: DictConfig) -> Pool:
     return pool
 
 
-def share(cfg: DictConfig, setting: str) -> float:
-    """Return the setting of that dotted name. Raises `UserError` unless it is a number from 0 to 1."""
-    value = OmegaConf.select(cfg, setting)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise UserError(f"{setting}={value} must be a share from 0 to 1")
-    return float(value)
-
-
 def filter_settings(cfg: DictConfig) -> DictConfig:
     """Return the settings of the filter and its parts without `family`, which only orders the report's rows."""
     settings: DictConfig = copy.deepcopy(cfg.filter)

@@ -20,7 +20,6 @@ from benchmark.config import (
     make_filter,
     recorded,
     resolved,
-    share,
     subset_size,
 )
 from benchmark.core.errors import UserError
@@ -71,7 +70,6 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
         paper, here = f"{k * pool.scale:,}", f"{k:,}"
         log.info("size: %s of the paper's pool is %s here (scale 1:%d)", paper, here, pool.scale)
     check_size(pool, k)
-    share(cfg, "selection.tolerate")  # raises for a wrong value, before anything is scored
     scorer = make_filter(cfg)
     selector: Selector = hydra.utils.instantiate(cfg.selector, _convert_="all")
     engine = make_engine(cfg)
@@ -114,7 +112,7 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
 
 def make_scores(cfg: DictConfig, pool: Pool, scorer: Filter, engine: Engine) -> ScoreTable:
     """Score the pool or reuse its scores, unless `rescore` is true; say what was lost, see `check_losses`."""
-    tolerate = share(cfg, "scoring.tolerate")
+    tolerate = cfg.scoring.tolerate
     if cfg.rescore and is_main_process():  # the other processes of a launch read what this one makes
         remove_scores(pool, scorer)
     table = score_pool(pool, scorer, engine)

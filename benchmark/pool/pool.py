@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
-from benchmark.core.batch import Batch, counts
+from benchmark.core.batch import CAPTION_MISSING, Batch, counts
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.file_systems import is_remote
 from benchmark.core.locks import locked
@@ -218,12 +218,11 @@ class Pool:
         keyed = "-keyed" * self.keyed
         return cache_dir() / "tar_index" / self.key / f"{shard.name}-{shard.fingerprint}{keyed}.parquet"
 
-    def nothing_usable(self, drops: Mapping[str, int]) -> UserError:
+    def nothing_usable(self, drops: Counter[str]) -> UserError:
         """Return the error for a pool whose samples were all dropped, by reason."""
         reasons = counts(drops) or "its files are empty"
-        return UserError(
-            f"pool {self.name} ({self.url}) has no usable pair ({reasons}); {self._naming_hint()}"
-        )
+        hint = f"; {self._naming_hint()}" if drops[CAPTION_MISSING] else ""
+        return UserError(f"pool {self.name} ({self.url}) has no usable pair ({reasons}){hint}")
 
     def _naming_hint(self) -> str:
         """Return the columns that the pool's first file has, and how to name that of the captions."""

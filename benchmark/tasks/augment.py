@@ -5,7 +5,7 @@ import logging
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.config import make_engine, make_pool, share
+from benchmark.config import make_engine, make_pool
 from benchmark.core.batch import counts
 from benchmark.core.paths import cache_dir
 from benchmark.core.storage import local_path
@@ -24,7 +24,7 @@ def augment(cfg: DictConfig) -> None:
     name = augmenter.key()  # fails early if the checkpoint is missing, before the pool is scored
     pool = make_pool(cfg)
     selection = choose(cfg, pool).selection
-    subset = open_subset(pool, selection, tolerate=share(cfg, "selection.tolerate"))
+    subset = open_subset(pool, selection, tolerate=cfg.selection.tolerate)
     identity = subset.identity(selection.sha256)
     default = cache_dir() / "augmented" / f"{name}-{identity[:16]}"
     folder = default if output is None else output

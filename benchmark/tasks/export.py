@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from omegaconf import DictConfig
 
-from benchmark.config import make_pool, share
+from benchmark.config import make_pool
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.mirror import writable_folder
@@ -42,8 +42,6 @@ def export(cfg: DictConfig) -> None:
         _export(cfg, None)
         return
     with writable_folder(str(cfg.task.output)) as folder:
-        if folder.is_file():
-            raise UserError(f"task.output={folder} is a file; give a folder to write")
         if folder.is_dir() and any(folder.iterdir()) and not (folder / "subset.parquet").is_file():
             raise UserError(
                 f"task.output={folder} holds other files; give an empty folder, or an earlier export"
@@ -61,7 +59,7 @@ def _export(cfg: DictConfig, output: Path | None) -> None:
     folder = output or cache_dir() / "exports" / name
     _remove_earlier(folder)
     scores = chosen.table.scores[find_uids(chosen.table.uids, selection.uids)]
-    tolerate = share(cfg, "selection.tolerate")
+    tolerate = cfg.selection.tolerate
     written = write_pairs(folder / "subset.parquet", pool, selection.uids, scores, tolerate)
     files = subset_files(folder / "subset.npy", selection)
     for file, uids in zip(files, selection.epochs, strict=True):

@@ -2,7 +2,7 @@
 
 from omegaconf import DictConfig
 
-from benchmark.config import make_pool, share
+from benchmark.config import make_pool
 from benchmark.pipeline import choose, open_subset
 from benchmark.subset.fetch import fetch_subset
 from benchmark.subset.reshard import check_unused
@@ -19,9 +19,7 @@ def reshard(cfg: DictConfig) -> None:
     pool = make_pool(cfg)
     check_unused(folder)  # before anything is scored
     chosen = choose(cfg, pool)
-    open_subset(
-        pool, chosen.selection, tolerate=share(cfg, "selection.tolerate")
-    )  # raises for unreadable samples
+    open_subset(pool, chosen.selection, tolerate=cfg.selection.tolerate)  # raises for unreadable samples
     local = pool if pool.is_local else fetch_subset(pool, chosen.selection.uids)
     epochs = chosen.selection.epochs
     for number, uids in enumerate(epochs):

@@ -18,7 +18,6 @@ from benchmark.config import (
     recorded,
     resolved,
     run_facts,
-    share,
 )
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import is_main_process, main_process_first
@@ -83,7 +82,7 @@ def run(cfg: DictConfig) -> Finished | None:
             protocol = make_protocol()
             log.info("protocol: %s (%s)", protocol.name, protocol.fingerprint)
         with watch.stage("subset"):
-            subset = open_subset(pool, chosen.selection, sources, share(cfg, "selection.tolerate"))
+            subset = open_subset(pool, chosen.selection, sources, cfg.selection.tolerate)
             chosen = note_lost(chosen, subset)
             kept = kept_by_noise(pool, chosen.selection)
     run_id = make_run_id(cfg, subset.captions.sha256)

@@ -9,7 +9,6 @@ from benchmark.config import (
     make_tracker,
     resolved,
     run_facts,
-    share,
 )
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import main_process_first
@@ -31,7 +30,7 @@ def train(cfg: DictConfig) -> None:
         sets = load_evaluation_sets(cfg) if validated else []
         sources = CaptionSources(pool, **resolved(cfg.captions))
         chosen = choose(cfg, pool)
-        subset = open_subset(pool, chosen.selection, sources, share(cfg, "selection.tolerate"))
+        subset = open_subset(pool, chosen.selection, sources, cfg.selection.tolerate)
         note_lost(chosen, subset)
     tracker.start(run_facts(cfg, make_run_id(cfg, subset.captions.sha256)))
     for model in models.values():

@@ -6,7 +6,7 @@ from dataclasses import replace
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.config import make_engine, make_pool, make_tracker, run_facts, share
+from benchmark.config import make_engine, make_pool, make_tracker, run_facts
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import main_process_first, one_launch
@@ -33,7 +33,7 @@ def weak_backbone(cfg: DictConfig) -> None:
         chosen = choose(cfg, pool).selection
         labels = read_labels(folder, chosen.uids)
         selection = labelled(chosen, labels)
-        subset = open_subset(pool, selection, tolerate=share(cfg, "selection.tolerate"))
+        subset = open_subset(pool, selection, tolerate=cfg.selection.tolerate)
     model = hydra.utils.instantiate(cfg.weak_backbone, _convert_="all", _partial_=True)(labels=labels)
     fingerprint = training_fingerprint(model, selection.sha256, device.type)
     run_dir = cache_dir() / "trained" / f"weak_backbone-{fingerprint}"

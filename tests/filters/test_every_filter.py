@@ -164,10 +164,12 @@ def test_filter_keeps_the_contract(
         assert scores.dtype == (np.float64 if name in EXACT else np.float32)
         assert not np.isnan(scores).all()
         assert np.array_equal(part.score(batch), scores, equal_nan=True)
+        # Twenty steps of drawing multiply what float32 loses in batches of another size.
+        within = 1e-4 if name == "ave_clip" else 1e-5
         one_by_one = np.concatenate([part.score(batch.take([i])) for i in range(4)])
-        assert one_by_one == pytest.approx(scores, abs=1e-5, nan_ok=True)
+        assert one_by_one == pytest.approx(scores, abs=within, nan_ok=True)
         backwards = part.score(batch.take([3, 2, 1, 0]))
-        assert backwards[::-1] == pytest.approx(scores, abs=1e-5, nan_ok=True)
+        assert backwards[::-1] == pytest.approx(scores, abs=within, nan_ok=True)
     if isinstance(made, Composite):
         scores = np.random.default_rng(0).random((len(made.filters), 50), np.float32)
         combined = made.combine(scores, numbered_uids(50))

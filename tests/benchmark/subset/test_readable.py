@@ -58,7 +58,7 @@ def test_a_share_may_be_missing_if_it_is_allowed(
     (line,) = [message for message in caplog.messages if "cannot be read" in message]
     assert line == f"subset: {LINE.partition(', which')[0]}; selection.tolerate=0.25 allows it"
     assert len(read_subset(tmp_path / "out" / "sample_ids.npy")) == K - 1
-    assert_one_line(run("task=select", *settings, "selection.tolerate=-1"), "must be a share from 0 to 1")
+    assert_one_line(run("task=select", *settings, "selection.tolerate=-1"), "must be a number from 0 to 1")
 
 
 def test_the_manifest_counts_what_was_allowed_to_be_lost(

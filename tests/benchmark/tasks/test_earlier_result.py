@@ -127,6 +127,7 @@ class Mine(Filter):
 def own_filter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     """Returns a function that edits a user's filter, as between two commands."""
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it would stand for an edit within the same second
 
     def edit(before: str = "", after: str = "") -> None:
         assert before in OWN_FILTER

@@ -154,7 +154,7 @@ def test_samples_without_every_score_are_left_out() -> None:
 def test_a_pool_of_unreadable_images_is_refused(spotter: PlantedText, clip: str, tmp_path: Path) -> None:
     broken = [Row("0", "http://example.org/0.jpg", "a cat", b"no image")]
     pool = Pool("broken", str(write_pool(tmp_path / "broken", [broken])))
-    with pytest.raises(UserError, match=r"can be profiled \(.*1 image_unreadable"):
+    with pytest.raises(UserError, match=r"has no usable pair \(1 image_unreadable\)$"):
         measure(pool, measuring_filters(spotter, {"model": clip, "pretrained": None}), 0.8, ENGINE)
 
 
