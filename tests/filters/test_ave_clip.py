@@ -31,6 +31,7 @@ def made(models: tuple[str, str], images: int = 3) -> AveClip:
     return filter_
 
 
+@pytest.mark.slow
 def test_the_mean_cosine_with_images_drawn_one_by_one(models: tuple[str, str]) -> None:
     captions = ["red ball", "blue", "red ball"]
     found = made(models).score(Batch(numbered_uids(3), captions))

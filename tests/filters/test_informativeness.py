@@ -130,6 +130,7 @@ def test_the_pool_through_the_harness_equals_a_plain_count(tmp_path: Path) -> No
     assert table.scores == pytest.approx([expected[uid] for uid in sorted(expected)], rel=1e-5)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_vocabulary() -> None:
     def names(size: int):  # type: ignore[no-untyped-def]
         for start in range(0, size, 1000):

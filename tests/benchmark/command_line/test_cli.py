@@ -101,6 +101,7 @@ def test_select_prints_the_subset_file_and_reuses_scores(
     assert Path(second.stdout.splitlines()[-1]) != path
 
 
+@pytest.mark.slow
 def test_equal_scores_are_another_choice_for_every_seed(run: Run, pool_folder: Path) -> None:
     paths = []
     for seed in (0, 1):
@@ -111,6 +112,7 @@ def test_equal_scores_are_another_choice_for_every_seed(run: Run, pool_folder: P
     assert len(set(read_subset(paths[0]).tolist()) & set(read_subset(paths[1]).tolist())) < 10
 
 
+@pytest.mark.slow
 def test_a_cascade_keeps_a_share_exact_in_number(run: Run, pool_folder: Path) -> None:
     parts = ["filter=cascade", "filter@filter.filters.first=random", "filter@filter.filters.last=no_filter"]
     cascade = [*POOL, f"pool.url={pool_folder}", *parts, "filter.keep.first=30%"]
@@ -133,6 +135,7 @@ def test_infinity_in_a_config_is_written_by_its_name(run: Run, pool_folder: Path
     assert json.loads(manifest, parse_constant=pytest.fail)["config"]["norm"] == "inf"
 
 
+@pytest.mark.slow
 def test_a_selector_prints_the_subset_file_of_each_epoch(run: Run, pool_folder: Path, tmp_path: Path) -> None:
     clip = [
         "embedding=clip",
@@ -157,6 +160,7 @@ def test_a_selector_prints_the_subset_file_of_each_epoch(run: Run, pool_folder: 
     assert_one_line(run(*given, "selector=cluster_unifrom"), "did you mean 'cluster_uniform'?")
 
 
+@pytest.mark.slow
 def test_commas_make_a_sweep(run: Run, pool_folder: Path) -> None:
     done = run(*POOL[:-1], f"pool.url={pool_folder}", "size.samples=4,6", "seed=0,1")
     assert done.returncode == 0, done.stderr

@@ -35,6 +35,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.message for record in caplog.records if record.name == sweep_runs.__name__][1:]
 
 
+@pytest.mark.slow
 def test_a_failed_run_does_not_stop_the_others(
     run: Run, cache: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

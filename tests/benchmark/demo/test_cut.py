@@ -63,6 +63,7 @@ def test_another_cut_is_another_demo(tmp_path: Path) -> None:
     assert replace(demo_config(tmp_path / "c"), pairs=3, shard_size=2, evaluation={}).fingerprint == first
 
 
+@pytest.mark.slow
 def test_the_shipped_pool_has_its_shares() -> None:
     config = demo_config(cut=MODELS / "cut")
     indices = pool_indices(config)

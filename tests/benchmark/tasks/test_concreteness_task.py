@@ -36,6 +36,7 @@ def test_the_released_scores_give_the_papers_figures(run: Run, shared_data: Path
     assert "0.724" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_sweep_fills_one_table(run: Run, ratings: Path, tmp_path: Path) -> None:
     scores = tmp_path / "s.csv"
     scores.write_text(
@@ -52,6 +53,7 @@ def test_a_sweep_fills_one_table(run: Run, ratings: Path, tmp_path: Path) -> Non
     assert [json.loads(path.read_text())["unscored"] for path in paths] == [1, 1]
 
 
+@pytest.mark.slow
 def test_a_sample_of_words_is_labelled_in_the_table(run: Run, tmp_path: Path) -> None:
     words = tmp_path / "words.txt"
     header = "Word\tBigram\tConc.M\tDom_Pos\n"

@@ -45,6 +45,7 @@ def report_data(folder: Path) -> dict[str, list[dict[str, object]]]:
     return loaded
 
 
+@pytest.mark.slow
 def test_a_mixed_folder_is_reported_whole(run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     for made in hundred_runs():

@@ -94,6 +94,7 @@ def test_more_monsters_than_that_are_a_reason(jar):
         meteor_counts(corpus, java)
 
 
+@pytest.mark.slow
 def test_scores_are_those_that_the_jar_computes():
     """A paraphrase, a stem, only function words, an identical text, nothing in common, nothing at all."""
     pairs = {

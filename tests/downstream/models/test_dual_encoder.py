@@ -90,6 +90,7 @@ def test_locked_learns_text_for_the_images_it_has(trained: Any) -> None:
     assert ranks_first(encoder) >= 6
 
 
+@pytest.mark.slow
 def test_unlocked_overfits_eight_pairs(
     checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path
 ) -> None:

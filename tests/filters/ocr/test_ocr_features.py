@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 import torch
 from PIL import Image
 
@@ -72,6 +73,7 @@ def test_the_same_settings_share_a_cache_and_others_do_not() -> None:
     assert TextDetection.needs == TextRecognition.needs == {"image"}
 
 
+@pytest.mark.slow
 @needs_extra("ocr")
 def test_both_steps_with_the_real_engine() -> None:
     recognition = TextRecognition(RapidSpotter())

@@ -54,6 +54,7 @@ def test_workers_get_the_same_sample(pool: Pool) -> None:
     assert (copy.key, uids(copy)) == (sample.key, uids(sample))
 
 
+@pytest.mark.slow
 def test_every_sample_is_as_likely_as_any_other(pool: Pool) -> None:
     drawn = Counter(uid for seed in range(200) for uid in uids(PoolSample(pool, 20, seed)))
     counts = np.array([drawn[uid] for uid in uids(pool)])

@@ -47,6 +47,7 @@ def test_the_demos_clip_reads_captions_of_a_pool(run: Run, tmp_path: Path) -> No
     assert read(run(TASK, *demo, "task.ngram=2", f"results_dir={tmp_path}"))["overall"] == found["overall"]
 
 
+@pytest.mark.slow
 def test_a_sweep_over_a_file_fills_one_table(
     run: Run,
     words: Path,
@@ -68,6 +69,7 @@ def test_a_sweep_over_a_file_fills_one_table(
     assert "left out: 2 no_glyph, 1 too_wide" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_trained_dual_encoder_is_evaluated(run: Run, words: Path, tmp_path: Path) -> None:
     import torch
 
