@@ -31,7 +31,7 @@ def name_own_filters(arguments: Sequence[str]) -> list[str]:
     targets: dict[str, str] = {}  # by name, of this command
     replaced = []
     for argument in arguments:
-        if override := FILTER.fullmatch(argument):
+        if (override := FILTER.fullmatch(argument)) and not override["names"].startswith("{"):
             names = NAME.sub(lambda match: _config_name(match[0], targets), override["names"])
             argument = f"{override['key']}={names}"
         replaced.append(argument)

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 _USER = re.compile(r"(?<=://)[^/\s'\"]*@")
-_QUERY = re.compile(r"(\b[a-zA-Z][\w+.-]*://[^\s?'\"]*)\?[^\s'\"]+")
+# All queries but the name of a view on W&B, without which its URL would lead elsewhere.
+_QUERY = re.compile(r"(\b[a-zA-Z][\w+.-]*://[^\s?'\"]*)\?(?!nw=\w+(?:\s|$))[^\s'\"]+")
 
 
 def redact(text: str) -> str:
