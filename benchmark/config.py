@@ -240,6 +240,8 @@ def _unknown_config(path: str, known: Iterable[str]) -> str:
     if group == "pool" and "/" in name:
         return f"pool={name} must be a name; for a folder or URL write pool=img2dataset pool.url={name}"
     names = [*(known or shipped_names(group))]
+    if group == "size":
+        return f"size={name} must be a number of pairs, such as 250k, or one of {', '.join(sorted(names))}"
     if group != "filter":
         return f"{group}={name} is unknown; {did_you_mean(name, names)}"
     hint = did_you_mean(name, [*names, *installed_filters().names])

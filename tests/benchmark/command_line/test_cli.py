@@ -28,7 +28,7 @@ def run_process(*arguments: str, cwd: Path = ROOT) -> Done:
     [
         (["filter=iccc"], "did you mean 'icc'?"),
         (["filter=random,clpi"], "filter=clpi is unknown; did you mean 'clip'?"),
-        (["size=abc"], "size=abc is unknown; known: 100k, 1m, 200k, 500k"),
+        (["size=abc"], "size=abc must be a number of pairs, such as 250k, or one of 100k, 1m, 200k, 500k"),
         (["task=reprt"], "did you mean 'report'?"),
         (["nosuch=1"], "there is no setting 'nosuch'"),
         (["task=report", "results_dir=/nowhere"], "results_dir=/nowhere holds no results; run"),
