@@ -63,7 +63,7 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     Raises:
         UserError: when the filter needs what the pool does not have, or reads what the pool hides.
     """
-    check_readable(pool, scorer)
+    check_columns(pool, scorer)
     if not scorer.corpus_dependent:
         survivors = None
     parts = score_paths(pool, scorer, survivors)
@@ -83,11 +83,11 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     return replace(load_parts(parts.values()), reused=reused)
 
 
-def check_readable(pool: Pool, scorer: Filter) -> None:
+def check_columns(pool: Pool, scorer: Filter) -> None:
     """Raise `UserError` where the filter, or a part of it, reads what the pool lacks or hides; opens no tar."""
     if isinstance(scorer, Composite):
         for part in scorer.filters.values():
-            check_readable(pool, part)
+            check_columns(pool, part)
         return
     secret = sorted(scorer.sources & pool.hidden)
     if secret and not scorer.upper_bound:

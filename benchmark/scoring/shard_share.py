@@ -11,7 +11,7 @@ from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import score_paths
-from benchmark.scoring.score_pool import check_readable, run_on_shards
+from benchmark.scoring.score_pool import check_columns, run_on_shards
 from benchmark.scoring.shard_reader import features_path
 from benchmark.scoring.shard_work import ExtractShard, ScoreShard
 from filters.base import Composite, Filter
@@ -62,7 +62,7 @@ def score_share(pool: Pool, scorer: Filter, engine: Engine, share: ShardShare) -
             " sharing; run task=score without shards"
         )
     for leaf in apart:
-        check_readable(pool, leaf)
+        check_columns(pool, leaf)
         shards = share.of(pool.shards(leaf.sources))
         if leaf.corpus_dependent:
             log.info(

@@ -40,7 +40,7 @@ from benchmark.core.requirements import (
 )  # fmt: skip
 from benchmark.pipeline import check_size
 from benchmark.pool.pool import Pool
-from benchmark.scoring.score_pool import check_readable
+from benchmark.scoring.score_pool import check_columns
 from benchmark.subset.other_captions import CaptionSources
 
 log = logging.getLogger(__name__)
@@ -147,7 +147,7 @@ def _filter(command: Command) -> Requirements:
     scorer = make_filter(command.cfg)
     yield from scorer.requirements()
     if command.pool:
-        check_readable(command.pool, scorer)
+        check_columns(command.pool, scorer)
 
 
 def _selector(command: Command) -> Requirements:
@@ -155,7 +155,7 @@ def _selector(command: Command) -> Requirements:
     for reader in selector.readers():
         yield from reader.requirements()
         if command.pool:
-            check_readable(command.pool, reader)
+            check_columns(command.pool, reader)
 
 
 def _made(make: Callable[[DictConfig], object], command: Command) -> Requirements:
