@@ -31,11 +31,11 @@ def read_records(path: Path) -> list[Any]:
 
 
 class OfflineRun:
-    """What the only offline run in a folder holds, by kind of record."""
+    """What an offline run in a folder holds, by kind of record; `name` is a pattern that one run's id matches."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, name: str = "*") -> None:
         wandb.teardown()  # its service may still be writing; at the end of a process W&B waits for it itself
-        (path,) = folder.glob("wandb/offline-run-*/*.wandb")
+        (path,) = folder.glob(f"wandb/offline-run-*/run-{name}.wandb")
         self.records = read_records(path)
         self.run = self._of("run")[0]
         self.config = {item.key: json.loads(item.value_json) for item in self.run.config.update}

@@ -1,0 +1,53 @@
+"""A new user's walk: a sweep on W&B without a key, a run on TensorBoard, the dashboard's command, the page."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.benchmark.results.wandb_files import OfflineRun
+from tests.command_line import Run, assert_one_line
+from tests.extras import needs_extra
+
+pytestmark = pytest.mark.slow
+FILTERS = ("random", "no_filter")
+RUN = [
+    "size.samples=20000",
+    "engine.workers=1",
+    "downstream=dual_encoder",
+    "downstream.dual_encoder.training.samples_seen=256",
+    "~evalset.nocaps",
+    "~evalset.classes",
+    "metrics=[rouge_l]",
+    "results_dir=results",
+]
+
+
+@needs_extra("tensorboard")
+@needs_extra("dashboard")
+def test_from_a_sweep_to_the_page(
+    run: Run, small_demo: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WANDB_DATA_DIR", str(tmp_path / "files"))
+    monkeypatch.delenv("WANDB_API_KEY", raising=False)
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+
+    done = run(f"filter={','.join(FILTERS)}", *small_demo, *RUN, "tracker=wandb", "validate_every=128")
+    assert done.returncode == 0, done.stderr
+    runs = {name: OfflineRun(tmp_path, f"demo-{name}-*") for name in FILTERS}
+    assert [logged.config["filter_name"] for logged in runs.values()] == [*FILTERS]
+    assert len({logged.run.run_group for logged in runs.values()}) == 1
+    assert len({logged.config["protocol_fingerprint"] for logged in runs.values()}) == 1
+    for logged in runs.values():
+        assert any("dual_encoder/loss" in row for row in logged.history)
+        assert {"subset", "result"} <= set(logged.artifacts)
+
+    assert_one_line(run("task=dashboard", "results_dir=results"), "wandb login")
+
+    done = run("filter=random", *small_demo, *RUN, "tracker=tensorboard")
+    assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "results" / "tensorboard").rglob("events.out.tfevents.*"))) == 1
+
+    assert run("task=report", "results_dir=results").returncode == 0
+    page = (tmp_path / "results" / "report.html").read_text()
+    assert all(name in page for name in FILTERS)
