@@ -9,26 +9,19 @@ from omegaconf import DictConfig
 from benchmark.command_line.environment import set_environment
 from benchmark.command_line.help_text import answer
 from benchmark.command_line.jobs import WrongJobsError, run_job
+from benchmark.command_line.mistakes import end_with_mistakes
 from benchmark.command_line.overrides import normalised
 from benchmark.command_line.own_filters import name_own_filters
-from benchmark.command_line.stopping import end_stopped, is_stop, raise_if_stopped, stop_on_signals
+from benchmark.command_line.stopping import raise_if_stopped, stop_on_signals
 from benchmark.command_line.sweep_runs import run_sweeps
 from benchmark.command_line.sweeps import planned_sweeps
 from benchmark.command_line.wrong_overrides import explain_command
 from benchmark.config import CONF, USER_ERRORS, register_resolvers
 from benchmark.core.errors import UserError
-from benchmark.core.paths import cache_dir, remote_paths
+from benchmark.core.paths import cache_dir
 from benchmark.core.progress import configure_logging
-from benchmark.core.redaction import redact
 
 with_hydra = hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
-
-
-def fail(*messages: str) -> None:
-    """Write a line per message to stderr and exit with code 2."""
-    for message in messages:
-        sys.stderr.write(f"error: {redact(remote_paths(' '.join(message.split())))}\n")
-    sys.exit(2)
 
 
 @with_hydra
@@ -37,7 +30,7 @@ def run_task(cfg: DictConfig) -> None:
     try:
         run_job(cfg)
     except UserError as error:
-        fail(str(error))  # caught here: Hydra would print a message of its own before main sees the error
+        end_with_mistakes(str(error))  # here: Hydra would print a message of its own before main sees it
 
 
 def main() -> None:
@@ -47,13 +40,8 @@ def main() -> None:
     set_environment()
     if str(Path.cwd()) not in sys.path:  # at its end, so that no folder of the user hides a package of ours
         sys.path.append(str(Path.cwd()))
-    try:
-        with stop_on_signals():
-            run_command()
-    except (KeyboardInterrupt, SystemExit) as error:
-        if is_stop(error):
-            end_stopped(error)
-        raise
+    with stop_on_signals():
+        run_command()
 
 
 def run_command() -> None:
@@ -68,11 +56,11 @@ def run_command() -> None:
             sys.exit(run_sweeps(sweeps, with_hydra))
         run_task()
     except WrongJobsError as error:
-        fail(*error.lines)
+        end_with_mistakes(*error.lines)
     except Exception as error:
         raise_if_stopped()
         if isinstance(error, USER_ERRORS):
-            fail(explain_command(error, sys.argv[1:]))
+            end_with_mistakes(explain_command(error, sys.argv[1:]))
         raise
 
 

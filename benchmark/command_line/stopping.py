@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
 
 from benchmark.core.launch import is_main_process
 
@@ -28,10 +27,20 @@ _stopped: list[Stopped] = []  # a signal handler has no other place to leave wha
 
 @contextmanager
 def stop_on_signals() -> Iterator[None]:
-    """Raise `Stopped` on Ctrl-C and SIGTERM within the block, after the worker processes have been ended."""
+    """On Ctrl-C and SIGTERM within the block end the worker processes, print `LINE`, and exit with 130 or 143.
+
+    The block sees `Stopped`.
+    """
     before = {number: signal.signal(number, _stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
+    except (KeyboardInterrupt, SystemExit) as error:
+        if not is_stop(error):
+            raise
+        if is_main_process():
+            sys.stderr.write(f"{LINE}\n")
+        number = error.args[0] if isinstance(error, Stopped | SystemExit) else signal.SIGINT
+        sys.exit(128 + number)
     finally:
         for number, handler in before.items():
             if not _stopped:  # else the process is about to end, and a second Ctrl-C would print a traceback
@@ -49,14 +58,6 @@ def is_stop(error: BaseException | None) -> bool:
     return isinstance(error, KeyboardInterrupt) or (
         isinstance(error, SystemExit) and error.code == signal.SIGTERM
     )
-
-
-def end_stopped(error: BaseException) -> NoReturn:
-    """Print the line, and end with the exit code of the signal behind `error`: 130 or 143."""
-    if is_main_process():
-        sys.stderr.write(f"{LINE}\n")
-    number = error.args[0] if isinstance(error, Stopped | SystemExit) else signal.SIGINT
-    sys.exit(128 + number)
 
 
 @contextmanager

@@ -58,7 +58,7 @@ def test_a_sweep_with_a_wrong_job_starts_none(run: Run, select: Sequence[str]) -
     done = run(*select, "size=abc,1m,xyz")
     assert (done.returncode, done.stdout) == (2, "")
     errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert [line.partition(" is unknown")[0] for line in errors] == [
+    assert [line.partition(" must be")[0] for line in errors] == [
         "error: size=abc: size=abc", "error: size=xyz: size=xyz",
     ]  # fmt: skip
 

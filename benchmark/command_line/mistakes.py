@@ -1,0 +1,14 @@
+"""The end of a command that mistakes of the user stop."""
+
+import sys
+from typing import NoReturn
+
+from benchmark.core.paths import remote_paths
+from benchmark.core.redaction import redact
+
+
+def end_with_mistakes(*lines: str) -> NoReturn:
+    """Write a line per mistake to stderr, without credentials, and exit with code 2."""
+    for line in lines:
+        sys.stderr.write(f"error: {redact(remote_paths(' '.join(line.split())))}\n")
+    sys.exit(2)
