@@ -12,6 +12,12 @@ from benchmark.config import CONF, register_resolvers
 SMALL_DEMO = [
     "pool.demo.pairs=2000", "pool.demo.shard_size=500", "pool.demo.evaluation={coco: 24, nocaps: 6, flickr30k: 12}",
 ]  # fmt: skip
+# A run of seconds: one model, few samples, one metric, two evaluation sets.
+SMALL_RUN = [
+    "size.samples=20000", "engine.workers=1", "downstream=dual_encoder",
+    "downstream.dual_encoder.training.samples_seen=256", "~evalset.nocaps", "~evalset.classes", "metrics=[rouge_l]",
+    "results_dir=results",
+]  # fmt: skip
 
 
 def draw(cache: Path, settings: Sequence[str] = SMALL_DEMO) -> None:

@@ -6,20 +6,11 @@ import pytest
 
 from tests.benchmark.results.wandb_files import OfflineRun
 from tests.command_line import Run, assert_one_line
+from tests.demos import SMALL_RUN
 from tests.extras import needs_extra
 
 pytestmark = pytest.mark.slow
 FILTERS = ("random", "no_filter")
-RUN = [
-    "size.samples=20000",
-    "engine.workers=1",
-    "downstream=dual_encoder",
-    "downstream.dual_encoder.training.samples_seen=256",
-    "~evalset.nocaps",
-    "~evalset.classes",
-    "metrics=[rouge_l]",
-    "results_dir=results",
-]
 
 
 @needs_extra("tensorboard")
@@ -32,7 +23,7 @@ def test_from_a_sweep_to_the_page(
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
 
-    done = run(f"filter={','.join(FILTERS)}", *small_demo, *RUN, "tracker=wandb", "validate_every=128")
+    done = run(f"filter={','.join(FILTERS)}", *small_demo, *SMALL_RUN, "tracker=wandb", "validate_every=128")
     assert done.returncode == 0, done.stderr
     runs = {name: OfflineRun(tmp_path, f"demo-{name}-*") for name in FILTERS}
     assert [logged.config["filter_name"] for logged in runs.values()] == [*FILTERS]
@@ -44,7 +35,7 @@ def test_from_a_sweep_to_the_page(
 
     assert_one_line(run("task=dashboard", "results_dir=results"), "wandb login")
 
-    done = run("filter=random", *small_demo, *RUN, "tracker=tensorboard")
+    done = run("filter=random", *small_demo, *SMALL_RUN, "tracker=tensorboard")
     assert done.returncode == 0, done.stderr
     assert len(list((tmp_path / "results" / "tensorboard").rglob("events.out.tfevents.*"))) == 1
 

@@ -9,17 +9,10 @@ import pytest
 
 from benchmark.core.uids import read_subset
 from tests.command_line import Run
+from tests.demos import SMALL_RUN
 from tests.own_filters import write_own_filters
 
 pytestmark = pytest.mark.slow
-TRAINING = [
-    "downstream=dual_encoder",
-    "downstream.dual_encoder.training.samples_seen=256",
-    "~evalset.nocaps",
-    "~evalset.classes",
-    "metrics=[rouge_l]",
-    "results_dir=results",
-]
 
 
 def test_from_a_file_to_the_leaderboard(
@@ -43,7 +36,7 @@ def test_from_a_file_to_the_leaderboard(
     (subset,) = printed("task=select", *pool, own)
     assert len(read_subset(Path(subset))) == 200
 
-    path = printed(*pool, *TRAINING, own)[-1]
+    path = printed(*small_demo, *SMALL_RUN, own)[-1]
     assert re.fullmatch(r"demo-NearLength-20k-seed0-\w{8}\.json", Path(path).name)
     result = json.loads(Path(path).read_text())
     assert (result["filter"], result["subset"], result["scoring"]["reused"]) == ("NearLength", subset, 1)
