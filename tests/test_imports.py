@@ -15,7 +15,7 @@ PACKAGES = ("benchmark", "filters", "downstream")
 ROOMS = (
     "benchmark.core", "benchmark.models", "benchmark.pool", "benchmark.engine", "filters", "benchmark.scoring",
     "benchmark.selection", "benchmark.subset", "downstream", "benchmark.results", "benchmark.report",
-    "benchmark.studies", "benchmark.demo", "benchmark.api", "benchmark.config", "benchmark.pipeline",
+    "benchmark.studies", "benchmark.demo", "benchmark.api", "benchmark.config", "benchmark.stages",
     "benchmark.tasks", "benchmark.command_line", "benchmark.__main__",
 )  # fmt: skip
 PLUG_INS = ("filters", "downstream")

@@ -26,7 +26,7 @@ def demo_pool(name: str, scale: PositiveInt, hidden: Sequence[str], demo: DemoCo
     if not demo_root(demo).is_dir():
         if looks_only():
             size = demo.pairs * BYTES_PER_PAIR
-            drawn = f"{demo.pairs:,} pairs are drawn into {demo_root(demo)}, {size / 1e6:,.0f} MB"
+            drawn = f"{demo.pairs:,} pairs will be drawn into {demo_root(demo)}, {size / 1e6:,.0f} MB"
             raise OnFirstUseError(drawn, size, demo_root(demo))
         log.info("pool: drawing the demo, %s pairs, into %s", f"{demo.pairs:,}", demo_root(demo))
     return Pool(name, str(ensure_demo(demo, os.cpu_count() or 1)), scale=scale, hidden=hidden)

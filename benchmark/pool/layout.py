@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 
 from benchmark.core.errors import UserError
 from benchmark.core.prefetch import prefetch_map
@@ -27,6 +28,11 @@ class Shard:
     def is_tar(self) -> bool:
         """Whether this shard holds images."""
         return file_name(self.url).endswith(TAR)
+
+
+def local_path(shard: Shard) -> Path:
+    """Return the path of a shard on a local disk."""
+    return Path(shard.url.removeprefix("file://"))
 
 
 def find_shards(url: str) -> tuple[list[Shard], list[Shard]]:

@@ -12,11 +12,9 @@ the selected samples are opened.
 
 import hashlib
 import json
-import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +22,7 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from benchmark.core.batch import CAPTION_MISSING, Batch, counts
-from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.errors import UserError
 from benchmark.core.file_systems import is_remote
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_dir
@@ -32,13 +30,12 @@ from benchmark.core.ranges import PositiveInt
 from benchmark.core.redaction import redact
 from benchmark.core.storage import download, open_file
 from benchmark.core.uids import UidArray, UidIndex, unite_uids
-from benchmark.pool.layout import TAR, Shard, find_shards
+from benchmark.pool.layout import TAR, Shard, find_shards, local_path
 from benchmark.pool.parquet_reader import read_captions, read_metadata, read_numbers
-from benchmark.pool.sample_fields import pick_column
-from benchmark.pool.tar_index import TarIndex, field_names, index_tar
+from benchmark.pool.pool_fields import PoolFields
+from benchmark.pool.tar_index import TarIndex, index_tar
 from benchmark.pool.tar_reader import load_index, read_images, read_texts, save_index
 
-log = logging.getLogger(__name__)
 # Part of every cache key: raised when the same files are read into other samples.
 READER_VERSION = 3
 # Fields that every sample has; whatever else a filter needs is a metadata column.
@@ -81,6 +78,8 @@ class Pool:
                 f"pool.url={self.url} must be a folder with shards/*.tar, *.tar, metadata/*.parquet or *.parquet;"
                 " give the one that img2dataset or DataComp's download wrote, or files as FOLDER/{00000..00099}.tar"
             )
+        tar = local_path(self._tars[0]) if self._tars and self.is_local else None
+        self.fields = PoolFields(name, self.columns, self._metadata, tar)
 
     @property
     def key(self) -> str:
@@ -106,7 +105,8 @@ class Pool:
 
     def shards(self, needs: frozenset[str]) -> list[Shard]:
         """Return the shards that a filter with `needs` reads: tars for images, else metadata alone."""
-        _ = self.keyed  # its warning is of this process, and not of every worker
+        self.fields.check_names()
+        _ = self.fields.keyed  # its warning is of this process, and not of every worker
         if "image" in needs:
             if not self._tars:
                 raise UserError(
@@ -116,7 +116,7 @@ class Pool:
                 )
             return self._tars
         if self._metadata:
-            self._check_columns(needs - SAMPLE_FIELDS | {"text"} | ({"nsfw"} if self.nsfw else set()))
+            self.fields.check_columns(needs - SAMPLE_FIELDS | {"text"} | ({"nsfw"} if self.nsfw else set()))
             return self._metadata
         return self._tars
 
@@ -149,7 +149,7 @@ class Pool:
         if not extra_columns and cached.is_file():
             return load_index(cached)
         with self.local(shard) if path is None else nullcontext(path) as local:
-            index = index_tar(local, self.columns, extra_columns, self.nsfw, keyed=self.keyed)
+            index = index_tar(local, self.columns, extra_columns, self.nsfw, keyed=self.fields.keyed)
         if not extra_columns:
             save_index(cached, index)
         return index
@@ -165,7 +165,7 @@ class Pool:
         What a killed process has downloaded of it stays, and the next one goes on from there.
         """
         if self.is_local:
-            yield Path(shard.url.removeprefix("file://"))
+            yield local_path(shard)
             return
         path = cache_dir() / "downloads" / self.key / f"{shard.name}-{shard.fingerprint}{TAR}"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -215,62 +215,11 @@ class Pool:
         return np.asarray(numbers[index.find(uids)])
 
     def _index_path(self, shard: Shard) -> Path:
-        keyed = "-keyed" * self.keyed
+        keyed = "-keyed" * self.fields.keyed
         return cache_dir() / "tar_index" / self.key / f"{shard.name}-{shard.fingerprint}{keyed}.parquet"
 
     def nothing_usable(self, drops: Counter[str]) -> UserError:
         """Return the error for a pool whose samples were all dropped, by reason."""
         reasons = counts(drops) or "its files are empty"
-        hint = f"; {self._naming_hint()}" if drops[CAPTION_MISSING] else ""
+        hint = f"; {self.fields.naming_hint()}" if drops[CAPTION_MISSING] else ""
         return UserError(f"pool {self.name} ({self.url}) has no usable pair ({reasons}){hint}")
-
-    def _naming_hint(self) -> str:
-        """Return the columns that the pool's first file has, and how to name that of the captions."""
-        names = next(self._schemas(), [])
-        if not self._metadata:
-            with self.local(self._tars[0]) as path:
-                names = field_names(path)
-        columns = f"the columns {', '.join(names)}" if names else "no columns"
-        return f"it has {columns}; name that of the captions with pool.columns.text=NAME"
-
-    @cached_property
-    def keyed(self) -> bool:
-        """Whether keys tell samples apart that have neither uid nor url: not if the metadata has no keys."""
-        names = next(self._schemas(), None)
-        if names is None:
-            return True
-        present = [ours for ours in ("uid", "url", "key") if pick_column(ours, self.columns, names)]
-        if not present:
-            log.warning(
-                "pool %s has no column uid, url or key: captions tell its pairs apart, and those with the same"
-                " caption count as one; its columns are %s (name that of urls with pool.columns.url=NAME)",
-                self.name,
-                ", ".join(names),
-            )
-        return "key" in present
-
-    def _schemas(self) -> Iterator[list[str]]:
-        """Yield the columns of each metadata parquet that can be opened."""
-        for shard in self._metadata:
-            try:
-                with open_file(shard.url) as file:
-                    names = pq.ParquetFile(file).schema_arrow.names
-            except (OSError, ValueError):
-                continue  # a broken file; the next one shows the columns
-            yield names
-
-    def _check_columns(self, columns: frozenset[str]) -> None:
-        """Raise `UserError` for a column that no file has; those before the first file that has all are opened."""
-        present = set[str]()
-        for names in self._schemas():
-            present.update(names)
-            missing = sorted(c for c in columns if pick_column(c, self.columns, present) is None)
-            if not missing:
-                return
-        if present:
-            hint = did_you_mean(missing[0], present)
-            if missing[0] == "nsfw":
-                hint = "name it with pool.columns.nsfw, or set pool.nsfw=[] to keep all samples"
-            if missing[0] == "text":
-                hint = self._naming_hint()
-            raise UserError(f"pool {self.name} has no column {missing[0]!r} in its metadata; {hint}")

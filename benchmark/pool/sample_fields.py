@@ -17,9 +17,14 @@ ALIASES = {
 }
 
 
+def known_names(ours: str) -> tuple[str, ...]:
+    """Return the names under which our column is found without a setting."""
+    return (ours, *ALIASES.get(ours, ()))
+
+
 def pick_column(ours: str, columns: Mapping[str, str], present: Container[str]) -> str | None:
     """Return the file's name of our column: by the pool's map, our own, or one of `ALIASES`; None if absent."""
-    for name in (columns.get(ours, ours), ours, *ALIASES.get(ours, ())):
+    for name in (columns.get(ours, ours), *known_names(ours)):
         if name in present:
             return name
     return None

@@ -23,10 +23,15 @@ INTERVAL_NOTE = (
 )
 
 
-def run_table(result: Result, others: Iterable[Result]) -> Table:
+def run_table(result: Result, others: Iterable[Result], told: frozenset[str] = frozenset()) -> Table:
     """Return a row per model and evaluation set, each above that of random selection where `others` have such a run.
 
-    Only runs of the same protocol are shown beside it. What is missing is said once, below the table.
+    Only runs of the same protocol are shown beside it. What is missing stands once below the table.
+
+    Args:
+        result: the run.
+        others: the results beside it.
+        told: reasons for missing metrics that the run logged before it began; they are not repeated.
     """
     comparable = [o for o in others if o.protocol.fingerprint == result.protocol.fingerprint]
     references = [o for o in comparable if o.filter == REFERENCE and o.run_id != result.run_id]
@@ -42,7 +47,7 @@ def run_table(result: Result, others: Iterable[Result]) -> Table:
     header = ["filter", "model", "evaluation set", *columns.values()]
     intervals = any(m.interval for pair in evaluated for m in _metrics(result, *pair))
     notes = [f"{result.filter} {note}" for note in loss_note(result)]
-    notes += [INTERVAL_NOTE] * intervals + _missing(result)
+    notes += [INTERVAL_NOTE] * intervals + _missing(result, told)
     return Table(result.protocol.name, header, rows, notes)
 
 
@@ -91,11 +96,12 @@ def _cell(metrics: Sequence[Metric], name: str) -> Cell:
     return Cell(f"{cell.text} ±{metric_cell(name, [(high - low) / 2]).text}")
 
 
-def _missing(result: Result) -> list[str]:
-    """Return a line per reason for which metrics are missing."""
+def _missing(result: Result, told: frozenset[str]) -> list[str]:
+    """Return a line per reason for which metrics are missing, and one for all reasons in `told`."""
     names: dict[str, dict[str, None]] = {}
     for trained in result.downstream.values():
         for metric in (metric for metrics in trained.evaluations.values() for metric in metrics):
             if metric.reason is not None:
-                names.setdefault(metric.reason, {})[metric.name] = None
+                reason = "see the reasons before the run" if metric.reason in told else metric.reason
+                names.setdefault(reason, {})[metric.name] = None
     return [f"{', '.join(of_reason)} missing: {reason}" for reason, of_reason in names.items()]

@@ -44,7 +44,7 @@ def fetch_subset(pool: Pool, uids: UidArray) -> Pool:
             _fetch(pool, distinct, folder / "shards")
             write_subset(folder / "sample_ids.npy", distinct)
     fetched = Pool(pool.name, str(folder), pool.columns)
-    fetched.keyed = pool.keyed  # without metadata it cannot tell
+    fetched.fields.keyed = pool.fields.keyed  # without metadata it cannot tell
     return fetched
 
 
@@ -130,7 +130,7 @@ def _write(part: Path, path: Path, pieces: Iterable[bytes], samples: TarIndex, p
             sum(end - start for start, end in _joined(samples))
         )  # a killed process may have ended it
         file.write(_END)
-    fetched = index_tar(part, pool.columns, keyed=pool.keyed).uids
+    fetched = index_tar(part, pool.columns, keyed=pool.fields.keyed).uids
     if not np.array_equal(fetched[sort_uids(fetched)], samples.uids[sort_uids(samples.uids)]):
         part.unlink()
         raise StorageError(f"{pool.url} changed while it was read; run the same command again")

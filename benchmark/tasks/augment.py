@@ -9,7 +9,8 @@ from benchmark.config import make_engine, make_pool
 from benchmark.core.batch import counts
 from benchmark.core.paths import cache_dir
 from benchmark.core.storage import local_path
-from benchmark.pipeline import choose, open_subset
+from benchmark.stages.choose import choose
+from benchmark.stages.open_subset import open_subset
 from benchmark.studies.augmentation.base import Augmenter
 from benchmark.studies.augmentation.caption_writer import write_captions
 from benchmark.tasks.output import print_result

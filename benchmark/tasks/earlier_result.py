@@ -11,10 +11,10 @@ from omegaconf import DictConfig
 from benchmark.config import make_filter
 from benchmark.core.records import scan_records
 from benchmark.core.uids import read_subset, unite_uids
-from benchmark.pipeline import Chosen, subset_path
 from benchmark.pool.pool import Pool
 from benchmark.results.protocol import Protocol
 from benchmark.results.result import Result
+from benchmark.stages.choose import Chosen, subset_path
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.run_id import make_run_id
 

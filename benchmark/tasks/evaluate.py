@@ -16,9 +16,9 @@ from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
 from benchmark.core.records import write_record
 from benchmark.models.checkpoints import revision
-from benchmark.pipeline import evaluate_all
 from benchmark.results.evaluation import Evaluation
 from benchmark.results.provenance import provenance
+from benchmark.stages.evaluate import evaluate_all
 from benchmark.tasks.output import print_result
 from benchmark.tasks.preflight import check_before_run
 from benchmark.tasks.run_id import evaluation_identity, portable_hash

@@ -15,14 +15,14 @@ from benchmark.core.extras import require
 from benchmark.core.mirror import writable_folder
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.records import read_records
-from benchmark.core.uids import find_uids, write_subset
-from benchmark.pipeline import Chosen, choose
+from benchmark.core.uids import find_uids, read_subset, write_subset
 from benchmark.pool.pool import Pool
 from benchmark.report.data_card import CaptionStatistics, Lengths, data_card
 from benchmark.results.eval_results import eval_results
 from benchmark.results.result import Result
 from benchmark.results.text_in_images import have_text
-from benchmark.selection.selection import subset_files
+from benchmark.selection.selection import Selection, subset_files
+from benchmark.stages.choose import Chosen, choose
 from benchmark.studies.text_spotting.vocabulary import count_ngrams
 from benchmark.subset.pairs import read_captions, write_pairs
 from benchmark.tasks.output import print_result
@@ -42,10 +42,8 @@ def export(cfg: DictConfig) -> None:
         _export(cfg, None)
         return
     with writable_folder(str(cfg.task.output)) as folder:
-        if folder.is_dir() and any(folder.iterdir()) and not (folder / "subset.parquet").is_file():
-            raise UserError(
-                f"task.output={folder} holds other files; give an empty folder, or an earlier export"
-            )
+        if not _is_empty(folder) and not any(folder.glob("subset*.npy")):
+            raise UserError(f"task.output={folder} holds other files; give an empty folder")
         _export(cfg, folder)
 
 
@@ -57,13 +55,11 @@ def _export(cfg: DictConfig, output: Path | None) -> None:
     manifest, selection = chosen.manifest, chosen.selection
     name = f"{pool.name}-{manifest.filter}-{manifest.k}-{manifest.sha256[:8]}"
     folder = output or cache_dir() / "exports" / name
-    _remove_earlier(folder)
+    files = _write_subset_files(folder, selection)
+    (folder / "eval_results.jsonl").unlink(missing_ok=True)  # of an earlier export, which had other results
     scores = chosen.table.scores[find_uids(chosen.table.uids, selection.uids)]
     tolerate = cfg.selection.tolerate
     written = write_pairs(folder / "subset.parquet", pool, selection.uids, scores, tolerate)
-    files = subset_files(folder / "subset.npy", selection)
-    for file, uids in zip(files, selection.epochs, strict=True):
-        write_subset(file, uids)
     if not written.urls:
         log.warning("export: pool %s has no urls, so img2dataset cannot download its images", pool.name)
     compared = [result for result in results if not result.protocol.is_quick_try]
@@ -86,11 +82,24 @@ def _text_rate(pool: Pool, chosen: Chosen) -> float | None:
     return float(known.mean()) if len(known) else None
 
 
-def _remove_earlier(folder: Path) -> None:
-    """Remove the files of an earlier export that this one may not write."""
-    epochs = folder.glob("subset-epoch[0-9]*.npy")
-    for file in (*epochs, folder / "subset.npy", folder / "eval_results.jsonl"):
-        file.unlink(missing_ok=True)
+def _is_empty(folder: Path) -> bool:
+    return not folder.is_dir() or not any(folder.iterdir())
+
+
+def _write_subset_files(folder: Path, selection: Selection) -> list[Path]:
+    """Write the subset file of each epoch. Raises `UserError` if `folder` holds an export of other pairs."""
+    files = dict(zip(subset_files(folder / "subset.npy", selection), selection.epochs, strict=True))
+    earlier = {file: read_subset(file) for file in folder.glob("subset*.npy")}
+    same = earlier and all(
+        file in files and np.array_equal(uids, files[file]) for file, uids in earlier.items()
+    )
+    if not _is_empty(folder) and not same:
+        raise UserError(
+            f"task.output={folder} holds an export of other pairs; give an empty folder, or delete it"
+        )
+    for file, uids in files.items():
+        write_subset(file, uids)
+    return list(files)
 
 
 def caption_statistics(pairs: Path, count: int) -> CaptionStatistics:

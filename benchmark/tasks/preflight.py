@@ -38,30 +38,40 @@ from benchmark.core.requirements import (
     on_first_use,
     only_looking,
 )  # fmt: skip
-from benchmark.pipeline import check_size
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import check_columns
+from benchmark.stages.choose import check_size
 from benchmark.subset.other_captions import CaptionSources
 
 log = logging.getLogger(__name__)
-LOGGED = {State.FIRST_USE: "on first use", State.WITHOUT: "without"}
+LOGGED = {State.FIRST_USE: "on first use", State.WITHOUT: "missing"}
 Requirements = Iterator[Requirement]
 
 
-def check_before_run(cfg: DictConfig) -> None:
+def check_before_run(cfg: DictConfig) -> frozenset[str]:
     """Raise `UserError` unless everything is there that the command needs, or comes with its first use.
 
     Takes seconds: nothing is scored, drawn, fetched or trained. Logs, once, what will be fetched or drawn, and which
-    metrics will be absent.
+    metrics will be absent; returns the reasons for these.
     """
     found = find_requirements(cfg, str(cfg.task.name))
     missing = dict.fromkeys(r.detail for of in found.values() for r in of if r.state is State.MISSING)
     if missing:
         raise UserError("; and ".join(missing))
     for part, of_part in found.items():
-        for requirement in of_part:
-            if requirement.state in LOGGED:
-                _log_once(f"{part}: {LOGGED[requirement.state]} {requirement.name}: {requirement.detail}")
+        for state, heading in LOGGED.items():
+            names: dict[str, list[str]] = defaultdict(list)
+            for requirement in of_part:
+                if requirement.state is state:
+                    names[requirement.detail].append(requirement.name)
+            for detail, of_detail in names.items():
+                _log_once(f"{part}: {heading}: {_subject(part, of_detail)}{detail}")
+    return frozenset(r.detail for of in found.values() for r in of if r.state is State.WITHOUT)
+
+
+def _subject(part: str, names: list[str]) -> str:
+    """Return the names of what a line is about; nothing where the part itself says so."""
+    return "" if names == [part.partition("=")[0]] else f"{', '.join(names)}: "
 
 
 @cache

@@ -3,7 +3,8 @@
 from omegaconf import DictConfig
 
 from benchmark.config import make_pool
-from benchmark.pipeline import choose, open_subset
+from benchmark.stages.choose import choose
+from benchmark.stages.open_subset import open_subset
 from benchmark.subset.fetch import fetch_subset
 from benchmark.subset.reshard import check_unused
 from benchmark.subset.reshard import reshard as write_tars

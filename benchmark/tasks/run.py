@@ -22,16 +22,6 @@ from benchmark.config import (
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import is_main_process, main_process_first
 from benchmark.core.records import read_records, write_record
-from benchmark.pipeline import (
-    Chosen,
-    choose,
-    downstream_result,
-    evaluate_all,
-    kept_by_noise,
-    note_lost,
-    open_subset,
-    train,
-)
 from benchmark.pool.pool import Pool
 from benchmark.report.run_table import run_table
 from benchmark.report.terminal import print_tables
@@ -42,6 +32,10 @@ from benchmark.results.provenance import provenance
 from benchmark.results.result import DownstreamResult, Result, Scoring
 from benchmark.results.stopwatch import Stopwatch, peak_rss_bytes
 from benchmark.results.trackers import Tracker
+from benchmark.stages.choose import Chosen, choose
+from benchmark.stages.evaluate import downstream_result, evaluate_all
+from benchmark.stages.open_subset import kept_by_noise, note_lost, open_subset
+from benchmark.stages.train import train
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.subset.subset import Subset
 from benchmark.tasks.earlier_result import earlier_result, is_sweep
@@ -62,7 +56,7 @@ def run(cfg: DictConfig) -> Finished | None:
 
     A sweep does not do again what an earlier one did, see `earlier_result`; a single run does, and replaces it.
     """
-    check_before_run(cfg)
+    told = check_before_run(cfg)
     device, tracker = resolve_device(cfg.device), make_tracker(cfg)
     watch = Stopwatch(device.type)
     with main_process_first(device):
@@ -105,7 +99,7 @@ def run(cfg: DictConfig) -> Finished | None:
     if not is_main_process():
         return None
     result = make_result(cfg, run_id, protocol, chosen, downstream, kept, contaminated, watch)
-    return _finish(cfg, result, tracker)
+    return _finish(cfg, result, tracker, told)
 
 
 def _contamination(
@@ -123,13 +117,13 @@ def _contamination(
     return contamination(pool, chosen.selection.uids, subset.pool, sets, near)
 
 
-def _finish(cfg: DictConfig, result: Result, tracker: Tracker) -> Finished:
+def _finish(cfg: DictConfig, result: Result, tracker: Tracker, told: frozenset[str]) -> Finished:
     """Write the result, hand it to the tracker, and print it beside random selection."""
     folder = Path(cfg.results_dir)
     path = write_record(folder, result)
     tracker.finish(result, folder / result.run_id)
     others = [] if result.protocol.is_quick_try else read_records(folder, Result)
-    print_tables([run_table(result, others)], stderr=True)
+    print_tables([run_table(result, others, told)], stderr=True)
     print_result(str(path))
     return Finished(path)
 

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmark.core.uids import UidIndex
-from benchmark.pipeline import Chosen
 from benchmark.pool.pool import Pool
 from benchmark.results.examples import examples
 from benchmark.results.gallery import gallery
 from benchmark.results.pictures import write_examples, write_gallery
 from benchmark.results.selection_statistics import summarise
 from benchmark.results.selection_summary import write_selection_summary
+from benchmark.stages.choose import Chosen
 from benchmark.subset.subset import Subset
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet

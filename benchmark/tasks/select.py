@@ -3,7 +3,7 @@
 from omegaconf import DictConfig
 
 from benchmark.config import make_pool
-from benchmark.pipeline import choose
+from benchmark.stages.choose import choose
 from benchmark.tasks.output import print_result
 from benchmark.tasks.preflight import check_before_run
 

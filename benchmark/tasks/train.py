@@ -12,8 +12,9 @@ from benchmark.config import (
 )
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import main_process_first
-from benchmark.pipeline import choose, note_lost, open_subset
-from benchmark.pipeline import train as train_one
+from benchmark.stages.choose import choose
+from benchmark.stages.open_subset import note_lost, open_subset
+from benchmark.stages.train import train as train_one
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.output import print_result
 from benchmark.tasks.preflight import check_before_run

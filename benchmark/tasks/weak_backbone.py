@@ -12,8 +12,10 @@ from benchmark.core.errors import UserError
 from benchmark.core.launch import main_process_first, one_launch
 from benchmark.core.paths import cache_dir
 from benchmark.core.uids import find_uids
-from benchmark.pipeline import choose, open_subset, training_fingerprint
 from benchmark.selection.selection import Selection
+from benchmark.stages.choose import choose
+from benchmark.stages.open_subset import open_subset
+from benchmark.stages.train import training_fingerprint
 from benchmark.studies.weak_labels.labels import label_pool, read_labels
 from benchmark.tasks.output import print_result
 from benchmark.tasks.run_id import make_run_id

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmark.pipeline import Trained, train
 from benchmark.pool.pool import Pool
+from benchmark.stages.train import Trained, train
 from benchmark.subset.subset import Subset
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
 from downstream.models.dual_encoder import DualEncoder

@@ -22,9 +22,10 @@ from benchmark.config import (
 from benchmark.core.devices import resolve_device
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import OnFirstUseError, only_looking
-from benchmark.pipeline import Chosen, subset_path, training_fingerprint
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import score_folder, score_paths
+from benchmark.stages.choose import Chosen, subset_path
+from benchmark.stages.train import training_fingerprint
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.earlier_result import earlier_result, is_sweep
 from benchmark.tasks.run_protocol import run_protocol

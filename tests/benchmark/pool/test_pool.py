@@ -1,3 +1,4 @@
+import shutil
 from collections import Counter
 
 import pyarrow as pa
@@ -94,6 +95,16 @@ def test_a_pool_without_the_nsfw_column_says_so(tmp_path) -> None:
     pool = Pool("p", str(write_pool(tmp_path, [rows(2)])), nsfw=["UNLIKELY"])
     with pytest.raises(UserError, match=r"no column 'nsfw' in its metadata; .*pool\.nsfw=\[\]"):
         read(pool, TEXT)
+
+
+@pytest.mark.parametrize("files", ["metadata", "tars"])
+def test_a_misspelt_column_name_is_not_replaced(tmp_path, files: str) -> None:
+    write_pool(tmp_path, [rows(2)])
+    if files == "tars":
+        shutil.rmtree(tmp_path / "metadata")
+    message = r"pool\.columns\.text=captoin: pool p has no such column; did you mean 'caption'"
+    with pytest.raises(UserError, match=message):
+        read(Pool("p", str(tmp_path), {"text": "captoin"}), TEXT)
 
 
 COLUMNS = {

@@ -12,12 +12,12 @@ from PIL import Image
 from benchmark.config import demo_model
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
-from benchmark.pipeline import open_subset
 from benchmark.pool.pool import Pool
 from benchmark.results.contamination import Contamination, contamination
 from benchmark.results.near_images import NearImages
 from benchmark.scoring.score_pool import score_pool
 from benchmark.selection.selection import Selection
+from benchmark.stages.open_subset import open_subset
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from downstream.evaluation.image_files import ImageFile
 from filters.clip import Clip

@@ -12,8 +12,8 @@ from omegaconf import DictConfig, open_dict
 from benchmark.config import CONF, register_resolvers, resolved
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
-from benchmark.pipeline import training_fingerprint
 from benchmark.pool.pool import Pool
+from benchmark.stages.train import training_fingerprint
 from benchmark.subset.other_captions import CaptionSources, OtherCaptions
 from benchmark.subset.subset import Subset
 from benchmark.tasks import run_id

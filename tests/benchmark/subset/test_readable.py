@@ -10,8 +10,9 @@ from hydra.core.hydra_config import HydraConfig
 
 from benchmark.config import CONF, make_pool, register_resolvers
 from benchmark.core.uids import encode_uids, read_subset
-from benchmark.pipeline import choose, note_lost, open_subset
 from benchmark.pool.pool import Pool
+from benchmark.stages.choose import choose
+from benchmark.stages.open_subset import note_lost, open_subset
 from benchmark.subset.readable import unreadable_images
 from benchmark.subset.subset import Subset
 from tests.command_line import Run, assert_one_line

@@ -20,11 +20,11 @@ from benchmark.core.records import write_record
 from benchmark.core.source_code import code_hash
 from benchmark.core.uids import write_subset
 from benchmark.models.checkpoints import revision
-from benchmark.pipeline import choose, subset_path
 from benchmark.results.protocol import Protocol
 from benchmark.results.result import Result
 from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_parts import write_part
+from benchmark.stages.choose import choose, subset_path
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.earlier_result import earlier_result
 from benchmark.tasks.run_id import make_run_id

@@ -57,6 +57,13 @@ def test_what_is_exported_is_a_pool_of_the_same_pairs(run: Run, settings: list[s
     assert uids.tolist() == read_subset(selected).tolist()
     table = pq.read_table(folder / "subset.parquet")
     assert sorted(table["uid"].to_pylist()) == decode_uids(uids)
+
+    assert run("task=export", *settings, f"task.output={folder}").returncode == 0
+    others = run("task=export", *settings, f"task.output={folder}", "seed=1")
+    assert_one_line(
+        others, f"task.output={folder} holds an export of other pairs; give an empty folder, or delete it"
+    )
+    assert read_subset(folder / "subset.npy").tolist() == uids.tolist()
     threshold = json.loads(selected.with_suffix(".json").read_text())["threshold"]
     assert min(table["score"].to_pylist()) == threshold
 
@@ -93,7 +100,6 @@ def test_only_runs_on_the_same_pairs_are_its_results(run: Run, settings: list[st
 
 def test_epochs_that_differ_have_a_file_each(run: Run, settings: list[str], tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    run("task=export", *settings, f"task.output={folder}")
     done = run("task=export", *settings, f"task.output={folder}", f"selector._target_={__name__}.TwoEpochs")
     assert done.returncode == 0, done.stderr
     files = sorted(folder.glob("*.npy"))

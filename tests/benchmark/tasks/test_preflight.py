@@ -135,7 +135,7 @@ def test_absent_metrics_are_said_at_once(run: Run, folder: Path, caplog: pytest.
     absent = ["metrics=[polos]", "models.polos.checkpoint=/nowhere/polos"]
     assert_one_line(run("task=evaluate", *chain(folder, *absent)), "task=evaluate takes one of")
     (line,) = [line for line in caplog.messages if "Polos" in line]
-    assert "without Polos weights for Polos: checkpoint /nowhere/polos is not there" in line
+    assert "missing: Polos weights for Polos: checkpoint /nowhere/polos is not there" in line
 
 
 def test_too_small_a_disk(run: Run) -> None:

@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from benchmark.config import CONF, register_resolvers, resolved
 from benchmark.core.uids import encode_uids
 from benchmark.models.checkpoints import locate_checkpoint, revision
-from benchmark.pipeline import training_fingerprint
+from benchmark.stages.train import training_fingerprint
 from downstream.models.base import Trainable
 from downstream.models.weak_backbone import TopicLabels
 

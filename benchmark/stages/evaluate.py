@@ -1,0 +1,47 @@
+"""Evaluate a downstream model, and put down what a result keeps of it."""
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from benchmark.core.paths import write_text
+from benchmark.results.result import DownstreamResult
+from benchmark.stages.train import Trained
+from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.metrics.base import CaptionMetric
+from downstream.metrics.metric import Metric
+from downstream.models.base import Downstream
+from downstream.models.published import Published
+
+log = logging.getLogger(__name__)
+
+
+def evaluate_all(
+    model: Downstream | Published,
+    folder: Path,
+    sets: Sequence[EvaluationSet | ClassificationSet],
+    metrics: Sequence[CaptionMetric],
+    device: torch.device,
+) -> dict[str, list[Metric]]:
+    """Evaluate a model on every evaluation set that fits it, leave its outputs in `folder`; return metrics by set."""
+    log.info("evaluate: %s", model.name if isinstance(model, Downstream) else model.label)
+    evaluations = model.evaluate(sets, metrics, folder, device)
+    log.info("evaluate: %s", folder)
+    return evaluations
+
+
+def downstream_result(
+    trained: Trained, evaluations: dict[str, list[Metric]], folder: Path
+) -> DownstreamResult:
+    """Return what a result keeps of one trained model; the loss curve goes to ``losses.json`` in `folder`."""
+    if trained.report.losses:  # trainings that an older version finished kept none
+        write_text(folder / "losses.json", json.dumps(trained.report.losses))
+    report = replace(trained.report, losses=())
+    return DownstreamResult(
+        str(trained.folder / "model"), report, trained.missing, trained.other_captions, evaluations
+    )
