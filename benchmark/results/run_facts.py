@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchmark.results.protocol import Protocol
+from benchmark.results.protocol import QUICK_TRY, Protocol
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,8 @@ class RunFacts:
         return columns
 
     def tags(self) -> list[str]:
-        """Return pool, filter, size, and the published protocol if the run has one."""
-        published = self.protocol.published if self.protocol else ""
-        return [tag for tag in (self.pool_name, self.filter_name, self.size_name, published) if tag]
+        """Return pool, filter, size, the published protocol if the run has one, and whether it is a quick try."""
+        tags = [self.pool_name, self.filter_name, self.size_name]
+        if self.protocol:
+            tags += [self.protocol.published or "", QUICK_TRY if self.protocol.is_quick_try else ""]
+        return [tag for tag in tags if tag]

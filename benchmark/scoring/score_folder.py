@@ -3,8 +3,10 @@
 import hashlib
 import shutil
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 
+from benchmark.core.locks import locked
 from benchmark.core.paths import cache_dir
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
@@ -28,18 +30,31 @@ def score_paths(pool: Pool, scorer: Filter, survivors: Survivors | None = None) 
     return {shard: folder / f"{shard.name}-{shard.fingerprint}.parquet" for shard in shards}
 
 
-def remove_scores(pool: Pool, scorer: Filter) -> None:
-    """Remove all cached scores of a filter and of its parts on `pool`, and the features under them."""
+def remove_scores(pool: Pool, scorer: Filter, sweep: Path | None = None) -> None:
+    """Remove all cached scores of a filter and of its parts on `pool`, and the features under them.
+
+    Args:
+        pool: the pool.
+        scorer: the filter.
+        sweep: folder of the sweep that the run is a job of. What another of its jobs has removed stays, since that
+            job may be using what it has made in its place.
+    """
     for part in scorer.filters.values() if isinstance(scorer, Composite) else ():
-        remove_scores(pool, part)
+        remove_scores(pool, part, sweep)
     folders = [cache_dir() / "scores" / pool.key / scorer.key()]
     readers: list[Reader] = [scorer]
     while readers:
         readers += (features := readers.pop().features)
         folders += [cache_dir() / "features" / pool.key / of.key() for of in features]
     for folder in folders:
-        if folder.is_dir():
-            shutil.rmtree(folder)
+        removed = sweep and sweep / f"removed-{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}"
+        with locked(removed) if removed else nullcontext():
+            if removed and removed.exists():
+                continue
+            if folder.is_dir():
+                shutil.rmtree(folder)
+            if removed:
+                removed.touch()
 
 
 def _shards(pool: Pool, scorer: Filter) -> list[Shard]:

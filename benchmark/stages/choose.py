@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from benchmark.config import (
@@ -95,10 +97,16 @@ def make_scores(cfg: DictConfig, pool: Pool, scorer: Filter, engine: Engine) -> 
     """Score the pool or reuse its scores, unless `rescore` is true; say what was lost, see `check_losses`."""
     tolerate = cfg.scoring.tolerate
     if cfg.rescore and is_main_process():  # the other processes of a launch read what this one makes
-        remove_scores(pool, scorer)
+        remove_scores(pool, scorer, _sweep_folder())
     table = score_pool(pool, scorer, engine)
     check_losses(pool, table, len(score_paths(pool, scorer)), tolerate)
     return table
+
+
+def _sweep_folder() -> Path | None:
+    """Return the folder of the sweep that this run is a job of, None for a single run."""
+    settings = HydraConfig.get()
+    return Path(settings.sweep.dir) if settings.mode == RunMode.MULTIRUN else None
 
 
 def check_size(pool: Pool, k: int) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -20,7 +21,7 @@ def test_from_a_file_to_the_leaderboard(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    write_own_filters(tmp_path)
+    file = write_own_filters(tmp_path)
     pool = [*small_demo, "size.samples=20000", "engine.workers=1"]
     own = "filter=my_filters:NearLength"
 
@@ -44,3 +45,8 @@ def test_from_a_file_to_the_leaderboard(
 
     report = Path(printed("task=report", "results_dir=results")[-1]).read_text()
     assert re.search(r"^\| NearLength \|", report, re.MULTILINE)
+
+    file.write_text(file.read_text().replace("return -np", "return np"))
+    again = [sys.executable, "-m", "benchmark", "task=select", *pool, own]
+    edited = subprocess.run(again, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+    assert not set(read_subset(Path(edited)).tolist()) & set(read_subset(Path(subset)).tolist())

@@ -177,6 +177,17 @@ def test_scores_are_made_anew_on_demand(settings: Settings, own_filter: Callable
     assert choose(anew, make_pool(anew)).selection.sha256 == chosen.selection.sha256
 
 
+def test_jobs_of_a_sweep_score_anew_once(settings: Settings, tmp_path: Path) -> None:
+    def reused(sweep: str) -> int:
+        of_sweep = ["hydra.mode=MULTIRUN", f"hydra.sweep.dir={tmp_path / sweep}"]
+        (tmp_path / sweep).mkdir(exist_ok=True)
+        cfg = settings("engine.workers=1", "rescore=true", *of_sweep)
+        return choose(cfg, make_pool(cfg)).table.reused
+
+    choose(cfg := settings("engine.workers=1"), make_pool(cfg))
+    assert [reused("first"), reused("first"), reused("second")] == [0, 1, 0]
+
+
 def test_several_epochs_are_one_selection(settings: Settings) -> None:
     cfg = settings()
     path, left = made(cfg)
