@@ -76,7 +76,7 @@ def hub_sizes(name: str, found: str) -> dict[str, int]:
     """Return the bytes of each file of a hub repository, by asking the hub; `found` and errors as in `hub_errors`."""
     from huggingface_hub import HfApi
 
-    with hub_errors(name, f"{found}, how large it is cannot be asked"):
+    with hub_errors(name, f"{found}, its size is unknown"):
         info = HfApi().model_info(name, files_metadata=True, timeout=HUB_TIMEOUT)
         if info.gated:  # its files are listed for everybody
             HfApi().auth_check(name)

@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import Any
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from benchmark.config import CONF, choice, filter_settings, resolved, size_name
 from benchmark.core.paths import cache_dir
@@ -33,6 +33,13 @@ def make_run_id(cfg: DictConfig, captions: str | None) -> str:
     if choice(cfg, "selector") != "best":
         names.append(choice(cfg, "selector"))
     return f"{'-'.join(names)}-{size_name(cfg)}-seed{cfg.seed}-{digest}"
+
+
+def without_evaluation_sets(cfg: DictConfig) -> DictConfig:
+    """Return the configuration of a run that evaluates nothing: the folders of evaluation sets need not be set."""
+    copy = cfg.copy()
+    OmegaConf.update(copy, "evalset", {}, merge=False)
+    return copy
 
 
 def evaluation_identity(cfg: DictConfig) -> dict[str, Any]:

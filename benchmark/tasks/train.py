@@ -18,7 +18,7 @@ from benchmark.stages.train import train as train_one
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.output import print_result
 from benchmark.tasks.preflight import check_before_run
-from benchmark.tasks.run_id import make_run_id
+from benchmark.tasks.run_id import make_run_id, without_evaluation_sets
 
 
 def train(cfg: DictConfig) -> None:
@@ -28,7 +28,8 @@ def train(cfg: DictConfig) -> None:
     with main_process_first(device):
         pool = make_pool(cfg)
         validated = any(model.training.validate_every for model in models.values())
-        sets = load_evaluation_sets(cfg) if validated else []
+        cfg = cfg if validated else without_evaluation_sets(cfg)
+        sets = load_evaluation_sets(cfg)
         sources = CaptionSources(pool, **resolved(cfg.captions))
         chosen = choose(cfg, pool)
         subset = open_subset(pool, chosen.selection, sources, cfg.selection.tolerate)

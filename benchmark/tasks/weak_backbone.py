@@ -18,7 +18,7 @@ from benchmark.stages.open_subset import open_subset
 from benchmark.stages.train import training_fingerprint
 from benchmark.studies.weak_labels.labels import label_pool, read_labels
 from benchmark.tasks.output import print_result
-from benchmark.tasks.run_id import make_run_id
+from benchmark.tasks.run_id import make_run_id, without_evaluation_sets
 from benchmark.tasks.weak_labels import label_config
 from downstream.models.weak_backbone import TopicLabels, check_architecture
 
@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 def weak_backbone(cfg: DictConfig) -> None:
     """Label the pool, select, train on the labelled images; print the folder for ``models.captioner.encoder``."""
     check_architecture(str(cfg.weak_backbone.architecture))
+    cfg = without_evaluation_sets(cfg)
     config, device, tracker = label_config(cfg), resolve_device(cfg.device), make_tracker(cfg)
     with main_process_first(device):
         pool = make_pool(cfg)

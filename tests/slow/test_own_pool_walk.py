@@ -1,5 +1,6 @@
 """The walk of a user with a pool of his own: on a web server, on S3, and back as a pool."""
 
+import shutil
 import subprocess
 import sys
 import time
@@ -91,6 +92,25 @@ def test_the_walk(run: Run, nested: Path, s3: Any, lexicon: list[str]) -> None:
     assert_one_line(
         used, "task.output=s3://bucket/pool holds other files; give an empty folder, or delete it"
     )
+
+
+def test_a_model_trained_on_a_remote_pool_is_that_of_the_local_one(
+    run: Run, nested: Path, lexicon: list[str]
+) -> None:
+    model = ["models=demo", "downstream=dual_encoder", "downstream.dual_encoder.training.samples_seen=48"]
+    train = ["task=train", *WALK, *lexicon, *model]
+    server = Behaviour()
+    with http_server(nested, server) as url:
+        remote = last_line(run(*train, f"pool.url={url}"))
+        sent = server.sent(".tar")
+        assert last_line(run(*train, f"pool.url={url}")) == remote
+        assert server.sent(".tar") == sent
+    trained = {path: path.read_bytes() for path in Path(remote).rglob("*.safetensors")}
+    assert trained
+    shutil.rmtree(remote)
+    local = last_line(run(*train, f"pool.url={nested}"))
+    assert local == remote
+    assert {path: path.read_bytes() for path in Path(local).rglob("*.safetensors")} == trained
 
 
 def test_results_and_exports_on_s3(run: Run, nested: Path, s3: Any, lexicon: list[str]) -> None:
