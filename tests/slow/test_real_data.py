@@ -10,7 +10,9 @@ import pytest
 
 from benchmark.core.uids import read_subset
 from tests.command_line import Done, Run
+from tests.extras import needs_extra
 from tests.pools import Row, write_metadata, write_tar
+from tests.servers import Behaviour, http_server
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +61,8 @@ def write_karpathy(folder: Path, captions: dict[Path, list[str]]) -> None:
     (folder / "dataset_coco.json").write_text(json.dumps({"images": images, "dataset": "coco"}))
 
 
-def test_coco_photos_go_through_the_whole_chain(
+@needs_extra("http")
+def test_coco_photos_on_a_web_server_go_through_the_whole_chain(
     run: Run, monkeypatch: pytest.MonkeyPatch, shared_data: Path, tmp_path: Path
 ) -> None:
     captions, without = coco_photos(shared_data)
@@ -67,12 +70,13 @@ def test_coco_photos_go_through_the_whole_chain(
     write_photo_pool(tmp_path / "pool", captions, without)
     write_karpathy(tmp_path / "coco", captions)
     monkeypatch.setenv("COCO_ROOT", str(tmp_path / "coco"))
-    done = run(
-        "pool=img2dataset", f"pool.url={tmp_path / 'pool'}", "models=demo", "filter=clip", "size.samples=100",
-        "evalset=paper", "~evalset.nocaps", "~evalset.flickr30k", f"results_dir={tmp_path / 'results'}",
-        "downstream.captioner.training.samples_seen=300", "downstream.dual_encoder.training.samples_seen=384",
-        "scoring.tolerate=0.34",  # a third of the photos have no caption
-    )  # fmt: skip
+    with http_server(tmp_path / "pool", Behaviour()) as url:
+        done = run(
+            "pool=img2dataset", f"pool.url={url}", "models=demo", "filter=clip", "size.samples=100",
+            "evalset=paper", "~evalset.nocaps", "~evalset.flickr30k", f"results_dir={tmp_path / 'results'}",
+            "downstream.captioner.training.samples_seen=300", "downstream.dual_encoder.training.samples_seen=384",
+            "scoring.tolerate=0.34",  # a third of the photos have no caption
+        )  # fmt: skip
     result = json.loads(Path(printed(done)[-1]).read_text())
     assert result["k"] == 100
     assert result["selection"]["drops"] == {"caption_missing": len(without)}
