@@ -1,0 +1,150 @@
+"""Work beside its reference, each in processes of its own and in turns, and the table of docs/performance.md.
+
+A piece of work is a function of a module of tests, with plain arguments: ``measure(select, "/tmp/parts", 3)``. Measuring
+begins after its module is imported.
+"""
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from benchmark.core.paths import write_text
+from benchmark.results.provenance import machine
+
+ROOT = Path(__file__).resolve().parents[2]
+ROWS, PAGE = ROOT / "results" / "performance.json", ROOT / "docs" / "performance.md"
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+PAIRS = 3
+HEADER = "| work | ours | reference | ratio | goal | peak memory, ours / reference | measured |"
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Seconds on the clock, of processors with those of child processes, and the peak RSS of the process in GiB."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_gib: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table.
+
+    Args:
+        work: what is done, and of how much.
+        ours: its usage.
+        reference: what it is compared with.
+        of_reference: the usage of the reference.
+        goal: the ratio of processor seconds, ours by the reference's, that is wanted; None without one.
+        where: processor and cores of the machine.
+        date: the day.
+    """
+
+    work: str
+    ours: Usage
+    reference: str
+    of_reference: Usage
+    goal: float | None
+    where: str
+    date: str
+
+    @property
+    def ratio(self) -> float:
+        """Processor seconds, ours by the reference's."""
+        return self.ours.cpu_seconds / self.of_reference.cpu_seconds
+
+
+def measure(function: Callable[..., object], *arguments: str | float) -> Usage:
+    """Call a function of a module in a new process."""
+    name = f"{function.__module__}:{function.__qualname__}"
+    command = [sys.executable, "-m", __name__, name, json.dumps(arguments)]
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
+    assert done.returncode == 0, done.stderr
+    return Usage(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def measure_command(*command: str) -> Usage:
+    """Run a command; its start and its imports count."""
+    began = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT)
+    _, _, usage = os.wait4(process.pid, 0)
+    seconds = time.monotonic() - began
+    process.returncode = 0  # wait4 has waited for it, which Popen does not know
+    return Usage(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20)
+
+
+def compare(
+    work: str,
+    ours: Callable[[], Usage],
+    reference: str,
+    of_reference: Callable[[], Usage],
+    goal: float | None = None,
+) -> Row:
+    """Measure work and its reference in turns, and keep the medians as a row of the table."""
+    turns = [(ours(), of_reference()) for _ in range(PAIRS)]
+    medians = [_median(usages) for usages in zip(*turns, strict=True)]
+    row = Row(work, medians[0], reference, medians[1], goal, machine(), time.strftime("%Y-%m-%d"))
+    sys.stdout.write(f"\n{_cells(row)}\n")
+    _keep(row)
+    return row
+
+
+def _median(usages: Sequence[Usage]) -> Usage:
+    columns = zip(*(asdict(usage).values() for usage in usages), strict=True)
+    return Usage(*map(statistics.median, columns))
+
+
+def _keep(row: Row) -> None:
+    rows: dict[str, Any] = json.loads(ROWS.read_text()) if ROWS.is_file() else {}
+    rows[row.work] = asdict(row)
+    write_text(ROWS, json.dumps(rows, indent=2) + "\n")
+    made = [_of_json(value) for value in rows.values()]
+    table = "\n".join([HEADER, "|---" * HEADER.count("|", 1) + "|", *map(_cells, made)])
+    page = PAGE.read_text()
+    before, after = page[: page.index(BEGIN) + len(BEGIN)], page[page.index(END) :]
+    write_text(PAGE, f"{before}\n{table}\n{after}")
+
+
+def _of_json(value: dict[str, Any]) -> Row:
+    usages = {name: Usage(**value[name]) for name in ("ours", "of_reference")}
+    return Row(**(value | usages))
+
+
+def _cells(row: Row) -> str:
+    goal = "" if row.goal is None else f"{row.goal:g}"
+    memory = f"{row.ours.peak_gib:.2f} / {row.of_reference.peak_gib:.2f} GiB"
+    ours, reference = (f"{u.seconds:.3g} s ({u.cpu_seconds:.3g})" for u in (row.ours, row.of_reference))
+    cells = [row.work, ours, f"{row.reference}: {reference}", f"{row.ratio:.2f}", goal, memory, row.date]
+    return f"| {' | '.join(cells)} |"
+
+
+def main(name: str, arguments: str) -> None:
+    """Call the function and print its usage as the last line."""
+    module, _, function = name.partition(":")
+    call = partial(getattr(import_module(module), function), *json.loads(arguments))
+    before, began = _cpu_seconds(), time.monotonic()
+    call()
+    seconds, cpu_seconds = time.monotonic() - began, _cpu_seconds() - before
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    sys.stdout.write(f"\n{json.dumps(asdict(Usage(seconds, cpu_seconds, peak)))}\n")
+
+
+def _cpu_seconds() -> float:
+    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(u.ru_utime + u.ru_stime for u in map(resource.getrusage, whose))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
