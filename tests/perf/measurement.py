@@ -1,7 +1,7 @@
 """Work beside its reference, each in processes of its own and in turns, and the table of docs/performance.md.
 
-A piece of work is a function of a module of tests, with plain arguments: ``measure(select, "/tmp/parts", 3)``. Measuring
-begins after its module is imported.
+A piece of work is a function of a test module with plain arguments: ``measure(select, "/tmp/parts", 3)``. Its module
+is imported before measuring begins.
 """
 
 import json
