@@ -29,10 +29,10 @@ class Shard:
         """Whether this shard holds images."""
         return file_name(self.url).endswith(TAR)
 
-
-def local_path(shard: Shard) -> Path:
-    """Return the path of a shard on a local disk."""
-    return Path(shard.url.removeprefix("file://"))
+    @property
+    def path(self) -> Path:
+        """The path of a shard of a local pool."""
+        return Path(self.url.removeprefix("file://"))
 
 
 def find_shards(url: str) -> tuple[list[Shard], list[Shard]]:

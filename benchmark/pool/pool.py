@@ -30,7 +30,7 @@ from benchmark.core.ranges import PositiveInt
 from benchmark.core.redaction import redact
 from benchmark.core.storage import download, open_file
 from benchmark.core.uids import UidArray, UidIndex, unite_uids
-from benchmark.pool.layout import TAR, Shard, find_shards, local_path
+from benchmark.pool.layout import TAR, Shard, find_shards
 from benchmark.pool.parquet_reader import read_captions, read_metadata, read_numbers
 from benchmark.pool.pool_fields import PoolFields
 from benchmark.pool.tar_index import TarIndex, index_tar
@@ -78,7 +78,7 @@ class Pool:
                 f"pool.url={self.url} must be a folder with shards/*.tar, *.tar, metadata/*.parquet or *.parquet;"
                 " give the one that img2dataset or DataComp's download wrote, or files as FOLDER/{00000..00099}.tar"
             )
-        tar = local_path(self._tars[0]) if self._tars and self.is_local else None
+        tar = self._tars[0].path if self._tars and self.is_local else None
         self.fields = PoolFields(name, self.columns, self._metadata, tar)
 
     @property
@@ -165,7 +165,7 @@ class Pool:
         What a killed process has downloaded of it stays, and the next one goes on from there.
         """
         if self.is_local:
-            yield local_path(shard)
+            yield shard.path
             return
         path = cache_dir() / "downloads" / self.key / f"{shard.name}-{shard.fingerprint}{TAR}"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -51,7 +51,7 @@ def samples(subset: Subset) -> list[tuple[str, str, bytes]]:
 
 def tar_bytes(pool: Pool) -> int:
     """The bytes of the fetched members: the tars without their ends."""
-    return sum(Path(s.url.removeprefix("file://")).stat().st_size - 1024 for s in pool.tars)
+    return sum(s.path.stat().st_size - 1024 for s in pool.tars)
 
 
 @pytest.mark.parametrize("indexed", [False, True])
