@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmark.core.uids import UidArray, encode_uids
+from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.subset.reshard import reshard
+from benchmark.subset.reshard import Copy, reshard
 from benchmark.subset.subset import selected_samples, use_metadata_captions
 from tests.pools import Row, write_metadata
 
@@ -95,5 +96,5 @@ def digest(folder: Path) -> str:
 
 def test_the_files_are_those_of_earlier_versions(pool: Pool, tmp_path: Path) -> None:
     parts = use_metadata_captions(selected_samples(pool, some_uids(pool)), pool)
-    assert reshard(pool, parts, tmp_path / "out", shard_size=4) == 15
+    assert reshard(pool, [Copy(parts, tmp_path / "out")], LocalEngine("cpu"), shard_size=4) == [15]
     assert digest(tmp_path / "out") == GOLDEN
