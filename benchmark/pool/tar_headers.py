@@ -69,15 +69,23 @@ def plain_members(file: BinaryIO) -> Generator[Member, None, int]:
     `file` is a tar, or members of one in a row.
     """
     size, at = file.seek(0, io.SEEK_END), 0
-    while True:
+    # The last extended header, and the size of its data: most are the same as the one before, and not looked at again.
+    extended: bytes | None = None
+    length = 0
+    while at < size:
         start = at
         file.seek(at)
-        kind, name, data = _parse(file.read(BLOCK))
-        if kind == _EXTENDED:
-            if not _is_time(file.read(BLOCK), data):
+        blocks = file.read(3 * BLOCK)
+        block = blocks[:BLOCK]
+        if block != extended:
+            kind, name, data = _parse(block)
+            if kind == _EXTENDED:
+                extended, length = block, data
+        if block == extended:
+            if not _is_time(blocks[BLOCK : 2 * BLOCK], length):
                 return start
             at += 2 * BLOCK
-            kind, name, data = _parse(file.read(BLOCK))
+            kind, name, data = _parse(blocks[2 * BLOCK :])
         at += BLOCK
         end = at + padded(data)
         if end > size or kind not in (_FILE, _FOLDER) or (kind == _FOLDER and data):
@@ -85,6 +93,7 @@ def plain_members(file: BinaryIO) -> Generator[Member, None, int]:
         if kind == _FILE:
             yield Member(name, start, at, data, end)
         at = end
+    return at
 
 
 def _parse(block: bytes) -> tuple[bytes, str, int]:

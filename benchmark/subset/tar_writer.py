@@ -106,9 +106,8 @@ class _Output:
     def add(self, members: Mapping[str, bytes]) -> None:
         """Write a sample; its members are given by their extensions."""
         for extension, data in members.items():
-            self._file.write(header(f"{self._number:09d}.{extension}", len(data)))
-            self._file.write(data)
-            self._file.write(bytes(padded(len(data)) - len(data)))
+            head = header(f"{self._number:09d}.{extension}", len(data))
+            self._file.writelines((head, data, bytes(padded(len(data)) - len(data))))
         self._number += 1
 
     def end(self) -> None:
