@@ -69,7 +69,7 @@ def plain_members(file: BinaryIO) -> Generator[Member, None, int]:
     `file` is a tar, or members of one in a row.
     """
     size, at = file.seek(0, io.SEEK_END), 0
-    # The last extended header, and the size of its data: most are the same as the one before, and not looked at again.
+    # The last extended header, and the size of its data: most are the same as the one before, and not parsed again.
     extended: bytes | None = None
     length = 0
     while at < size:

@@ -26,8 +26,7 @@ from benchmark.subset.subset import ShardSamples
 NAME = "{:08d}"  # of a tar, by its number
 _BUFFER = 2**20  # bytes per tar that is open
 _LIGHT = 100_000  # samples, which take ten seconds
-_FORMAT = (tarfile.PAX_FORMAT, tarfile.ENCODING, "surrogateescape")
-_BLANK = tarfile.TarInfo().tobuf(*_FORMAT)
+_BLANK = tarfile.TarInfo().tobuf()
 _REST = sum(b" " * 8) + sum(
     _BLANK[156:]
 )  # of the sum of a header: the checksum's own field, and what follows
@@ -158,7 +157,7 @@ def header(name: str, size: int) -> bytes:
     if len(name) > 100 or not name.isascii() or size >= 8**11:
         member = tarfile.TarInfo(name)
         member.size = size
-        return member.tobuf(*_FORMAT)
+        return member.tobuf()
     start = name.encode().ljust(100, b"\0") + _BLANK[100:124] + b"%011o" % size + _BLANK[135:148]
     return start + b"%06o\0 " % (sum(start) + _REST) + _BLANK[156:]
 
