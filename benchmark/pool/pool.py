@@ -33,8 +33,8 @@ from benchmark.core.uids import UidArray, UidIndex, unite_uids
 from benchmark.pool.layout import TAR, Shard, find_shards
 from benchmark.pool.parquet_reader import read_captions, read_metadata, read_numbers
 from benchmark.pool.pool_fields import PoolFields
-from benchmark.pool.tar_index import TarIndex, index_tar
-from benchmark.pool.tar_reader import load_index, read_images, read_texts, save_index
+from benchmark.pool.tar_index import TarIndex, index_tar, load_index, save_index
+from benchmark.pool.tar_reader import read_images, read_texts
 
 # Part of every cache key: raised when the same files are read into other samples.
 READER_VERSION = 3
@@ -141,7 +141,7 @@ class Pool:
     def index(
         self, shard: Shard, path: Path | None = None, extra_columns: frozenset[str] = frozenset()
     ) -> TarIndex:
-        """Return the index of a tar; it is cached unless it has extra columns.
+        """Return the index of a tar; it is cached unless it has extra columns, and mapped from the cache.
 
         `path` is its local copy; without one, a tar is downloaded only if its index is missing.
         """
@@ -216,7 +216,7 @@ class Pool:
 
     def _index_path(self, shard: Shard) -> Path:
         keyed = "-keyed" * self.fields.keyed
-        return cache_dir() / "tar_index" / self.key / f"{shard.name}-{shard.fingerprint}{keyed}.parquet"
+        return cache_dir() / "tar_index" / self.key / f"{shard.name}-{shard.fingerprint}{keyed}.arrow"
 
     def nothing_usable(self, drops: Counter[str]) -> UserError:
         """Return the error for a pool whose samples were all dropped, by reason."""

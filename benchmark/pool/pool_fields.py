@@ -11,7 +11,7 @@ from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.storage import open_file
 from benchmark.pool.layout import Shard
 from benchmark.pool.sample_fields import known_names, pick_column
-from benchmark.pool.tar_index import field_names
+from benchmark.pool.tar_samples import field_names
 
 log = logging.getLogger(__name__)
 

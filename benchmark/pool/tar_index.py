@@ -5,27 +5,34 @@ a broken header costs only its own member.
 """
 
 import json
-import tarfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from benchmark.core import batch
-from benchmark.core.batch import SampleError
-from benchmark.core.uids import UidArray, encode_uids
-from benchmark.pool.sample_fields import check_caption, check_uid, pick_column
+from benchmark.core.paths import atomic_write
+from benchmark.core.uids import UidArray, encode_uids, read_uid_columns, uid_columns
+from benchmark.pool.tar_samples import Extents, SampleReader, TarSample
 
-IMAGE_EXTENSIONS = frozenset({"jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"})
-MAX_CAPTION_BYTES = 1_000_000
-MAX_JSON_BYTES = 10_000_000
-BLOCK = 512
 Integers = npt.NDArray[np.int64]
-Extents = list[int]
+_INFO = b"drops"
+# Large: the captions of many tars together may take more than 2 GiB.
+_SCHEMA = pa.schema(
+    {
+        "text": pa.large_string(),
+        "offset": pa.int64(),
+        "size": pa.int64(),
+        "mismatched": pa.bool_(),
+        "extents": pa.large_list(pa.int64()),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -34,74 +41,61 @@ class TarIndex:
 
     Args:
         uids: shape (n,).
-        texts: the captions that count (see `Pool`).
-        offsets: where each image begins in the file, shape (n,), bytes.
-        sizes: of the images, shape (n,), bytes.
-        mismatched: where the ``.txt`` differs from the JSON's caption, shape (n,).
-        extents: where all members of each sample lie, headers and padding included: start and end in bytes, once or
-            more often, as members need not be contiguous.
+        rows: what else is known of each, in Arrow; may be mapped from a file. ``text``: the caption that counts
+            (see `Pool`). ``offset`` and ``size``: where the image lies, bytes. ``mismatched``: whether the ``.txt``
+            differs from the JSON's caption. ``extents``: where all members lie, headers and padding included: start
+            and end in bytes, once or more often, as members need not be contiguous.
         columns: metadata columns by name, object arrays of shape (n,).
         drops: samples that cannot be used, by reason.
     """
 
     uids: UidArray
-    texts: list[str]
-    offsets: Integers
-    sizes: Integers
-    mismatched: npt.NDArray[np.bool_]
-    extents: list[Extents]
+    rows: pa.Table
     columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     drops: Counter[str] = field(default_factory=Counter)
 
     def __len__(self) -> int:
         return len(self.uids)
 
+    @property
+    def texts(self) -> list[str]:
+        """The captions, as Python strings made anew."""
+        return list(self.rows["text"].to_pylist())
+
+    @property
+    def extents(self) -> list[Extents]:
+        """The extents, as Python lists made anew."""
+        return list(self.rows["extents"].to_pylist())
+
+    @cached_property
+    def offsets(self) -> Integers:
+        """Where each image begins in the file, shape (n,), bytes."""
+        return np.asarray(self.rows["offset"].to_numpy())
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """The sizes of the images, shape (n,), bytes."""
+        return np.asarray(self.rows["size"].to_numpy())
+
+    @property
+    def mismatched(self) -> npt.NDArray[np.bool_]:
+        """Where the captions of a sample's files differ, shape (n,)."""
+        return np.asarray(self.rows["mismatched"].to_numpy())
+
     def take(self, rows: Integers) -> "TarIndex":
-        """Return the samples at `rows`, in that order, without the drop counts."""
-        return TarIndex(
-            self.uids[rows],
-            [self.texts[row] for row in rows],
-            self.offsets[rows],
-            self.sizes[rows],
-            self.mismatched[rows],
-            [self.extents[row] for row in rows],
-            {name: values[rows] for name, values in self.columns.items()},
-        )
+        """Return the samples at `rows`, in that order, without the drop counts; copies what was mapped."""
+        columns = {name: values[rows] for name, values in self.columns.items()}
+        return TarIndex(self.uids[rows], self.rows.take(pa.array(rows)), columns)
 
-
-class _Sample(NamedTuple):
-    """One usable sample of a tar."""
-
-    uid: str
-    text: str
-    offset: int
-    size: int
-    mismatched: bool
-    extents: Extents
-    metadata: dict[str, object]
-
-
-@dataclass
-class _Members:
-    """The members of one key so far: where all lie, where the image does (offset, size), the raw caption and JSON."""
-
-    key: str
-    extents: Extents = field(default_factory=list)
-    image: tuple[int, int] | None = None
-    caption: bytes | None = None
-    metadata: bytes | None = None
-
-    def extend(self, start: int, end: int) -> None:
-        """Add a member from `start` to before `end`."""
-        if self.extents and self.extents[-1] == start:
-            self.extents[-1] = end
-        else:
-            self.extents += [start, end]
-
-    def slot(self, extension: str) -> str | None:
-        if extension in IMAGE_EXTENSIONS:
-            return "image"
-        return {"txt": "caption", "json": "metadata"}.get(extension)
+    def with_captions(self, texts: Sequence[str], mismatched: npt.NDArray[np.bool_]) -> "TarIndex":
+        """Return the samples with other captions, shape (n,), and `mismatched` in place of whether theirs differ."""
+        changed = self.rows
+        for name, values in {"text": texts, "mismatched": mismatched}.items():
+            number = _SCHEMA.get_field_index(name)
+            changed = changed.set_column(
+                number, _SCHEMA.field(name), pa.array(values, _SCHEMA.field(name).type)
+            )
+        return replace(self, rows=changed)
 
 
 def index_tar(
@@ -122,142 +116,39 @@ def index_tar(
         keyed: whether the key of a sample without uid and url is part of its uid.
     """
     drops = Counter[str]()
-    samples: list[_Sample] = []
+    samples: list[TarSample] = []
     if path.stat().st_size == 0:
         drops[batch.SHARD_EMPTY] += 1
     else:
-        for members in _group(path, drops):
-            try:
-                samples.append(_sample(members, columns, keep, nsfw, keyed))
-            except SampleError as error:
-                drops[error.reason] += 1
-    return TarIndex(
-        encode_uids([sample.uid for sample in samples]),
-        [sample.text for sample in samples],
-        np.array([sample.offset for sample in samples], np.int64),
-        np.array([sample.size for sample in samples], np.int64),
-        np.array([sample.mismatched for sample in samples], bool),
-        [sample.extents for sample in samples],
-        {name: _objects([sample.metadata[name] for sample in samples]) for name in keep},
-        drops,
+        samples = list(SampleReader(columns, keep, nsfw, keyed).read(path, drops))
+    rows = pa.table(
+        [
+            [sample.text for sample in samples],
+            [sample.offset for sample in samples],
+            [sample.size for sample in samples],
+            [sample.mismatched for sample in samples],
+            [sample.extents for sample in samples],
+        ],
+        schema=_SCHEMA,
     )
+    kept = {name: _objects(sample.metadata[name] for sample in samples) for name in keep}
+    return TarIndex(encode_uids([sample.uid for sample in samples]), rows, kept, drops)
 
 
-def field_names(path: Path) -> list[str]:
-    """Return the JSON fields of the first sample of a tar that has any."""
-    for members in _group(path, Counter()):
-        try:
-            if fields := parse_json(members.metadata):
-                return list(fields)
-        except SampleError:
-            continue
-    return []
+def save_index(path: Path, index: TarIndex) -> None:
+    """Write an index without metadata columns to an Arrow file."""
+    columns = uid_columns(index.uids) | {name: index.rows[name] for name in _SCHEMA.names}
+    table = pa.table(columns).replace_schema_metadata({_INFO: json.dumps(index.drops)})
+    with atomic_write(path) as temporary, pa.ipc.new_file(str(temporary), table.schema) as writer:
+        writer.write_table(table)
 
 
-def _sample(
-    members: _Members, columns: Mapping[str, str], keep: frozenset[str], nsfw: Sequence[str], keyed: bool
-) -> _Sample:
-    fields = parse_json(members.metadata)
-    if nsfw and _field(fields, "nsfw", columns) not in nsfw:
-        raise SampleError(batch.NSFW)
-    text, mismatched = _caption(members.caption, _field(fields, "text", columns))
-    key = (_field(fields, "key", columns) or members.key) if keyed else None
-    uid = check_uid(_field(fields, "uid", columns), _field(fields, "url", columns), key, text)
-    if members.image is None:
-        raise SampleError(batch.IMAGE_MISSING)
-    kept = {name: _field(fields, name, columns) for name in keep}
-    return _Sample(uid, text, *members.image, mismatched, members.extents, kept)
+def load_index(path: Path) -> TarIndex:
+    """Map an index that `save_index` wrote: only the uids, and what is taken of it, come into memory."""
+    table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    drops = Counter[str](json.loads(table.schema.metadata[_INFO]))
+    return TarIndex(read_uid_columns(table), table.select(_SCHEMA.names), drops=drops)
 
 
-def _objects(values: list[object]) -> npt.NDArray[Any]:
-    return np.fromiter(values, object, len(values))  # assigned to an array, lists would be its rows
-
-
-def _group(path: Path, drops: Counter[str]) -> Iterator[_Members]:
-    """Yield samples once all members are known: the members of a key need not be contiguous."""
-    open_samples: dict[str, _Members] = {}
-    with path.open("rb") as file:
-        for name, start, offset, size in _headers(path, drops):
-            folder, _, base = name.rpartition("/")
-            stem, _, extension = base.partition(".")
-            key = f"{folder}/{stem}"
-            sample = open_samples.setdefault(key, _Members(stem))
-            slot = sample.slot(extension.lower())
-            if slot and getattr(sample, slot) is not None:  # the key is used again: another sample begins
-                yield sample
-                sample = open_samples[key] = _Members(stem)
-            sample.extend(start, offset + padded(size))
-            if slot is None:
-                continue
-            if slot == "image":
-                sample.image = (offset, size)
-            else:
-                limit = MAX_CAPTION_BYTES if slot == "caption" else MAX_JSON_BYTES
-                file.seek(offset)
-                setattr(sample, slot, file.read(min(size, limit + 1)))
-    yield from open_samples.values()
-
-
-def padded(size: int) -> int:
-    """Return the bytes that `size` bytes of data take in a tar."""
-    return -(-size // BLOCK) * BLOCK
-
-
-def _headers(path: Path, drops: Counter[str]) -> Iterator[tuple[str, int, int, int]]:
-    """Yield (name, header offset, data offset, size) of regular members; a broken stretch is counted and skipped."""
-    expected = 0
-    corrupt = False
-    try:
-        # With ignore_zeros tarfile skips a broken header block by block until the next valid one.
-        with tarfile.open(path, "r:", ignore_zeros=True) as tar:
-            for member in tar:
-                corrupt |= member.offset != expected
-                expected = member.offset_data + padded(member.size)
-                if member.isreg():
-                    yield member.name, member.offset, member.offset_data, member.size
-                # tarfile keeps every header otherwise: memory would grow with the shard.
-                tar.members = []  # type: ignore[attr-defined]
-            corrupt |= not _only_zeros(path, expected)
-    except (tarfile.TarError, OSError, ValueError, EOFError):
-        corrupt = True
-    if corrupt:
-        drops[batch.SHARD_CORRUPT] += 1
-
-
-def _only_zeros(path: Path, offset: int) -> bool:
-    """Tell whether a block of zeros, which ends an archive, is at `offset`."""
-    with path.open("rb") as file:
-        file.seek(offset)
-        return file.read(BLOCK) == bytes(BLOCK)
-
-
-def parse_json(raw: bytes | None) -> dict[str, Any]:
-    """Return the fields of a sample's JSON, {} without one. Raises `SampleError` if they cannot be read."""
-    if raw is None:
-        return {}
-    if len(raw) > MAX_JSON_BYTES:
-        raise SampleError(batch.METADATA_INVALID)
-    try:
-        fields = json.loads(raw)
-    except (ValueError, RecursionError):
-        raise SampleError(batch.METADATA_INVALID) from None
-    if not isinstance(fields, dict):
-        raise SampleError(batch.METADATA_INVALID)
-    return fields
-
-
-def _caption(raw: bytes | None, metadata: object) -> tuple[str, bool]:
-    """Return the caption that counts, and whether the ``.txt`` (`raw`) differs from that of the `metadata`."""
-    if raw is None:
-        return check_caption(metadata), False
-    if len(raw) > MAX_CAPTION_BYTES:
-        raise SampleError(batch.CAPTION_TOO_LONG)
-    if not isinstance(metadata, str) or not metadata.strip():
-        return check_caption(raw), False
-    text = check_caption(metadata)
-    return text, raw != text.encode()
-
-
-def _field(fields: Mapping[str, Any], ours: str, columns: Mapping[str, str]) -> object:
-    name = pick_column(ours, columns, fields)
-    return None if name is None else fields[name]
+def _objects(values: Iterable[object]) -> npt.NDArray[Any]:
+    return np.fromiter(values, object)  # assigned to an array, lists would be its rows

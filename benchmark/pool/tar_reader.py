@@ -1,6 +1,5 @@
-"""Samples of an indexed tar, in batches; the index itself as a parquet file."""
+"""Samples of an indexed tar, in batches."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,14 +7,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
 from PIL import Image
 
 from benchmark.core.batch import IMAGE_UNREADABLE, Batch, SampleError
 from benchmark.core.images import decode_image
-from benchmark.core.paths import atomic_write
-from benchmark.core.uids import read_uid_columns, uid_columns
 from benchmark.pool.tar_index import Integers, TarIndex
 
 
@@ -62,27 +57,3 @@ def _typed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """
     types = {type(value) for value in values}
     return np.asarray(values.tolist()) if len(types) == 1 and types <= {bool, int, float} else values
-
-
-def save_index(path: Path, index: TarIndex) -> None:
-    """Write an index without metadata columns to a parquet file."""
-    columns = {
-        **uid_columns(index.uids),
-        "text": pa.array(index.texts, pa.string()),
-        "offset": index.offsets,
-        "size": index.sizes,
-        "mismatched": index.mismatched,
-        "extents": pa.array(index.extents, pa.list_(pa.int64())),
-    }
-    table = pa.table(columns).replace_schema_metadata({"drops": json.dumps(index.drops)})
-    with atomic_write(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
-
-
-def load_index(path: Path) -> TarIndex:
-    """Read an index that `save_index` wrote."""
-    table = pq.read_table(path)
-    offsets, sizes, mismatched = (table[name].to_numpy() for name in ("offset", "size", "mismatched"))
-    drops = Counter[str](json.loads(table.schema.metadata[b"drops"]))
-    texts, extents = table["text"].to_pylist(), table["extents"].to_pylist()
-    return TarIndex(read_uid_columns(table), texts, offsets, sizes, mismatched, extents, drops=drops)

@@ -23,7 +23,8 @@ from benchmark.core.storage_errors import StorageError
 from benchmark.core.uids import UidArray, UidIndex, sort_uids, unite_uids, write_subset
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
-from benchmark.pool.tar_index import BLOCK, TarIndex, index_tar
+from benchmark.pool.tar_headers import BLOCK
+from benchmark.pool.tar_index import TarIndex, index_tar
 
 log = logging.getLogger(__name__)
 _NEEDS = frozenset({"image", "text"})

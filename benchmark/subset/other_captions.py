@@ -19,7 +19,7 @@ from benchmark.core.uids import UidArray, UidIndex, decode_uids, unite_uids
 from benchmark.pool.parquet_reader import listed_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.sample_fields import check_caption
-from benchmark.pool.tar_index import MAX_CAPTION_BYTES
+from benchmark.pool.tar_samples import MAX_CAPTION_BYTES
 
 UID, CAPTION = "uid", "caption"  # the columns of a file of captions
 _BATCH = 65536

@@ -1,60 +1,51 @@
-"""Write a subset as a pool of its own: new tars that DataComp's train script accepts, and metadata."""
+"""Write subsets as pools of their own: new tars that DataComp's train script accepts, and metadata."""
 
 import hashlib
-import io
 import json
 import re
-import tarfile
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
 
 import numpy as np
 
 from benchmark.core.errors import UserError
 from benchmark.core.output_folder import OutputFolder
 from benchmark.core.progress import progress
-from benchmark.core.uids import (
-    UID_DTYPE,
-    UidArray,
-    UidIndex,
-    decode_uids,
-    encode_uids,
-    unite_uids,
-    write_subset,
-)
+from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, unite_uids, write_subset
+from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.pool.tar_index import IMAGE_EXTENSIONS, Extents, parse_json
-from benchmark.subset.metadata import Row, copy_metadata, write_rows
+from benchmark.subset.metadata import copy_metadata
 from benchmark.subset.subset import ShardSamples
+from benchmark.subset.tar_writer import NAME, OutputTar, WriteTars
 
-SHARD_FORMAT = "{:08d}"
 VERSION = 1  # raised when the same samples get other files
 _META = "meta.json"
 _LAST = "sample_ids.npy"
 
 
 @dataclass(frozen=True)
-class _Sample:
-    """One sample to write: its uid in hex, the caption that counts, and what reads its members."""
+class Copy:
+    """A subset to write: its samples, by the tars that hold them, and an empty or new folder or its fsspec URL."""
 
-    uid: str
-    text: str
-    members: Callable[[], dict[str, bytes]]
+    parts: Sequence[ShardSamples]
+    location: str | Path
+
+    @property
+    def uids(self) -> UidArray:
+        """The uids of all samples, in the order in which they are written."""
+        return np.concatenate([np.empty(0, UID_DTYPE), *(part.samples.uids for part in self.parts)])
 
 
 def reshard(
     pool: Pool,
-    parts: Sequence[ShardSamples],
-    location: str | Path,
+    copies: Sequence[Copy],
+    engine: Engine,
     shard_size: int = 10_000,
     source: Pool | None = None,
-) -> int:
-    """Write samples of a local `pool` to ``location/shards/{:08d}.tar``; return how many there were.
+) -> list[int]:
+    """Write subsets of a local `pool` to ``location/shards/{:08d}.tar``; return how many samples each has.
 
     The images and any other members of a sample are copied byte for byte. Its JSON keeps all fields, with the uid and
     the caption that counts. Beside the tars: ``metadata/*.parquet``, ``sizes.json`` (samples per tar), ``meta.json``
@@ -63,31 +54,92 @@ def reshard(
 
     Args:
         pool: holds the tars.
-        parts: the samples of each tar.
-        location: an empty or new folder, or its fsspec URL.
+        copies: the subsets.
+        engine: writes the tars, many at a time. What several subsets have of one stretch of the pool is read once.
         shard_size: samples per tar.
         source: the pool that the samples were fetched from and whose metadata is copied, if it is not `pool`.
 
     Raises:
         UserError: for a folder that holds anything else than these samples.
     """
-    source, folder = source or pool, OutputFolder(location)
-    uids = np.concatenate([np.empty(0, UID_DTYPE), *(part.samples.uids for part in parts)])
-    count = -(-len(uids) // shard_size)
-    identity = _identity(source, uids, shard_size)
-    check_unused(location, identity)
-    if _LAST in folder.names():
-        return len(uids)
-    meta = {"output_shard_count": count, "output_shard_format": SHARD_FORMAT + ".tar", "samples": identity}
-    folder.write_text(_META, json.dumps(meta))
-    distinct = unite_uids([uids])
-    listed = copy_metadata(source, distinct, folder)
-    _write_tars(pool, parts, folder, shard_size, UidIndex(distinct[~listed]))
-    sizes = {_tar_name(n): min(shard_size, len(uids) - n * shard_size) for n in range(count)}
-    folder.write_text("shards/sizes.json", json.dumps(sizes))
-    with folder.write(_LAST) as path:
-        write_subset(path, uids)
-    return len(uids)
+    source = source or pool
+    started = [_Started(source, copy, shard_size) for copy in copies]
+    tars = [list(copy.tars()) for copy in started]
+    work = WriteTars(pool, sum(len(tar.unlisted) for of_copy in tars for tar in of_copy))
+    if groups := _together(pool, tars):
+        with progress("reshard", sum(map(len, tars)), "shards") as advance:
+            for written in engine.run(work, groups):
+                advance(written, "")
+    return [copy.finish() for copy in started]
+
+
+class _Started:
+    """A subset that is being written."""
+
+    def __init__(self, source: Pool, copy: Copy, shard_size: int) -> None:
+        self._source, self._copy, self._shard_size = source, copy, shard_size
+        self._uids, self._folder = copy.uids, OutputFolder(copy.location)
+        self._count = -(-len(self._uids) // shard_size)
+        identity = _identity(source, self._uids, shard_size)
+        check_unused(copy.location, identity)
+        self._done = _LAST in self._folder.names()
+        if not self._done:
+            meta = {
+                "output_shard_count": self._count,
+                "output_shard_format": NAME + ".tar",
+                "samples": identity,
+            }
+            self._folder.write_text(_META, json.dumps(meta))
+
+    def tars(self) -> Iterator[OutputTar]:
+        """Copy the metadata; yield the tars that are missing."""
+        if self._done:
+            return
+        distinct = unite_uids([self._uids])
+        listed = copy_metadata(self._source, distinct, self._folder)
+        unlisted = ~listed[UidIndex(distinct).find(self._uids)]
+        names = self._folder.names("shards")
+        for number in range(self._count):
+            if f"{NAME.format(number)}.tar" not in names:
+                start = number * self._shard_size
+                end = start + self._shard_size
+                parts = list(_slice(self._copy.parts, start, end))
+                yield OutputTar(self._folder, number, start, parts, unlisted[start:end])
+
+    def finish(self) -> int:
+        """Write what ends the folder; return how many samples it has."""
+        if not self._done:
+            lasts = len(self._uids) - np.arange(self._count) * self._shard_size
+            sizes = {
+                f"{NAME.format(n)}.tar": min(self._shard_size, int(left)) for n, left in enumerate(lasts)
+            }
+            self._folder.write_text("shards/sizes.json", json.dumps(sizes))
+            with self._folder.write(_LAST) as path:
+                write_subset(path, self._uids)
+        return len(self._uids)
+
+
+def _slice(parts: Sequence[ShardSamples], start: int, end: int) -> Iterator[ShardSamples]:
+    """Yield the samples from `start` to before `end` of all parts."""
+    for part in parts:
+        rows = np.arange(max(start, 0), min(end, len(part.samples)))
+        if len(rows):
+            yield ShardSamples(part.shard, part.samples.take(rows), part.rows[rows])
+        start, end = start - len(part.samples), end - len(part.samples)
+
+
+def _together(pool: Pool, tars: Sequence[Sequence[OutputTar]]) -> list[list[OutputTar]]:
+    """Group the tars of several subsets by where in the pool they begin, as those of the longest subset do."""
+    order = {shard: number for number, shard in enumerate(pool.tars)}
+
+    def place(tar: OutputTar) -> tuple[int, int]:
+        return order[tar.parts[0].shard], int(tar.parts[0].rows[0])
+
+    starts = [place(tar) for tar in max(tars, key=len, default=())]
+    groups: list[list[OutputTar]] = [[] for _ in starts]
+    for tar in (tar for of_copy in tars for tar in of_copy):
+        groups[max(0, bisect_right(starts, place(tar)) - 1)].append(tar)
+    return groups
 
 
 def check_unused(location: str | Path, identity: str | None = None) -> None:
@@ -120,79 +172,3 @@ def _identity(pool: Pool, uids: UidArray, shard_size: int) -> str:
     digest = hashlib.sha256(json.dumps([VERSION, pool.key, shards, shard_size]).encode())
     digest.update(uids.tobytes())
     return digest.hexdigest()[:16]
-
-
-def _write_tars(
-    pool: Pool, parts: Sequence[ShardSamples], folder: OutputFolder, shard_size: int, unlisted: UidIndex
-) -> None:
-    """Write the tars that are missing, and metadata of those of their samples that are `unlisted` elsewhere."""
-    total = sum(len(part.samples) for part in parts)
-    names, samples = folder.names("shards"), _samples(pool, parts)
-    shards = -(-total // shard_size)
-    with progress("reshard", shards, "shards") as advance:
-        for number in range(shards):
-            chunk = islice(samples, shard_size)
-            if _tar_name(number) in names:
-                deque(chunk, maxlen=0)
-            else:
-                _write_tar(folder, number, number * shard_size, chunk, unlisted, pool)
-            advance(1, "")
-
-
-def _write_tar(
-    folder: OutputFolder, number: int, first: int, samples: Iterator[_Sample], unlisted: UidIndex, pool: Pool
-) -> None:
-    rows: list[Row] = []
-    with folder.write(f"shards/{_tar_name(number)}") as path:
-        with tarfile.open(path, "w") as tar:
-            for position, sample in enumerate(samples, first):
-                members = sample.members()
-                fields = _fields(parse_json(members.get("json")), sample, pool)
-                members |= {"json": json.dumps(fields).encode(), "txt": sample.text.encode()}
-                for extension, data in members.items():
-                    member = tarfile.TarInfo(f"{position:09d}.{extension}")
-                    member.size = len(data)
-                    tar.addfile(member, io.BytesIO(data))
-                if unlisted.find(encode_uids([sample.uid]))[0] >= 0:
-                    rows.append(fields)
-        write_rows(folder, f"tar-{SHARD_FORMAT.format(number)}", rows)
-
-
-def _fields(fields: dict[str, Any], sample: _Sample, pool: Pool) -> dict[str, Any]:
-    """Return all fields of a sample's JSON, with ours under our names: its reader needs no map of columns."""
-    ours = {name: fields[theirs] for name, theirs in pool.columns.items() if theirs in fields}
-    captions = dict.fromkeys(("caption", *(["text"] if "text" in fields | ours else [])), sample.text)
-    return fields | ours | {"uid": sample.uid} | captions
-
-
-def _samples(pool: Pool, parts: Sequence[ShardSamples]) -> Iterator[_Sample]:
-    for part in parts:
-        samples = part.samples
-        names = decode_uids(samples.uids)
-        with pool.local(part.shard) as path, path.open("rb") as file:
-            for name, text, extents in zip(names, samples.texts, samples.extents, strict=True):
-                yield _Sample(name, text, partial(_members, file, extents))
-
-
-def _members(file: BinaryIO, extents: Extents) -> dict[str, bytes]:
-    """Return the members of a sample by extension; that of the image is always jpg, which trainers look for."""
-    raw = b""
-    for start, end in zip(extents[::2], extents[1::2], strict=True):
-        file.seek(start)
-        raw += file.read(end - start)
-    members: dict[str, bytes] = {}
-    with tarfile.open(fileobj=io.BytesIO(raw), mode="r:") as tar:
-        for member in tar:
-            extension = member.name.rpartition("/")[2].partition(".")[2]
-            known = extension.lower()
-            data = tar.extractfile(member)
-            if data is not None:
-                extension = (
-                    "jpg" if known in IMAGE_EXTENSIONS else known if known in ("json", "txt") else extension
-                )
-                members[extension] = data.read()
-    return members
-
-
-def _tar_name(number: int) -> str:
-    return SHARD_FORMAT.format(number) + ".tar"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from benchmark.core.batch import CAPTION_MISMATCH, IMAGE_MISSING, Sample
 from benchmark.core.errors import UserError
@@ -26,7 +27,7 @@ from benchmark.core.uids import (
 )
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
-from benchmark.pool.tar_index import TarIndex
+from benchmark.pool.tar_index import Integers, TarIndex
 from benchmark.pool.tar_reader import read_image
 from benchmark.subset.other_captions import OtherCaptions
 
@@ -36,10 +37,11 @@ IMAGE_NEEDS = frozenset({"image", "text"})
 
 @dataclass(frozen=True)
 class ShardSamples:
-    """The selected samples of one tar; one whose uid was selected twice is there twice."""
+    """The selected samples of one tar, and their rows in its index; one that was selected twice is there twice."""
 
     shard: Shard
     samples: TarIndex
+    rows: Integers
 
 
 class Subset:
@@ -85,8 +87,10 @@ class Subset:
         joined = np.concatenate([part.samples.uids for part in parts])
         order = sort_uids(joined)
         self._uids = joined[order]
-        texts = [text for part in parts for text in part.samples.texts]
-        self._texts = [texts[i] for i in order]
+        captions_of_parts = pa.concat_tables([part.samples.rows.select(["text"]) for part in parts])["text"]
+        self._texts = captions_of_parts.combine_chunks().take(
+            pa.array(order)
+        )  # not a Python string per sample
         self._locations = np.concatenate([_locations(n, part.samples) for n, part in enumerate(parts)])[order]
         self._mismatched = np.concatenate([part.samples.mismatched for part in parts])[order]
         self.epochs: tuple[npt.NDArray[np.int64], ...] = (np.arange(len(order)),)
@@ -110,7 +114,7 @@ class Subset:
         with self._paths[shard].open("rb") as file:
             image = read_image(file, int(offset), int(size))
         uid = decode_uid(self._uids[item])
-        return Sample(uid, self._texts[item], image, self.captions.by_uid.get(uid, ()))
+        return Sample(uid, self._texts[item].as_py(), image, self.captions.by_uid.get(uid, ()))
 
     def identity(self, selection: str) -> str:
         """Return `selection`, the hash of the selected uids; hashed with the captions where files disagree on some.
@@ -120,7 +124,8 @@ class Subset:
         if not self._mismatched.any():
             return selection
         rows = np.flatnonzero(self._mismatched)
-        captions = list(zip(decode_uids(self._uids[rows]), (self._texts[row] for row in rows), strict=True))
+        texts = self._texts.take(pa.array(rows)).to_pylist()
+        captions = list(zip(decode_uids(self._uids[rows]), texts, strict=True))
         return hashlib.sha256(json.dumps([selection, captions]).encode()).hexdigest()
 
 
@@ -141,7 +146,7 @@ def selected_samples(pool: Pool, uids: UidArray) -> list[ShardSamples]:
             repeated = np.repeat(rows, remaining[positions[rows]])
             remaining[positions[rows]] = 0
             if len(repeated):
-                parts.append(ShardSamples(shard, samples.take(repeated)))
+                parts.append(ShardSamples(shard, samples.take(repeated), repeated))
             advance(1, "")
     return parts
 
@@ -174,7 +179,7 @@ def use_metadata_captions(parts: Sequence[ShardSamples], pool: Pool) -> list[Sha
         own = part.samples.texts
         texts = [text if caption is None else caption for text, caption in zip(own, captions, strict=False)]
         differs = np.array([text != caption for text, caption in zip(own, texts, strict=True)], bool)
-        samples = replace(part.samples, texts=texts, mismatched=part.samples.mismatched | differs)
+        samples = part.samples.with_captions(texts, part.samples.mismatched | differs)
         replaced.append(replace(part, samples=samples))
     if count := sum(int(part.samples.mismatched.sum()) for part in replaced):
         log.warning(

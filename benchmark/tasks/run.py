@@ -11,6 +11,7 @@ from benchmark.config import (
     choice,
     filter_family,
     load_evaluation_sets,
+    make_engine,
     make_metrics,
     make_models,
     make_pool,
@@ -36,6 +37,7 @@ from benchmark.stages.choose import Chosen, choose
 from benchmark.stages.evaluate import downstream_result, evaluate_all
 from benchmark.stages.open_subset import kept_by_noise, note_lost, open_subset
 from benchmark.stages.train import train
+from benchmark.subset.index_tars import index_tars
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.subset.subset import Subset
 from benchmark.tasks.earlier_result import earlier_result, is_sweep
@@ -76,6 +78,7 @@ def run(cfg: DictConfig) -> Finished | None:
             protocol = make_protocol()
             log.info("protocol: %s (%s)", protocol.name, protocol.fingerprint)
         with watch.stage("subset"):
+            index_tars(pool, make_engine(cfg))
             subset = open_subset(pool, chosen.selection, sources, cfg.selection.tolerate)
             chosen = note_lost(chosen, subset)
             kept = kept_by_noise(pool, chosen.selection)

@@ -4,6 +4,7 @@ from omegaconf import DictConfig
 
 from benchmark.config import (
     load_evaluation_sets,
+    make_engine,
     make_models,
     make_pool,
     make_tracker,
@@ -15,6 +16,7 @@ from benchmark.core.launch import main_process_first
 from benchmark.stages.choose import choose
 from benchmark.stages.open_subset import note_lost, open_subset
 from benchmark.stages.train import train as train_one
+from benchmark.subset.index_tars import index_tars
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.output import print_result
 from benchmark.tasks.preflight import check_before_run
@@ -32,6 +34,7 @@ def train(cfg: DictConfig) -> None:
         sets = load_evaluation_sets(cfg)
         sources = CaptionSources(pool, **resolved(cfg.captions))
         chosen = choose(cfg, pool)
+        index_tars(pool, make_engine(cfg))
         subset = open_subset(pool, chosen.selection, sources, cfg.selection.tolerate)
         note_lost(chosen, subset)
     tracker.start(run_facts(cfg, make_run_id(cfg, subset.captions.sha256)))

@@ -2,13 +2,15 @@ import io
 import tarfile
 from collections import Counter
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
 
 from benchmark.core.batch import SampleError
 from benchmark.core.images import MAX_PIXELS, decode_image
 from benchmark.core.uids import decode_uids
-from benchmark.pool.tar_index import index_tar
+from benchmark.pool.tar_index import index_tar, load_index, save_index
 from benchmark.pool.tar_reader import read_images
 from tests.pools import Row, jpeg, rows, write_tar
 
@@ -134,3 +136,23 @@ def test_a_bomb_is_refused_by_its_header() -> None:
     Image.new("1", (MAX_PIXELS // 100, 101)).save(buffer, "PNG")
     with pytest.raises(SampleError, match="image_too_large"):
         decode_image(buffer.getvalue())
+
+
+def test_a_saved_index_is_mapped_and_not_read(tmp_path) -> None:
+    samples = [Row(f"{n}", f"u{n}", f"{n} " + "w" * 10_000, b"image") for n in range(300)]
+    write_tar(tmp_path / "a.tar", samples)
+    index = index_tar(tmp_path / "a.tar", {})
+    save_index(tmp_path / "a.arrow", index)
+    before = pa.total_allocated_bytes()
+    mapped = load_index(tmp_path / "a.arrow")
+    some = mapped.take(np.array([7, 7, 2]))
+    assert pa.total_allocated_bytes() - before < 100_000
+    assert some.texts == [samples[n].text for n in (7, 7, 2)]
+    assert (mapped.uids == index.uids).all()
+    assert mapped.rows.equals(index.rows)
+
+
+def test_drops_are_saved_with_the_index(tmp_path) -> None:
+    write_tar(tmp_path / "a.tar", [*rows(2), broken("b", txt=b"no image")])
+    save_index(tmp_path / "a.arrow", index_tar(tmp_path / "a.tar", {}))
+    assert load_index(tmp_path / "a.arrow").drops == {"image_missing": 1}

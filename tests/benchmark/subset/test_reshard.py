@@ -13,13 +13,15 @@ import pytest
 
 from benchmark.core.errors import UserError
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, read_subset
+from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.subset import reshard as module
-from benchmark.subset.reshard import check_unused, reshard
+from benchmark.subset.reshard import Copy, check_unused, reshard
 from benchmark.subset.subset import Subset, selected_samples, use_metadata_captions
 from tests.pools import rows, write_metadata, write_pool, write_tar
 
 CHOSEN = [0, 5, 6, 7, 11]
+ENGINE = LocalEngine("cpu")
 
 
 def selected(numbers: list[int]) -> UidArray:
@@ -42,7 +44,7 @@ def pool(tmp_path: Path) -> Pool:
 
 def write(pool: Pool, numbers: list[int], folder: Path, **settings: Any) -> Pool:
     parts = use_metadata_captions(selected_samples(pool, selected(numbers)), pool)
-    assert reshard(pool, parts, folder, **settings) == len(numbers)
+    assert reshard(pool, [Copy(parts, folder)], ENGINE, **settings) == [len(numbers)]
     return Pool("q", str(folder))
 
 
@@ -65,7 +67,7 @@ def test_resharded_tars_are_a_pool_that_datacomp_reads(pool: Pool, tmp_path) -> 
 
     chosen = selected([0, 5, 6, 7, 11])
     folder = tmp_path / "out"
-    assert reshard(pool, selected_samples(pool, chosen), folder, shard_size=2) == 5
+    assert reshard(pool, [Copy(selected_samples(pool, chosen), folder)], ENGINE, shard_size=2) == [5]
     assert json.loads((folder / "shards" / "sizes.json").read_text()) == {
         "00000000.tar": 2,
         "00000001.tar": 2,
@@ -84,7 +86,7 @@ def test_resharded_tars_are_a_pool_that_datacomp_reads(pool: Pool, tmp_path) -> 
 
 def test_resharding_twice_gives_the_same_bytes(pool: Pool, tmp_path) -> None:
     for name in ("a", "b"):
-        reshard(pool, selected_samples(pool, selected([1, 9])), tmp_path / name)
+        reshard(pool, [Copy(selected_samples(pool, selected([1, 9])), tmp_path / name)], ENGINE)
     first, second = ((tmp_path / n / "shards" / "00000000.tar").read_bytes() for n in ("a", "b"))
     assert first == second
     assert tarfile.is_tarfile(tmp_path / "a" / "shards" / "00000000.tar")

@@ -9,8 +9,9 @@ import pytest
 from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
+from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.subset.reshard import reshard
+from benchmark.subset.reshard import Copy, reshard
 from benchmark.subset.subset import Subset, selected_samples, use_metadata_captions
 from tests.pools import Row, jpeg, rows, write_metadata, write_pool
 
@@ -103,7 +104,7 @@ def test_only_a_disagreement_changes_the_identity(disagreeing: Pool) -> None:
 
 def test_a_copy_takes_its_captions_from_the_pools_metadata(disagreeing: Pool, tmp_path) -> None:
     chosen = selected([1, 2])
-    reshard(disagreeing, selected_samples(disagreeing, chosen), tmp_path / "copy")
+    reshard(disagreeing, [Copy(selected_samples(disagreeing, chosen), tmp_path / "copy")], LocalEngine("cpu"))
     copy = Subset(Pool("d", str(tmp_path / "copy")), chosen, metadata=disagreeing)
     original = Subset(disagreeing, chosen)
     assert [sample.text for sample in copy] == [sample.text for sample in original]
@@ -112,7 +113,7 @@ def test_a_copy_takes_its_captions_from_the_pools_metadata(disagreeing: Pool, tm
 
 def test_resharded_tars_hold_the_metadatas_caption(disagreeing: Pool, tmp_path) -> None:
     parts = use_metadata_captions(selected_samples(disagreeing, selected([2])), disagreeing)
-    reshard(disagreeing, parts, tmp_path / "out")
+    reshard(disagreeing, [Copy(parts, tmp_path / "out")], LocalEngine("cpu"))
     (sample,) = Subset(Pool("q", str(tmp_path / "out")), selected([2]))
     assert (sample.uid, sample.text) == (rows(3)[2].uid, "another caption")
 

@@ -1,0 +1,154 @@
+"""The members of a tar as samples: those of one key, their caption and the fields of their JSON."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmark.core import batch
+from benchmark.core.batch import SampleError
+from benchmark.pool.sample_fields import check_caption, check_uid, pick_column
+from benchmark.pool.tar_headers import read_members
+
+IMAGE_EXTENSIONS = frozenset({"jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"})
+MAX_CAPTION_BYTES = 1_000_000
+MAX_JSON_BYTES = 10_000_000
+_IMAGE, _CAPTION, _METADATA = "image", "caption", "metadata"
+_SLOTS = dict.fromkeys(IMAGE_EXTENSIONS, _IMAGE) | {"txt": _CAPTION, "json": _METADATA}
+_LIMITS = {_CAPTION: MAX_CAPTION_BYTES, _METADATA: MAX_JSON_BYTES}
+Extents = list[int]
+
+
+class TarSample(NamedTuple):
+    """One usable sample of a tar; `TarIndex` says what its fields are."""
+
+    uid: str
+    text: str
+    offset: int
+    size: int
+    mismatched: bool
+    extents: Extents
+    metadata: dict[str, object]
+
+
+@dataclass(frozen=True)
+class SampleReader:
+    """Reads the samples of a tar.
+
+    Args:
+        columns: our names to the JSON's fields.
+        keep: fields that a sample's `metadata` holds.
+        nsfw: the values of that field that are kept, () for all.
+        keyed: whether the key of a sample without uid and url is part of its uid.
+    """
+
+    columns: Mapping[str, str]
+    keep: frozenset[str]
+    nsfw: Sequence[str]
+    keyed: bool
+
+    def read(self, path: Path, drops: Counter[str]) -> Iterator[TarSample]:
+        """Yield the usable samples in file order; count the others by reason in `drops`."""
+        for members in _group(path, drops):
+            try:
+                yield self._sample(members)
+            except SampleError as error:
+                drops[error.reason] += 1
+
+    def _sample(self, members: "_Members") -> TarSample:
+        fields = parse_json(members.metadata)
+        if self.nsfw and self._field(fields, "nsfw") not in self.nsfw:
+            raise SampleError(batch.NSFW)
+        text, mismatched = _caption(members.caption, self._field(fields, "text"))
+        key = (self._field(fields, "key") or members.key) if self.keyed else None
+        uid = check_uid(self._field(fields, "uid"), self._field(fields, "url"), key, text)
+        if members.image is None:
+            raise SampleError(batch.IMAGE_MISSING)
+        kept = {name: self._field(fields, name) for name in self.keep}
+        return TarSample(uid, text, *members.image, mismatched, members.extents, kept)
+
+    def _field(self, fields: Mapping[str, Any], ours: str) -> object:
+        name = pick_column(ours, self.columns, fields)
+        return None if name is None else fields[name]
+
+
+def field_names(path: Path) -> list[str]:
+    """Return the JSON fields of the first sample of a tar that has any."""
+    for members in _group(path, Counter()):
+        try:
+            if fields := parse_json(members.metadata):
+                return list(fields)
+        except SampleError:
+            continue
+    return []
+
+
+def parse_json(raw: bytes | None) -> dict[str, Any]:
+    """Return the fields of a sample's JSON, {} without one. Raises `SampleError` if they cannot be read."""
+    if raw is None:
+        return {}
+    if len(raw) > MAX_JSON_BYTES:
+        raise SampleError(batch.METADATA_INVALID)
+    try:
+        fields = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise SampleError(batch.METADATA_INVALID) from None
+    if not isinstance(fields, dict):
+        raise SampleError(batch.METADATA_INVALID)
+    return fields
+
+
+@dataclass
+class _Members:
+    """The members of one key so far: where all lie, where the image does (offset, size), the raw caption and JSON."""
+
+    key: str
+    extents: Extents = field(default_factory=list)
+    image: tuple[int, int] | None = None
+    caption: bytes | None = None
+    metadata: bytes | None = None
+
+    def extend(self, start: int, end: int) -> None:
+        """Add a member from `start` to before `end`."""
+        if self.extents and self.extents[-1] == start:
+            self.extents[-1] = end
+        else:
+            self.extents += [start, end]
+
+
+def _group(path: Path, drops: Counter[str]) -> Iterator[_Members]:
+    """Yield samples once all members are known: the members of a key need not be contiguous."""
+    open_samples: dict[str, _Members] = {}
+    with path.open("rb") as file:
+        for member in read_members(file, drops):
+            folder, _, base = member.name.rpartition("/")
+            stem, _, extension = base.partition(".")
+            key = f"{folder}/{stem}"
+            sample = open_samples.get(key)
+            slot = _SLOTS.get(extension.lower())
+            if sample is None:
+                sample = open_samples[key] = _Members(stem)
+            elif slot and getattr(sample, slot) is not None:  # the key is used again: another sample begins
+                yield sample
+                sample = open_samples[key] = _Members(stem)
+            sample.extend(member.start, member.end)
+            if slot == _IMAGE:
+                sample.image = (member.offset, member.size)
+            elif slot:
+                file.seek(member.offset)
+                setattr(sample, slot, file.read(min(member.size, _LIMITS[slot] + 1)))
+    yield from open_samples.values()
+
+
+def _caption(raw: bytes | None, metadata: object) -> tuple[str, bool]:
+    """Return the caption that counts, and whether the ``.txt`` (`raw`) differs from that of the `metadata`."""
+    if raw is None:
+        return check_caption(metadata), False
+    if len(raw) > MAX_CAPTION_BYTES:
+        raise SampleError(batch.CAPTION_TOO_LONG)
+    if not isinstance(metadata, str) or not metadata.strip():
+        return check_caption(raw), False
+    text = check_caption(metadata)
+    return text, raw != text.encode()
