@@ -72,10 +72,12 @@ class ScoreCounts:
 
 def _order_keys(scores: npt.NDArray[Any]) -> _Keys:
     """Return unsigned integers in the order of the scores, equal ones for equal scores; none for NaN."""
-    scores = scores[~np.isnan(scores)] + scores.dtype.type(0)  # -0.0 becomes 0.0
-    bits = scores.view(f"u{scores.itemsize}")
-    sign = bits.dtype.type(1 << (bits.itemsize * 8 - 1))
-    return np.where(bits & sign, ~bits, bits | sign)
+    missing = np.isnan(scores)
+    scores = (scores[~missing] if missing.any() else scores) + scores.dtype.type(0)  # -0.0 becomes 0.0
+    bits = scores.view(f"i{scores.itemsize}")
+    # All bits of a negative number are turned, the sign of a positive one.
+    turned = bits >> (scores.itemsize * 8 - 1) | np.iinfo(bits.dtype).min
+    return (bits ^ turned).view(f"u{scores.itemsize}")
 
 
 def _score_of(key: int, dtype: np.dtype[Any]) -> float:

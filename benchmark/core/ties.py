@@ -57,6 +57,8 @@ class HighestHashes:
 
     def add(self, uids: UidArray) -> None:
         """Take more of the tied uids, none of which was there before."""
+        if not len(uids):
+            return
         self._kept.append(uids[hash_uids(uids, self.seed) >= self._lowest])
         self._held += len(self._kept[-1])
         if self._held > 1.25 * self.count + _SPARE:

@@ -89,11 +89,12 @@ def uid_columns(uids: UidArray) -> dict[str, pa.Array]:
     return {name: pa.array(uids[word]) for name, word in zip(UID_COLUMNS, ("f0", "f1"), strict=True)}
 
 
-def read_uid_columns(table: pa.Table) -> UidArray:
-    """Return the uids of a table that has the columns `UID_COLUMNS`, shape (n,)."""
-    uids = np.empty(len(table), UID_DTYPE)
+def read_uid_columns(table: pa.Table, rows: npt.NDArray[np.int64] | None = None) -> UidArray:
+    """Return the uids of n `rows` of a table that has the columns `UID_COLUMNS`, by default of all, shape (n,)."""
+    uids = np.empty(len(table) if rows is None else len(rows), UID_DTYPE)
     for name, word in zip(UID_COLUMNS, ("f0", "f1"), strict=True):
-        uids[word] = table[name].to_numpy()
+        values = table[name].to_numpy()
+        uids[word] = values if rows is None else values[rows]
     return uids
 
 

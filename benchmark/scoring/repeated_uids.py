@@ -14,6 +14,7 @@ _MIX_HIGH = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_LOW = np.uint64(0x9E3779B97F4A7C15)
 _Hashes = npt.NDArray[np.uint64]
 Block = tuple[UidArray, Scores]
+Words = tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]
 
 
 @dataclass(frozen=True)
@@ -35,19 +36,19 @@ class Repeated:
 
 
 def find_repeated(
-    uids: Callable[[], Iterator[UidArray]], blocks: Callable[[], Iterator[Block]], count: int
+    words: Callable[[], Iterator[Words]], blocks: Callable[[], Iterator[Block]], count: int
 ) -> Repeated:
     """Find the uids that occur more than once in the blocks of `count` rows in all.
 
     Args:
-        uids: gives the uids of each block, and reads no scores for that.
+        words: gives the two words of the uids of each block, and reads no scores for that.
         blocks: gives uids and scores of each block; it is not called where all uids differ.
         count: number of rows, which tells into how many passes over the uids the search is split.
     """
-    suspects = _repeated_hashes(uids, count)
+    suspects = _repeated_hashes(words, count)
     found: list[tuple[int, npt.NDArray[np.int64], Block]] = []
     for number, (ids, scores) in enumerate(blocks() if len(suspects) else ()):
-        hashes = _hash(ids)
+        hashes = _hash(ids["f0"], ids["f1"])
         positions = np.minimum(np.searchsorted(suspects, hashes), len(suspects) - 1)
         rows = np.flatnonzero(suspects[positions] == hashes)
         found.append((number, rows, (ids[rows], scores[rows])))
@@ -72,24 +73,24 @@ def _group(found: list[tuple[int, npt.NDArray[np.int64], Block]]) -> Repeated:
     return Repeated(uids[order][starts[sizes > 1]], best[sizes > 1], rows)
 
 
-def _repeated_hashes(uids: Callable[[], Iterator[UidArray]], count: int) -> _Hashes:
+def _repeated_hashes(words: Callable[[], Iterator[Words]], count: int) -> _Hashes:
     """Return the hashes that occur more than once, sorted: of equal uids, and hardly ever of others."""
     range_bits = max(0, (count - 1).bit_length() - (HASHES_AT_ONCE - 1).bit_length())
     repeated = [np.empty(0, np.uint64)]
     for number in range(1 << range_bits):  # each pass over the hashes of one range
-        hashes = np.concatenate([np.empty(0, np.uint64), *_in_range(uids, number, range_bits)])
+        hashes = np.concatenate([np.empty(0, np.uint64), *_in_range(words, number, range_bits)])
         hashes.sort()
         repeated.append(np.unique(hashes[1:][hashes[1:] == hashes[:-1]]))
     return np.concatenate(repeated)
 
 
-def _in_range(uids: Callable[[], Iterator[UidArray]], number: int, range_bits: int) -> Iterator[_Hashes]:
+def _in_range(words: Callable[[], Iterator[Words]], number: int, range_bits: int) -> Iterator[_Hashes]:
     """Yield those hashes of each block whose highest `range_bits` bits are `number`."""
-    for ids in uids():
-        hashes = _hash(ids)
+    for high, low in words():
+        hashes = _hash(high, low)
         yield hashes[hashes >> np.uint64(64 - range_bits) == number] if range_bits else hashes
 
 
-def _hash(uids: UidArray) -> _Hashes:
+def _hash(high: _Hashes, low: _Hashes) -> _Hashes:
     """Return a cheap hash of each uid, spread over all 64 bits where uids are consecutive numbers, too."""
-    return np.asarray((uids["f0"] * _MIX_HIGH) ^ (uids["f1"] * _MIX_LOW))
+    return np.asarray((high * _MIX_HIGH) ^ (low * _MIX_LOW))

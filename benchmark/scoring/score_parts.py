@@ -73,8 +73,10 @@ def read_part_info(path: Path) -> PartInfo:
     footer = pq.read_metadata(path)
     schema = footer.schema.to_arrow_schema()
     info = json.loads(schema.metadata[_INFO])
-    dtype = np.dtype(schema.field(SCORE).type.to_pandas_dtype())
-    return PartInfo(footer.num_rows, dtype, Counter(info["drops"]), info["seconds"], info["features"])
+    dtype = np.float32 if pa.types.is_float32(schema.field(SCORE).type) else np.float64
+    return PartInfo(
+        footer.num_rows, np.dtype(dtype), Counter(info["drops"]), info["seconds"], info["features"]
+    )
 
 
 def read_part_blocks(path: Path, columns: Sequence[str]) -> Iterator[pa.Table]:

@@ -106,7 +106,7 @@ def load_parts(paths: Iterable[Path]) -> ScoreTable:
     """Return the scores of some parts, which are read when they are asked for; a uid of several parts counts once."""
     paths = list(paths)
     infos = [read_part_info(path) for path in paths]
-    source = PartSource(paths)
+    source = PartSource(paths, infos)
     drops = sum((info.drops for info in infos), Counter[str]())
     if source.superfluous:
         drops[DUPLICATE_UID] += source.superfluous

@@ -2,18 +2,27 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from benchmark.core.uids import UID_COLUMNS, UID_DTYPE, UidArray, read_uid_columns, sort_uids
-from benchmark.scoring.repeated_uids import Block, find_repeated
-from benchmark.scoring.score_parts import SCORE, read_part_blocks, read_part_info
+from benchmark.scoring.repeated_uids import Block, Words, find_repeated
+from benchmark.scoring.score_parts import SCORE, PartInfo, read_part_blocks
 from filters.base import Scores
+
+Keep = Callable[[Scores], npt.NDArray[np.bool_]]
+
+
+def every(scores: Scores) -> npt.NDArray[np.bool_]:
+    """Return True for each of n scores, shape (n,)."""
+    return np.ones(len(scores), bool)
 
 
 class ScoreSource(ABC):
@@ -26,12 +35,12 @@ class ScoreSource(ABC):
         """Return n."""
 
     @abstractmethod
-    def blocks(self) -> Iterator[Block]:
-        """Yield uids (m,) and their scores (m,), a bounded number at a time, in no order."""
+    def blocks(self, keep: Keep = every) -> Iterator[Block]:
+        """Yield the uids (m,) and scores (m,) of the samples whose scores `keep` accepts, a block at a time."""
 
     @abstractmethod
     def scores(self) -> Iterator[Scores]:
-        """Yield the scores alone, block by block."""
+        """Yield all scores, a block at a time."""
 
     @abstractmethod
     def arrays(self) -> Block:
@@ -48,12 +57,14 @@ class ArraySource(ScoreSource):
     def __len__(self) -> int:
         return len(self._arrays[0])
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield everything at once: it is in memory anyway."""
-        yield self._arrays
+    def blocks(self, keep: Keep = every) -> Iterator[Block]:
+        """Yield one block: everything is in memory anyway."""
+        uids, scores = self._arrays
+        rows = np.flatnonzero(keep(scores))
+        yield uids[rows], scores[rows]
 
     def scores(self) -> Iterator[Scores]:
-        """Yield everything at once."""
+        """Yield one block."""
         yield self._arrays[1]
 
     def arrays(self) -> Block:
@@ -64,36 +75,37 @@ class ArraySource(ScoreSource):
 class PartSource(ScoreSource):
     """Scores of parts on disk; a uid that occurs more than once in them counts once, with its best score.
 
-    `superfluous` is how many rows that leaves out.
+    `superfluous` is how many rows that leaves out. At most a million rows are in memory, beside the repeated uids.
     """
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, paths: Sequence[Path], infos: Sequence[PartInfo]) -> None:
         self._paths = paths
-        infos = [read_part_info(path) for path in paths]
         rows = sum(info.rows for info in infos)
         self.dtype = np.result_type(*(info.dtype for info in infos))
-        self._repeated = find_repeated(self._uids, self._rows, rows)
+        self._repeated = find_repeated(self._words, self._rows, rows)
         self.superfluous = self._repeated.superfluous
         self._count = rows - self.superfluous
 
     def __len__(self) -> int:
         return self._count
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield the blocks of the parts without the repeated uids, and these last."""
-        for number, (uids, scores) in enumerate(self._rows()):
-            if (left_out := self._repeated.rows.get(number)) is not None:
-                uids, scores = np.delete(uids, left_out), np.delete(scores, left_out)
-            yield uids, scores
+    def blocks(self, keep: Keep = every) -> Iterator[Block]:
+        """Yield the rows of the parts without those of repeated uids, and these last, each once."""
+        for number, table in enumerate(self._tables(*UID_COLUMNS, SCORE)):
+            scores = self._scores_of(table)
+            kept = keep(scores)
+            kept[self._repeated.rows.get(number, [])] = False
+            rows = np.flatnonzero(kept)
+            yield read_uid_columns(table, rows), scores[rows]
         if len(self._repeated.uids):
-            yield self._repeated.uids, self._repeated.scores
+            yield from ArraySource(self._repeated.uids, self._repeated.scores).blocks(keep)
 
     def scores(self) -> Iterator[Scores]:
-        """Yield the scores of each of the `blocks`; uids are not read."""
+        """Yield the scores of the `blocks`; uids are not read."""
         for number, table in enumerate(self._tables(SCORE)):
             scores = self._scores_of(table)
-            left_out = self._repeated.rows.get(number)
-            yield scores if left_out is None else np.delete(scores, left_out)
+            repeated = self._repeated.rows.get(number)
+            yield scores if repeated is None else np.delete(scores, repeated)
         if len(self._repeated.uids):
             yield self._repeated.scores
 
@@ -108,18 +120,20 @@ class PartSource(ScoreSource):
         order = sort_uids(uids)
         return uids[order], scores[order]
 
-    def _uids(self) -> Iterator[UidArray]:
-        return map(read_uid_columns, self._tables(*UID_COLUMNS))
+    def _words(self) -> Iterator[Words]:
+        for table in self._tables(*UID_COLUMNS):
+            high, low = (table[name].to_numpy() for name in UID_COLUMNS)
+            yield high, low
 
     def _rows(self) -> Iterator[Block]:
         for table in self._tables(*UID_COLUMNS, SCORE):
             yield read_uid_columns(table), self._scores_of(table)
 
-    def _tables(self, *columns: str) -> Iterator[Any]:
+    def _tables(self, *columns: str) -> Iterator[pa.Table]:
         for path in self._paths:
             yield from read_part_blocks(path, columns)
 
-    def _scores_of(self, table: Any) -> Scores:
+    def _scores_of(self, table: pa.Table) -> Scores:
         return np.asarray(table[SCORE].to_numpy(), self.dtype)
 
 

@@ -41,8 +41,8 @@ def _uids_from(table: ScoreTable, threshold: Threshold, k: int, seed: int) -> Ui
     uids = np.empty(k, UID_DTYPE)
     tied = HighestHashes(k - threshold.above, seed)
     start = 0
-    for some, scores in table.source.blocks():
-        above = some[scores > threshold.score]
+    for some, scores in table.source.blocks(lambda scores: scores >= threshold.score):
+        above = some[np.flatnonzero(scores > threshold.score)]
         uids[start : start + len(above)] = above
         start += len(above)
         tied.add(some[scores == threshold.score])
