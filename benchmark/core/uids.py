@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchmark.core.arrow import to_numpy
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_write
 
@@ -93,7 +94,7 @@ def read_uid_columns(table: pa.Table, rows: npt.NDArray[np.int64] | None = None)
     """Return the uids of n `rows` of a table that has the columns `UID_COLUMNS`, by default of all, shape (n,)."""
     uids = np.empty(len(table) if rows is None else len(rows), UID_DTYPE)
     for name, word in zip(UID_COLUMNS, ("f0", "f1"), strict=True):
-        values = table[name].to_numpy()
+        values = to_numpy(table[name])
         uids[word] = values if rows is None else values[rows]
     return uids
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from benchmark.core.uids import UidArray, first_of_each, sort_uids
 from filters.base import Scores
 
-HASHES_AT_ONCE = 1 << 25  # 256 MiB, and as much again while they are joined
+HASHES_AT_ONCE = 1 << 26  # 512 MiB
 _MIX_HIGH = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_LOW = np.uint64(0x9E3779B97F4A7C15)
 _Hashes = npt.NDArray[np.uint64]
@@ -78,10 +78,22 @@ def _repeated_hashes(words: Callable[[], Iterator[Words]], count: int) -> _Hashe
     range_bits = max(0, (count - 1).bit_length() - (HASHES_AT_ONCE - 1).bit_length())
     repeated = [np.empty(0, np.uint64)]
     for number in range(1 << range_bits):  # each pass over the hashes of one range
-        hashes = np.concatenate([np.empty(0, np.uint64), *_in_range(words, number, range_bits)])
+        hashes = _join(_in_range(words, number, range_bits), count >> range_bits)
         hashes.sort()
         repeated.append(np.unique(hashes[1:][hashes[1:] == hashes[:-1]]))
     return np.concatenate(repeated)
+
+
+def _join(arrays: Iterator[_Hashes], expected: int) -> _Hashes:
+    """Return all arrays as one, never holding them twice unless there are 1% more values than `expected`."""
+    joined = np.empty(expected + expected // 100 + 1, np.uint64)
+    end = 0
+    for array in arrays:
+        start, end = end, end + len(array)
+        if end > len(joined):
+            joined = np.concatenate([joined[:start], np.empty(start + len(array), np.uint64)])
+        joined[start:end] = array
+    return joined[:end]
 
 
 def _in_range(words: Callable[[], Iterator[Words]], number: int, range_bits: int) -> Iterator[_Hashes]:

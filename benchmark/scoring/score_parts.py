@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmark.core.arrow import to_numpy
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UidArray, read_uid_columns, uid_columns
 from filters.base import Scores
@@ -64,7 +65,7 @@ def write_part(
 def read_part(path: Path) -> ScorePart:
     """Read what `write_part` wrote."""
     table, info = pq.read_table(path), read_part_info(path)
-    scores = table[SCORE].to_numpy()
+    scores = to_numpy(table[SCORE])
     return ScorePart(read_uid_columns(table), scores, info.drops, info.seconds, info.features)
 
 

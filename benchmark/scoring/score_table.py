@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from benchmark.core.arrow import to_numpy
 from benchmark.core.uids import UID_COLUMNS, UID_DTYPE, UidArray, read_uid_columns, sort_uids
 from benchmark.scoring.repeated_uids import Block, Words, find_repeated
 from benchmark.scoring.score_parts import SCORE, PartInfo, read_part_blocks
@@ -122,7 +123,7 @@ class PartSource(ScoreSource):
 
     def _words(self) -> Iterator[Words]:
         for table in self._tables(*UID_COLUMNS):
-            high, low = (table[name].to_numpy() for name in UID_COLUMNS)
+            high, low = (to_numpy(table[name]) for name in UID_COLUMNS)
             yield high, low
 
     def _rows(self) -> Iterator[Block]:
@@ -134,7 +135,7 @@ class PartSource(ScoreSource):
             yield from read_part_blocks(path, columns)
 
     def _scores_of(self, table: pa.Table) -> Scores:
-        return np.asarray(table[SCORE].to_numpy(), self.dtype)
+        return np.asarray(to_numpy(table[SCORE]), self.dtype)
 
 
 @dataclass
