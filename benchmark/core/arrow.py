@@ -17,3 +17,8 @@ def to_numpy(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     if len(arrays) == 1:
         return arrays[0]
     return np.concatenate([np.from_dlpack(pa.array([], column.type)), *arrays])
+
+
+def to_mask(column: pa.BooleanArray) -> npt.NDArray[np.bool_]:
+    """Return n truth values without missing ones, shape (n,)."""
+    return to_numpy(column.cast(pa.uint8())).view(bool)

@@ -76,12 +76,14 @@ def _group(found: list[tuple[int, npt.NDArray[np.int64], Block]]) -> Repeated:
 def _repeated_hashes(words: Callable[[], Iterator[Words]], count: int) -> _Hashes:
     """Return the hashes that occur more than once, sorted: of equal uids, and hardly ever of others."""
     range_bits = max(0, (count - 1).bit_length() - (HASHES_AT_ONCE - 1).bit_length())
-    repeated = [np.empty(0, np.uint64)]
-    for number in range(1 << range_bits):  # each pass over the hashes of one range
-        hashes = _join(_in_range(words, number, range_bits), count >> range_bits)
-        hashes.sort()
-        repeated.append(np.unique(hashes[1:][hashes[1:] == hashes[:-1]]))
-    return np.concatenate(repeated)
+    ranges = range(1 << range_bits)  # one pass over the uids for each
+    return np.concatenate([_repeated(_in_range(words, n, range_bits), count >> range_bits) for n in ranges])
+
+
+def _repeated(arrays: Iterator[_Hashes], expected: int) -> _Hashes:
+    hashes = _join(arrays, expected)
+    hashes.sort()
+    return np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
 
 
 def _join(arrays: Iterator[_Hashes], expected: int) -> _Hashes:
