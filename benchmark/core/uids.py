@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from benchmark.core.arrow import to_numpy
+from benchmark.core.arrow import from_numpy, to_numpy
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_write
 
@@ -56,14 +55,13 @@ def encode_uid_column(column: pa.ChunkedArray) -> UidArray:
 
 
 def _characters(array: pa.StringArray) -> memoryview:
-    lengths = pc.binary_length(array)
-    if array.null_count or pc.any(pc.not_equal(lengths, _HEX_CHARACTERS)).as_py():
-        raise ValueError("a uid is not 32 characters long")
     if not len(array):
         return memoryview(b"")
     _, offsets, data = array.buffers()
-    start = int(np.frombuffer(offsets, np.int32)[array.offset])
-    return memoryview(data)[start : start + len(array) * _HEX_CHARACTERS]
+    bounds = np.frombuffer(offsets, np.int32)[array.offset :][: len(array) + 1]
+    if array.null_count or (np.diff(bounds) != _HEX_CHARACTERS).any():
+        raise ValueError("a uid is not 32 characters long")
+    return memoryview(data)[bounds[0] : bounds[-1]]
 
 
 def _encode(characters: bytes | memoryview) -> UidArray:
@@ -87,7 +85,7 @@ def decode_uid(uid: np.void) -> str:
 
 def uid_columns(uids: UidArray) -> dict[str, pa.Array]:
     """Return n uids as the two columns `UID_COLUMNS` of a table."""
-    return {name: pa.array(uids[word]) for name, word in zip(UID_COLUMNS, ("f0", "f1"), strict=True)}
+    return {name: from_numpy(uids[word]) for name, word in zip(UID_COLUMNS, ("f0", "f1"), strict=True)}
 
 
 def read_uid_columns(table: pa.Table, rows: npt.NDArray[np.int64] | None = None) -> UidArray:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from benchmark.core.arrow import to_mask
+from benchmark.core.arrow import from_numpy, to_mask
 from benchmark.core.batch import SampleError
 from benchmark.pool.sample_fields import check_caption
 
@@ -30,11 +30,11 @@ def usable_captions(column: pa.Array, drops: Counter[str]) -> tuple[_Rows, pa.La
     others = np.flatnonzero(~usable)
     if not len(others):
         return np.arange(len(texts)), texts
-    values = texts.take(pa.array(others)).to_pylist()
+    values = texts.take(from_numpy(others)).to_pylist()
     passed, _ = checked(len(values), lambda row: check_caption(values[row]), drops)
     usable[others[passed]] = True
     rows = np.flatnonzero(usable)
-    return rows, texts.take(pa.array(rows))
+    return rows, texts.take(from_numpy(rows))
 
 
 def checked(count: int, check: Callable[[int], str], drops: Counter[str]) -> tuple[_Rows, list[str]]:

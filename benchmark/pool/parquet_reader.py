@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmark.core import batch
-from benchmark.core.arrow import to_mask, to_numpy
+from benchmark.core.arrow import from_numpy, to_mask, to_numpy
 from benchmark.core.batch import Batch
 from benchmark.core.uids import UidArray, UidIndex, decode_uids, encode_uid_column, encode_uids
 from benchmark.pool.caption_column import checked, is_text, usable_captions, values_of
@@ -147,7 +147,7 @@ def _length(record: Record) -> int:
 
 def _at(column: pa.Array, rows: _Rows) -> pa.Array:
     """Return the ascending `rows` of a column; the column itself where these are all."""
-    return column if len(rows) == len(column) else column.take(pa.array(rows))
+    return column if len(rows) == len(column) else column.take(from_numpy(rows))
 
 
 def _downloaded(status: pa.Array, drops: Counter[str]) -> _Rows:
@@ -187,7 +187,7 @@ def _uids(
 
 def _column(array: pa.Array) -> npt.NDArray[Any]:
     """Return the values of a column; strings with invalid UTF-8 come back as bytes."""
-    if array.type in (pa.float32(), pa.float64()):
+    if array.null_count and array.type in (pa.float32(), pa.float64()):
         array = array.fill_null(np.nan)
     if not array.null_count and (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
         return to_numpy(array)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmark.core.arrow import to_numpy
+from benchmark.core.arrow import from_numpy, to_numpy
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UidArray, read_uid_columns, uid_columns
 from filters.base import Scores
@@ -56,7 +56,7 @@ def write_part(
 ) -> None:
     """Write one part whole; drops and seconds go into the file's metadata."""
     info = json.dumps({"drops": drops, "seconds": seconds, "features": features})
-    table = pa.table({**uid_columns(uids), SCORE: scores}).replace_schema_metadata({_INFO: info})
+    table = pa.table({**uid_columns(uids), SCORE: from_numpy(scores)}).replace_schema_metadata({_INFO: info})
     with atomic_write(path) as temporary:
         # Neither uids nor scores become smaller by compression; without, they are written and read faster.
         pq.write_table(table, temporary, compression="none", use_dictionary=False)
