@@ -10,7 +10,8 @@ from benchmark.core.devices import resolve_device
 from benchmark.core.uids import write_subset
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.score_pool import ScoreTable, score_pool
+from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.score_table import ScoreTable
 from benchmark.selection.selection import Selection
 from benchmark.selection.top_k import select_top_k
 from downstream.evaluation.classification_sets import ClassificationSet

@@ -9,7 +9,7 @@ from filters.base import Filter, Scores
 class NoFilter(Filter):
     """Score every pair 0. Which k of them are kept is settled as all ties are: by a hash of the seed and the uid."""
 
-    needs = frozenset({"text"})
+    needs = frozenset[str]()
     batch_size = 65536
     light = True
 

@@ -10,7 +10,7 @@ from filters.base import Filter, Scores
 class Random(Filter):
     """A uniform score in [0, 1) that depends only on the uid and the seed, not on shards or batches."""
 
-    needs = frozenset({"text"})
+    needs = frozenset[str]()
     batch_size = 65536
     light = True
 

@@ -30,7 +30,7 @@ class UidList(Filter):
             column ``uid`` of a ``.parquet`` or ``.csv``, or one per line in a ``.txt``.
     """
 
-    needs = frozenset({"text"})
+    needs = frozenset[str]()
     batch_size = 65536
     light = True
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from benchmark.core.arrow import from_numpy, to_numpy
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_write
 
@@ -24,6 +24,7 @@ UidArray = npt.NDArray[np.void]
 # The columns that hold uids in the project's own parquet and Arrow files, both uint64.
 UID_COLUMNS = ("uid_high", "uid_low")
 _HEX_CHARACTERS = 32
+_SORTED_AT_ONCE = 1 << 20  # uids that are compared with their neighbours at a time
 _HEX = re.compile(r"[0-9a-fA-F]{32}")
 
 
@@ -54,14 +55,13 @@ def encode_uid_column(column: pa.ChunkedArray) -> UidArray:
 
 
 def _characters(array: pa.StringArray) -> memoryview:
-    lengths = pc.binary_length(array)
-    if array.null_count or pc.any(pc.not_equal(lengths, _HEX_CHARACTERS)).as_py():
-        raise ValueError("a uid is not 32 characters long")
     if not len(array):
         return memoryview(b"")
     _, offsets, data = array.buffers()
-    start = int(np.frombuffer(offsets, np.int32)[array.offset])
-    return memoryview(data)[start : start + len(array) * _HEX_CHARACTERS]
+    bounds = np.frombuffer(offsets, np.int32)[array.offset :][: len(array) + 1]
+    if array.null_count or (np.diff(bounds) != _HEX_CHARACTERS).any():
+        raise ValueError("a uid is not 32 characters long")
+    return memoryview(data)[bounds[0] : bounds[-1]]
 
 
 def _encode(characters: bytes | memoryview) -> UidArray:
@@ -85,26 +85,47 @@ def decode_uid(uid: np.void) -> str:
 
 def uid_columns(uids: UidArray) -> dict[str, pa.Array]:
     """Return n uids as the two columns `UID_COLUMNS` of a table."""
-    return {name: pa.array(uids[word]) for name, word in zip(UID_COLUMNS, ("f0", "f1"), strict=True)}
+    return {name: from_numpy(uids[word]) for name, word in zip(UID_COLUMNS, ("f0", "f1"), strict=True)}
 
 
-def read_uid_columns(table: pa.Table) -> UidArray:
-    """Return the uids of a table that has the columns `UID_COLUMNS`, shape (n,)."""
-    uids = np.empty(len(table), UID_DTYPE)
+def read_uid_columns(table: pa.Table, rows: npt.NDArray[np.int64] | None = None) -> UidArray:
+    """Return the uids of n `rows` of a table that has the columns `UID_COLUMNS`, by default of all, shape (n,)."""
+    uids = np.empty(len(table) if rows is None else len(rows), UID_DTYPE)
     for name, word in zip(UID_COLUMNS, ("f0", "f1"), strict=True):
-        uids[word] = table[name].to_numpy()
+        values = to_numpy(table[name])
+        uids[word] = values if rows is None else values[rows]
     return uids
 
 
 def sort_uids(array: UidArray) -> npt.NDArray[np.int64]:
-    """Return the stable order that sorts a ``u8,u8`` array."""
+    """Return the stable order that sorts a ``u8,u8`` array.
+
+    The highest bits of each uid are sorted as one integer with its row number, four times faster than by an argsort;
+    uids that agree in these bits are few, and sorted afterwards.
+    """
     high, low = array["f0"], array["f1"]
-    order = np.argsort(high, kind="stable")
-    sorted_high = high[order]
-    # One argsort of the high word is nine times faster than a structured sort; equal high words are rare.
-    if (sorted_high[1:] == sorted_high[:-1]).any():
-        order = np.lexsort((low, high))
+    row_bits = np.uint64(max(len(array) - 1, 1).bit_length())
+    keys = high >> row_bits << row_bits | np.arange(len(array), dtype=np.uint64)
+    keys.sort()
+    order = (keys & ((np.uint64(1) << row_bits) - np.uint64(1))).view(np.int64)
+    keys >>= row_bits
+    agree = keys[1:] == keys[:-1]
+    if agree.any():
+        undecided = np.zeros(len(array), bool)
+        undecided[1:] |= agree
+        undecided[:-1] |= agree
+        rows = order[undecided]  # the sort by `keys` was stable, and lexsort is
+        order[undecided] = rows[np.lexsort((low[rows], high[rows]))]
     return order
+
+
+def are_sorted(array: UidArray) -> bool:
+    """Tell whether a ``u8,u8`` array is sorted, in bounded memory."""
+    for start in range(0, len(array) - 1, _SORTED_AT_ONCE):
+        high, low = (array[word][start : start + _SORTED_AT_ONCE + 1] for word in ("f0", "f1"))
+        if ((high[1:] < high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] < low[:-1]))).any():
+            return False
+    return True
 
 
 def first_of_each(array: UidArray) -> npt.NDArray[np.bool_]:
@@ -154,7 +175,7 @@ def find_uids(haystack: UidArray, needles: UidArray) -> npt.NDArray[np.int64]:
 def write_subset(path: Path, array: UidArray) -> None:
     """Write a DataComp subset file: sorted ``u8,u8``; a uid that occurs twice is drawn twice."""
     with atomic_write(path) as temporary:
-        np.save(temporary, array[sort_uids(array)])
+        np.save(temporary, array if are_sorted(array) else array[sort_uids(array)])
 
 
 def read_subset(path: Path) -> UidArray:
@@ -171,8 +192,7 @@ def read_subset(path: Path) -> UidArray:
         raise UserError(
             f"{path} has dtype {array.dtype}, shape {array.shape}; a subset file is u8,u8 of shape (n,)"
         )
-    order = sort_uids(array)
-    if (order[1:] < order[:-1]).any():
+    if not are_sorted(array):
         # DataComp's resharder merges two sorted streams: an unsorted file would be misread in silence.
         raise UserError(f"{path} is not sorted; np.sort it and save it again")
     return array

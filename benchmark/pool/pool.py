@@ -126,7 +126,10 @@ class Pool:
         """Yield the usable samples of `shard` in batches; count the others by reason in `drops`."""
         extra_columns = needs - SAMPLE_FIELDS
         if not shard.is_tar:
-            yield from read_metadata(shard.url, self.columns, extra_columns, batch_size, drops, self.nsfw)
+            texts = "text" in needs
+            yield from read_metadata(
+                shard.url, self.columns, extra_columns, batch_size, drops, self.nsfw, texts
+            )
             return
         if "image" in needs:
             with self.local(shard) as path:

@@ -7,7 +7,7 @@ from benchmark.core import batch
 from benchmark.core.batch import counts
 from benchmark.core.errors import UserError
 from benchmark.pool.pool import Pool
-from benchmark.scoring.score_pool import ScoreTable
+from benchmark.scoring.score_table import ScoreTable
 
 log = logging.getLogger(__name__)
 # Not lost: left out by a setting of the pool or by the filter, never downloaded, or there twice.
@@ -27,14 +27,14 @@ def check_losses(pool: Pool, table: ScoreTable, shards: int, tolerate: float) ->
     Raises:
         UserError: when more are lost, or when there is no pair at all.
     """
-    if not len(table.uids):
+    if not len(table):
         raise pool.nothing_usable(table.drops)
     lost = {reason: count for reason, count in table.drops.items() if count and reason not in BY_DESIGN}
     if not lost:
         return
     broken = sum(lost.get(reason, 0) for reason in SHARDS)
     pairs = sum(lost.values()) - broken
-    total = len(table.uids) + pairs
+    total = len(table) + pairs
     unknown = f", and an unknown number in {broken:,} of {shards:,} shards" if broken else ""
     text = f"{pairs:,} of {total:,} pairs cannot be read{unknown} ({counts(lost)})"
     share = max(pairs / total, broken / shards)

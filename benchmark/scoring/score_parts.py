@@ -2,19 +2,33 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmark.core.arrow import from_numpy, to_numpy
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UidArray, read_uid_columns, uid_columns
 from filters.base import Scores
 
 _INFO = b"pairsift"
+SCORE = "score"
+
+
+@dataclass(frozen=True)
+class PartInfo:
+    """What the footer of a part says: `rows` samples, the type of their scores, and as `ScorePart` the rest."""
+
+    rows: int
+    dtype: np.dtype[Any]
+    drops: Counter[str]
+    seconds: float
+    features: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -42,20 +56,32 @@ def write_part(
 ) -> None:
     """Write one part whole; drops and seconds go into the file's metadata."""
     info = json.dumps({"drops": drops, "seconds": seconds, "features": features})
-    table = pa.table({**uid_columns(uids), "score": scores}).replace_schema_metadata({_INFO: info})
+    table = pa.table({**uid_columns(uids), SCORE: from_numpy(scores)}).replace_schema_metadata({_INFO: info})
     with atomic_write(path) as temporary:
-        pq.write_table(table, temporary)
+        # Neither uids nor scores become smaller by compression; without, they are written and read faster.
+        pq.write_table(table, temporary, compression="none", use_dictionary=False)
 
 
 def read_part(path: Path) -> ScorePart:
     """Read what `write_part` wrote."""
-    table = pq.read_table(path)
-    info = json.loads(table.schema.metadata[_INFO])
-    uids, scores = read_uid_columns(table), table["score"].to_numpy()
-    return ScorePart(uids, scores, Counter(info["drops"]), info["seconds"], info["features"])
+    table, info = pq.read_table(path), read_part_info(path)
+    scores = to_numpy(table[SCORE])
+    return ScorePart(read_uid_columns(table), scores, info.drops, info.seconds, info.features)
 
 
-def read_part_info(path: Path) -> dict[str, Any]:
-    """Return the drop counts, seconds and extraction seconds of a part without its scores."""
-    info: dict[str, Any] = json.loads(pq.read_schema(path).metadata[_INFO])
-    return info
+def read_part_info(path: Path) -> PartInfo:
+    """Read the footer of a part: everything but its uids and scores."""
+    footer = pq.read_metadata(path)
+    schema = footer.schema.to_arrow_schema()
+    info = json.loads(schema.metadata[_INFO])
+    dtype = np.float32 if pa.types.is_float32(schema.field(SCORE).type) else np.float64
+    return PartInfo(
+        footer.num_rows, np.dtype(dtype), Counter(info["drops"]), info["seconds"], info["features"]
+    )
+
+
+def read_part_blocks(path: Path, columns: Sequence[str]) -> Iterator[pa.Table]:
+    """Yield some columns of a part, a million rows at a time at most."""
+    with pq.ParquetFile(path) as file:
+        for group in range(file.num_row_groups):
+            yield file.read_row_group(group, list(columns), use_threads=False)

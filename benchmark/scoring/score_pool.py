@@ -4,7 +4,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +13,13 @@ import torch
 from benchmark.core.batch import DUPLICATE_UID
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
-from benchmark.core.uids import UidArray, UidIndex, find_uids, first_of_each, sort_uids, unite_uids
+from benchmark.core.uids import UidArray, UidIndex, find_uids, unite_uids
 from benchmark.engine.base import Engine, Work
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import score_paths
-from benchmark.scoring.score_parts import read_part, write_part
+from benchmark.scoring.score_parts import read_part, read_part_info, write_part
+from benchmark.scoring.score_table import ArraySource, PartSource, ScoreTable
 from benchmark.scoring.shard_reader import PoolBatches
 from benchmark.scoring.shard_work import ExtractShard, ScoreShard
 from benchmark.scoring.survivors import Survivors, save_survivors
@@ -26,28 +27,6 @@ from filters.base import Composite, Filter, Scores
 from filters.composite import Cascade
 
 log = logging.getLogger(__name__)
-
-
-@dataclass
-class ScoreTable:
-    """The scores of n samples, sorted by uid, each uid once.
-
-    `drops` counts samples without a score by reason. `own_seconds` is the time that scoring took when it was done,
-    `features` the extraction seconds of each of the filter's features by its key; `reused` is the share of parts that
-    an earlier run had scored.
-    """
-
-    uids: UidArray
-    scores: Scores
-    drops: Counter[str]
-    own_seconds: float = 0.0
-    features: dict[str, float] = field(default_factory=dict)
-    reused: float = 0.0
-
-    @property
-    def seconds(self) -> float:
-        """The cost of these scores as if no other filter had shared a feature; each feature counts once."""
-        return self.own_seconds + sum(self.features.values())
 
 
 def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> ScoreTable:
@@ -124,26 +103,15 @@ def run_on_shards(title: str, work: Work[Shard, int], engine: Engine, shards: Se
 
 
 def load_parts(paths: Iterable[Path]) -> ScoreTable:
-    """Read score parts into one table, sorted by uid, without duplicates."""
-    parts = [read_part(path) for path in paths]
-    drops = sum((part.drops for part in parts), Counter[str]())
-    uids = np.concatenate([part.uids for part in parts])
-    scores = np.concatenate([part.scores for part in parts])
-    features = sum((Counter(part.features) for part in parts), Counter[str]())
-    return _deduplicate(ScoreTable(uids, scores, drops, sum(part.seconds for part in parts), dict(features)))
-
-
-def _deduplicate(table: ScoreTable) -> ScoreTable:
-    """Sort by uid; a uid that occurs twice in the pool counts once, with its best score."""
-    order = sort_uids(table.uids)
-    uids, scores = table.uids[order], table.scores[order]
-    first = first_of_each(uids)
-    if not first.all():
-        starts = np.flatnonzero(first)
-        scores = np.fmax.reduceat(scores, starts)
-        table.drops[DUPLICATE_UID] += int(len(uids) - len(starts))
-        uids = uids[starts]
-    return replace(table, uids=uids, scores=scores)
+    """Return the scores of some parts, which are read when they are asked for; a uid of several parts counts once."""
+    paths = list(paths)
+    infos = [read_part_info(path) for path in paths]
+    source = PartSource(paths, infos)
+    drops = sum((info.drops for info in infos), Counter[str]())
+    if source.superfluous:
+        drops[DUPLICATE_UID] += source.superfluous
+    features = sum((Counter(info.features) for info in infos), Counter[str]())
+    return ScoreTable(source, drops, sum(info.seconds for info in infos), dict(features))
 
 
 def _score_composite(
@@ -214,4 +182,4 @@ def _combine(scorer: Composite, tables: Sequence[ScoreTable], survivors: Survivo
         drops |= table.drops  # the filters read the same pool: a sample that two of them drop counts once
     features = {key: seconds for table in tables for key, seconds in table.features.items()}
     seconds = sum(table.own_seconds for table in tables)
-    return ScoreTable(uids, scorer.combine(columns, uids), drops, seconds, features)
+    return ScoreTable(ArraySource(uids, scorer.combine(columns, uids)), drops, seconds, features)

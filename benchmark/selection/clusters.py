@@ -13,7 +13,8 @@ from benchmark.core.ties import highest
 from benchmark.core.uids import find_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.score_pool import ScoreTable, score_pool
+from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.selection.selection import Selection, Selector, candidates
 from filters.base import Filter
 from filters.embeddings.cluster_labels import ClusterLabels
@@ -79,8 +80,7 @@ def _join(table: ScoreTable, labels: ScoreTable) -> tuple[ScoreTable, Integers]:
     drops = table.drops + Counter({NO_CLUSTER: int(len(known) - known.sum())})
     joined = replace(
         table,
-        uids=table.uids[known],
-        scores=table.scores[known],
+        source=ArraySource(table.uids[known], table.scores[known]),
         drops=drops,
         own_seconds=table.own_seconds + labels.own_seconds,
         features=table.features | labels.features,

@@ -19,7 +19,7 @@ from benchmark.core.paths import write_text
 from benchmark.core.uids import UidArray, unite_uids, write_subset
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.score_pool import ScoreTable
+from benchmark.scoring.score_table import ScoreTable
 from filters.base import Filter
 
 Rows = npt.NDArray[np.int64]
@@ -68,7 +68,10 @@ class Selection:
     @property
     def sha256(self) -> str:
         """A hash of the selected uids."""
-        return hashlib.sha256(b"".join(uids.tobytes() for uids in self.epochs)).hexdigest()
+        digest = hashlib.sha256()
+        for uids in self.epochs:
+            digest.update(np.ascontiguousarray(uids).view(np.uint8).data)
+        return digest.hexdigest()
 
 
 class Selector(ABC):
@@ -103,16 +106,23 @@ def candidates(table: ScoreTable, k: int) -> tuple[Rows, dict[str, int]]:
     Raises `UserError` when fewer than k rows have a score.
     """
     valid = np.flatnonzero(~np.isnan(table.scores))
+    return valid, check_scored(table, len(valid), k)
+
+
+def check_scored(table: ScoreTable, scored: int, k: int) -> dict[str, int]:
+    """Return the counts of the table's samples without a score by reason, where `scored` have one.
+
+    Raises `UserError` when these are fewer than k.
+    """
     drops = Counter(table.drops)
-    if len(valid) < len(table.scores):
-        drops[NO_SCORE] += len(table.scores) - len(valid)
-    if k < 1 or k > len(valid):
+    if scored < len(table):
+        drops[NO_SCORE] += len(table) - scored
+    if k < 1 or k > scored:
         lost = ", ".join(f"{count:,} {reason}" for reason, count in sorted(drops.items())) or "none dropped"
         raise UserError(
-            f"size asks for {k:,} pairs, but {len(valid):,} have a score ({lost}); choose a size from 1 to"
-            f" {len(valid):,}"
+            f"size asks for {k:,} pairs, but {scored:,} have a score ({lost}); choose a size from 1 to {scored:,}"
         )
-    return valid, {reason: count for reason, count in drops.items() if count}
+    return {reason: count for reason, count in drops.items() if count}
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,14 @@
 """Selection of the k highest scores (``selector=best``)."""
 
-from benchmark.core.ties import highest
+import numpy as np
+
+from benchmark.core.counting import ScoreCounts, Threshold
+from benchmark.core.ties import HighestHashes
+from benchmark.core.uids import UID_DTYPE, UidArray, sort_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.score_pool import ScoreTable
-from benchmark.selection.selection import Selection, Selector, candidates
+from benchmark.scoring.score_table import ScoreTable
+from benchmark.selection.selection import Selection, Selector, check_scored
 
 
 class TopK(Selector):
@@ -20,8 +24,27 @@ class TopK(Selector):
 def select_top_k(table: ScoreTable, k: int, seed: int) -> Selection:
     """Select the k highest scores; of equal ones those that `highest` keeps. NaN is never selected.
 
+    The scores are read three times (float32) or five times (float64), a block at a time: memory is that of k uids.
+
     Raises `UserError` when fewer than k samples have a score. Infinities are scores like any other.
     """
-    rows, drops = candidates(table, k)
-    best = highest(table.scores[rows], table.uids[rows], k, seed)
-    return Selection.of_rows(table, [rows[best]], len(rows), drops)
+    counts = ScoreCounts(table.source.scores, table.source.dtype)
+    drops = check_scored(table, counts.scored, k)
+    threshold = counts.kth_highest(k)
+    uids = _uids_from(table, threshold, k, seed)
+    tied_kept = k - threshold.above
+    return Selection((uids,), threshold.score, counts.scored, threshold.tied, tied_kept, drops, table.seconds)
+
+
+def _uids_from(table: ScoreTable, threshold: Threshold, k: int, seed: int) -> UidArray:
+    """Return the k uids with a score above the threshold, or tied with it and put first by the seed; sorted."""
+    uids = np.empty(k, UID_DTYPE)
+    tied = HighestHashes(k - threshold.above, seed)
+    start = 0
+    for some, scores in table.source.blocks(lambda scores: scores >= threshold.score):
+        above = some[np.flatnonzero(scores > threshold.score)]
+        uids[start : start + len(above)] = above
+        start += len(above)
+        tied.add(some[scores == threshold.score])
+    uids[start:] = tied.uids()
+    return uids[sort_uids(uids)]

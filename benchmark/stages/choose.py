@@ -28,7 +28,8 @@ from benchmark.pool.pool import Pool
 from benchmark.results.provenance import library_versions
 from benchmark.scoring.losses import check_losses
 from benchmark.scoring.score_folder import remove_scores, score_folder, score_paths
-from benchmark.scoring.score_pool import ScoreTable, score_pool
+from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.score_table import ScoreTable
 from benchmark.selection.selection import Manifest, Selection, Selector, subset_files, write_selection
 from filters.base import Filter
 

@@ -22,7 +22,5 @@ def score(cfg: DictConfig) -> None:
         return
     table = make_scores(cfg, pool, scorer, make_engine(cfg))
     dropped = counts(table.drops) or "none"
-    print_result(
-        f"scored {len(table.uids):,} pairs in {table.seconds:,.1f} worker seconds; dropped: {dropped}"
-    )
+    print_result(f"scored {len(table):,} pairs in {table.seconds:,.1f} worker seconds; dropped: {dropped}")
     print_result(str(score_folder(pool, scorer)))

@@ -14,7 +14,8 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.score_pool import ScoreTable, score_pool
+from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.score_table import ScoreTable
 from benchmark.selection.top_k import select_top_k
 from filters.column import Column, numeric_scores
 from tests.pools import Row, rows, write_tar

@@ -11,7 +11,8 @@ from safetensors.torch import save_file
 from benchmark.config import CONF, make_filter, register_resolvers
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.score_pool import ScoreTable, score_pool
+from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.score_table import ScoreTable
 from filters.base import Composite, Filter
 from tests.slow.test_real_data import coco_photos, write_photo_pool
 

@@ -13,7 +13,8 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import UidArray, find_uids, unite_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.score_pool import ScoreTable, score_pool
+from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.score_table import ScoreTable
 from filters.base import Filter
 from filters.clip import Clip
 from filters.cotr import Cotr

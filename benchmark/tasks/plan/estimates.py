@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 from omegaconf import DictConfig, OmegaConf
 
 from benchmark.config import filter_settings, recorded
@@ -105,11 +104,11 @@ def overhead_cost(cfg: DictConfig, costs: RecordedCosts) -> Cost | None:
 def _per_pair_of_parts(cfg: DictConfig, parts: Sequence[Path], device: str) -> Cost | None:
     """Return the cost per pair of parts of the same scores."""
     sampled = parts[:SAMPLED_PARTS]
-    pairs = sum(pq.read_metadata(path).num_rows for path in sampled)
+    infos = [read_part_info(path) for path in sampled]
+    pairs = sum(info.rows for info in infos)
     if not pairs:
         return None
-    infos = [read_part_info(path) for path in sampled]
-    seconds = sum(info["seconds"] + sum(info["features"].values()) for info in infos)
+    seconds = sum(info.seconds + sum(info.features.values()) for info in infos)
     return _on_workers(cfg, seconds / pairs, device)
 
 

@@ -8,7 +8,7 @@ from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids
 from benchmark.pool.pool import Pool
 from benchmark.results.gallery import PAIRS, gallery, ranked_rows
 from benchmark.results.pictures import Place, read_gallery, write_gallery
-from benchmark.scoring.score_pool import ScoreTable
+from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.selection.top_k import select_top_k
 from tests.pools import hashed_uids, jpeg, rows, write_pool
 
@@ -17,7 +17,7 @@ UIDS = np.sort(hashed_uids(1000))
 
 def ranking(scores: np.ndarray, uids: UidArray = UIDS, seed: int = 3) -> list[int]:
     """All rows that have a score, the best first, as selections of growing size choose them."""
-    table = ScoreTable(uids, scores, Counter())
+    table = ScoreTable(ArraySource(uids, scores), Counter())
     order: list[int] = []
     for k in range(1, int((~np.isnan(scores)).sum()) + 1):
         chosen = find_uids(uids, select_top_k(table, k, seed).uids)

@@ -14,7 +14,8 @@ from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import score_paths
-from benchmark.scoring.score_pool import ScoreTable, score_pool
+from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.score_table import ScoreTable
 from benchmark.scoring.survivors import save_survivors
 from benchmark.selection.top_k import select_top_k
 from filters.base import Features, Filter, Scores

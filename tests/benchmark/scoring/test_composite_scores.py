@@ -15,7 +15,8 @@ from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import score_folder, score_paths
 from benchmark.scoring.score_parts import read_part
-from benchmark.scoring.score_pool import ScoreTable, score_pool
+from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.score_table import ScoreTable
 from filters.base import Composite, Features, Filter, Scores
 from filters.composite import Cascade, Ranked, RankSum, Threshold, Union
 from filters.random import Random
@@ -124,7 +125,8 @@ def test_a_second_run_reads_the_parts(pool: Pool, name: str) -> None:
     shutil.rmtree(score_folder(pool, Random(3)), ignore_errors=True)  # nothing but its own parts is needed
     again = score_pool(pool, scorer, ENGINE)
     assert (first.reused, again.reused, Length.batches) == (0, 1, 0)
-    assert replace(again, reused=0, uids=first.uids, scores=first.scores) == first
+    assert replace(again, reused=0, source=first.source) == first
+    assert (again.uids == first.uids).all()
     assert np.array_equal(again.scores, first.scores, equal_nan=True)
 
 

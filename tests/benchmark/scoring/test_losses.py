@@ -10,14 +10,15 @@ from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.losses import check_losses
-from benchmark.scoring.score_pool import ScoreTable, score_pool
+from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.score_table import ArraySource, ScoreTable
 from tests.benchmark.scoring.test_score_pool import Slow
 from tests.command_line import Run, assert_one_line
 from tests.pools import Row, hashed_uids, jpeg, rows, write_pool, write_tar
 
 
 def table(scored: int, **drops: int) -> ScoreTable:
-    return ScoreTable(hashed_uids(scored), np.zeros(scored, np.float32), Counter(drops))
+    return ScoreTable(ArraySource(hashed_uids(scored), np.zeros(scored, np.float32)), Counter(drops))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from benchmark.core.ties import hash_uids
 from benchmark.core.uids import decode_uids, encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.score_pool import ScoreTable
+from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.selection.clusters import ClusterSelector, apportion, draw, quotas
 from benchmark.selection.selection import Selection
 from filters.clip import ClipFeatures
@@ -59,7 +59,7 @@ LABELS = {uid: int(label) for uid, label in zip(UIDS, np.repeat(range(3), SIZES)
 
 def table(scores=None) -> ScoreTable:
     found = np.arange(20, dtype=np.float32) if scores is None else np.asarray(scores, np.float32)
-    return ScoreTable(encode_uids(UIDS), found, Counter())
+    return ScoreTable(ArraySource(encode_uids(UIDS), found), Counter())
 
 
 def select(
@@ -129,7 +129,9 @@ def test_what_has_no_score_is_never_drawn(pool: Pool, order: str) -> None:
 
 def test_what_has_no_cluster_is_counted(pool: Pool) -> None:
     uids = [*UIDS, "f" * 32]
-    scored = ScoreTable(encode_uids(uids), np.ones(21, np.float32), Counter({"image_missing": 2}))
+    scored = ScoreTable(
+        ArraySource(encode_uids(uids), np.ones(21, np.float32)), Counter({"image_missing": 2})
+    )
     chosen = select(pool, 20, 2, table=scored)
     assert chosen.drops == {"image_missing": 2, "no_cluster": 1}
     assert [places(uids) for uids in chosen.epochs] == [list(range(20))] * 2

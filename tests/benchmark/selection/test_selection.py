@@ -8,7 +8,7 @@ import pytest
 from benchmark.core.errors import UserError
 from benchmark.core.ties import hash_uids
 from benchmark.core.uids import decode_uids, encode_uids, make_uid, read_subset
-from benchmark.scoring.score_pool import ScoreTable
+from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.selection.selection import Manifest, Selection, write_selection
 from benchmark.selection.top_k import select_top_k
 from tests.pools import numbered_uids
@@ -16,7 +16,7 @@ from tests.pools import numbered_uids
 
 def table(scores, seed: int = 0) -> ScoreTable:
     uids = np.sort(encode_uids([make_uid(str(seed), str(i)) for i in range(len(scores))]))
-    return ScoreTable(uids, np.asarray(scores, np.float32), Counter())
+    return ScoreTable(ArraySource(uids, np.asarray(scores, np.float32)), Counter())
 
 
 def naive(scored: ScoreTable, k: int, seed: int) -> list[str]:
@@ -52,7 +52,8 @@ def test_infinities_are_scores() -> None:
 def test_of_equal_scores_every_seed_keeps_others() -> None:
     uids = numbered_uids(20_000)  # sequential, as in many pools
     chosen = [
-        select_top_k(ScoreTable(uids, np.ones(20_000, np.float32), Counter()), 2000, s) for s in range(3)
+        select_top_k(ScoreTable(ArraySource(uids, np.ones(20_000, np.float32)), Counter()), 2000, s)
+        for s in range(3)
     ]
     for one in chosen:
         parts = np.histogram(np.flatnonzero(np.isin(uids["f1"], one.uids["f1"])), 10, (0, 20_000))[0]

@@ -11,7 +11,7 @@ from benchmark.core.uids import encode_uids
 from benchmark.pool.pool import Pool
 from benchmark.results.pictures import read_examples, read_gallery
 from benchmark.results.selection_summary import read_selection_summary
-from benchmark.scoring.score_pool import ScoreTable
+from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.selection.top_k import select_top_k
 from benchmark.stages.choose import Chosen
 from benchmark.stages.open_subset import open_subset
@@ -24,7 +24,7 @@ from tests.pools import rows, write_pool
 def leave(pool: Pool, folder: Path) -> None:
     """Write the files of a run that keeps 10 of the 40 pairs of `pool`."""
     uids = np.sort(encode_uids([row.uid for row in rows(40)]))
-    table = ScoreTable(uids, np.arange(40, dtype=np.float32), Counter())
+    table = ScoreTable(ArraySource(uids, np.arange(40, dtype=np.float32)), Counter())
     selection = select_top_k(table, 10, seed=0)
     chosen = Chosen(selection, result("icc").selection, [], table, Random(0))
     write_run_files(folder, pool, chosen, open_subset(pool, selection), [], [])

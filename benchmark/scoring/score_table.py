@@ -1,0 +1,176 @@
+"""The scores of a pool: of parts on disk, read block by block, or of arrays in memory."""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from benchmark.core.arrow import to_numpy
+from benchmark.core.uids import UID_COLUMNS, UID_DTYPE, UidArray, read_uid_columns, sort_uids
+from benchmark.scoring.repeated_uids import Block, Words, find_repeated
+from benchmark.scoring.score_parts import SCORE, PartInfo, read_part_blocks
+from filters.base import Scores
+
+Keep = Callable[[Scores], npt.NDArray[np.bool_]]
+
+
+def every(scores: Scores) -> npt.NDArray[np.bool_]:
+    """Return True for each of n scores, shape (n,)."""
+    return np.ones(len(scores), bool)
+
+
+class ScoreSource(ABC):
+    """n uids, each once, and their scores. `dtype` is the type of the scores: float32 or float64."""
+
+    dtype: np.dtype[Any]
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return n."""
+
+    @abstractmethod
+    def blocks(self, keep: Keep = every) -> Iterator[Block]:
+        """Yield the uids (m,) and scores (m,) of the samples whose scores `keep` accepts, a block at a time."""
+
+    @abstractmethod
+    def scores(self) -> Iterator[Scores]:
+        """Yield all scores, a block at a time."""
+
+    @abstractmethod
+    def arrays(self) -> Block:
+        """Return all uids (n,), sorted, and their scores (n,)."""
+
+
+class ArraySource(ScoreSource):
+    """Scores in memory: `uids` (n,), sorted, each once, and `scores` (n,)."""
+
+    def __init__(self, uids: UidArray, scores: Scores) -> None:
+        self._arrays = (uids, scores)
+        self.dtype = scores.dtype
+
+    def __len__(self) -> int:
+        return len(self._arrays[0])
+
+    def blocks(self, keep: Keep = every) -> Iterator[Block]:
+        """Yield one block: everything is in memory anyway."""
+        uids, scores = self._arrays
+        rows = np.flatnonzero(keep(scores))
+        yield uids[rows], scores[rows]
+
+    def scores(self) -> Iterator[Scores]:
+        """Yield one block."""
+        yield self._arrays[1]
+
+    def arrays(self) -> Block:
+        """Return the arrays."""
+        return self._arrays
+
+
+class PartSource(ScoreSource):
+    """Scores of parts on disk; a uid that occurs more than once in them counts once, with its best score.
+
+    `superfluous` is how many rows that leaves out. At most a million rows are in memory, beside the repeated uids.
+    """
+
+    def __init__(self, paths: Sequence[Path], infos: Sequence[PartInfo]) -> None:
+        self._paths = paths
+        rows = sum(info.rows for info in infos)
+        self.dtype = np.result_type(*(info.dtype for info in infos))
+        self._repeated = find_repeated(self._words, self._rows, rows)
+        self.superfluous = self._repeated.superfluous
+        self._count = rows - self.superfluous
+
+    def __len__(self) -> int:
+        return self._count
+
+    def blocks(self, keep: Keep = every) -> Iterator[Block]:
+        """Yield the rows of the parts without those of repeated uids, and these last, each once."""
+        for number, table in enumerate(self._tables(*UID_COLUMNS, SCORE)):
+            scores = self._scores_of(table)
+            kept = keep(scores)
+            kept[self._repeated.rows.get(number, [])] = False
+            rows = np.flatnonzero(kept)
+            yield read_uid_columns(table, rows), scores[rows]
+        if len(self._repeated.uids):
+            yield from ArraySource(self._repeated.uids, self._repeated.scores).blocks(keep)
+
+    def scores(self) -> Iterator[Scores]:
+        """Yield the scores of the `blocks`; uids are not read."""
+        for number, table in enumerate(self._tables(SCORE)):
+            scores = self._scores_of(table)
+            repeated = self._repeated.rows.get(number)
+            yield scores if repeated is None else np.delete(scores, repeated)
+        if len(self._repeated.uids):
+            yield self._repeated.scores
+
+    def arrays(self) -> Block:
+        """Read everything."""
+        uids, scores = np.empty(len(self), UID_DTYPE), np.empty(len(self), self.dtype)
+        start = 0
+        for some_uids, some_scores in self.blocks():
+            end = start + len(some_uids)
+            uids[start:end], scores[start:end] = some_uids, some_scores
+            start = end
+        order = sort_uids(uids)
+        return uids[order], scores[order]
+
+    def _words(self) -> Iterator[Words]:
+        for table in self._tables(*UID_COLUMNS):
+            high, low = (to_numpy(table[name]) for name in UID_COLUMNS)
+            yield high, low
+
+    def _rows(self) -> Iterator[Block]:
+        for table in self._tables(*UID_COLUMNS, SCORE):
+            yield read_uid_columns(table), self._scores_of(table)
+
+    def _tables(self, *columns: str) -> Iterator[pa.Table]:
+        for path in self._paths:
+            yield from read_part_blocks(path, columns)
+
+    def _scores_of(self, table: pa.Table) -> Scores:
+        return np.asarray(to_numpy(table[SCORE]), self.dtype)
+
+
+@dataclass
+class ScoreTable:
+    """The scores of n samples, each uid once.
+
+    `drops` counts samples without a score by reason. `own_seconds` is the time that scoring took when it was done,
+    `features` the extraction seconds of each of the filter's features by its key; `reused` is the share of parts that
+    an earlier run had scored.
+    """
+
+    source: ScoreSource
+    drops: Counter[str]
+    own_seconds: float = 0.0
+    features: dict[str, float] = field(default_factory=dict)
+    reused: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @cached_property
+    def _arrays(self) -> Block:
+        return self.source.arrays()
+
+    @property
+    def uids(self) -> UidArray:
+        """All uids (n,), sorted: read into memory when they, or all scores, are first asked for."""
+        return self._arrays[0]
+
+    @property
+    def scores(self) -> Scores:
+        """The scores (n,) of `uids`."""
+        return self._arrays[1]
+
+    @property
+    def seconds(self) -> float:
+        """The cost of these scores as if no other filter had shared a feature; each feature counts once."""
+        return self.own_seconds + sum(self.features.values())
