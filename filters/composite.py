@@ -14,12 +14,13 @@ from filters.base import Composite, Filter, Scores
 
 def rank_share(scores: Scores) -> npt.NDArray[np.float64]:
     """Return each score's rank divided by the number of scores, in (0, 1]; ties share their mean rank, NaN stays."""
-    from scipy.stats import rankdata  # here: the import takes two seconds of every process
-
     ranks = np.full(scores.shape, np.nan)
-    valid = ~np.isnan(scores)
-    if valid.any():
-        ranks[valid] = rankdata(scores[valid]) / valid.sum()
+    valid = np.flatnonzero(~np.isnan(scores))
+    order = valid[np.argsort(scores[valid])]  # the order of ties does not matter: they get one rank
+    ordered = scores[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(order) else order
+    ends = np.append(starts[1:], len(order))
+    ranks[order] = np.repeat((starts + ends + 1) / 2 / len(order), ends - starts)
     return ranks
 
 

@@ -24,7 +24,7 @@ UidArray = npt.NDArray[np.void]
 # The columns that hold uids in the project's own parquet and Arrow files, both uint64.
 UID_COLUMNS = ("uid_high", "uid_low")
 _HEX_CHARACTERS = 32
-_SORTED_AT_ONCE = 1 << 20  # uids that are compared with their neighbours at a time
+_AT_ONCE = 1 << 20  # uids that are compared or searched at a time
 _HEX = re.compile(r"[0-9a-fA-F]{32}")
 
 
@@ -121,8 +121,8 @@ def sort_uids(array: UidArray) -> npt.NDArray[np.int64]:
 
 def are_sorted(array: UidArray) -> bool:
     """Tell whether a ``u8,u8`` array is sorted, in bounded memory."""
-    for start in range(0, len(array) - 1, _SORTED_AT_ONCE):
-        high, low = (array[word][start : start + _SORTED_AT_ONCE + 1] for word in ("f0", "f1"))
+    for start in range(0, len(array) - 1, _AT_ONCE):
+        high, low = (array[word][start : start + _AT_ONCE + 1] for word in ("f0", "f1"))
         if ((high[1:] < high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] < low[:-1]))).any():
             return False
     return True
@@ -136,35 +136,46 @@ def first_of_each(array: UidArray) -> npt.NDArray[np.bool_]:
 
 
 def unite_uids(arrays: Sequence[UidArray]) -> UidArray:
-    """Return the uids of all `arrays`, sorted, each once."""
-    joined = np.concatenate(arrays)
-    joined = joined[sort_uids(joined)]
-    return joined[first_of_each(joined)]
+    """Return the uids of all `arrays`, sorted, each once; not copied where they are equal and like this already."""
+    alike = all(np.array_equal(arrays[0], other) for other in arrays[1:])
+    joined = arrays[0] if alike else np.concatenate(arrays)
+    if not are_sorted(joined):
+        joined = joined[sort_uids(joined)]
+    first = first_of_each(joined)
+    return joined if first.all() else joined[first]
 
 
 class UidIndex:
-    """Looks up uids among the n of an array, which need not be sorted."""
+    """Looks up uids among the n of an array, which need not be sorted; a sorted one is not copied."""
 
     def __init__(self, uids: UidArray) -> None:
-        order = sort_uids(uids)
-        ordered = uids[order]
+        rows = None if are_sorted(uids) else sort_uids(uids)
+        ordered = uids if rows is None else uids[rows]
         last = np.ones(len(uids), bool)
         last[:-1] = ordered[1:] != ordered[:-1]
-        self._rows, self._uids = order[last], ordered[last]
-        self._high = np.ascontiguousarray(self._uids["f0"])
+        if not last.all():
+            rows, ordered = np.flatnonzero(last) if rows is None else rows[last], ordered[last]
+        self._rows, self._uids = rows, ordered
+        self._high = np.ascontiguousarray(ordered["f0"])
         self._high_is_unique = not (self._high[1:] == self._high[:-1]).any()
 
     def find(self, uids: UidArray) -> npt.NDArray[np.int64]:
         """Return the row of each of m uids, shape (m,): the last one of a uid with several rows, -1 without any."""
-        if not len(self._uids):
-            return np.full(len(uids), -1)
+        found = np.full(len(uids), -1)
+        if len(self._uids):
+            for start in range(0, len(uids), _AT_ONCE):
+                found[start : start + _AT_ONCE] = self._find(uids[start : start + _AT_ONCE])
+        return found
+
+    def _find(self, uids: UidArray) -> npt.NDArray[np.int64]:
         # Plain integers are searched four times faster than structured ones.
         if self._high_is_unique:
             positions = np.searchsorted(self._high, uids["f0"])
         else:
             positions = np.searchsorted(self._uids, uids)
         positions = np.minimum(positions, len(self._uids) - 1)
-        return np.where(self._uids[positions] == uids, self._rows[positions], -1)
+        rows = positions if self._rows is None else self._rows[positions]
+        return np.where(self._uids[positions] == uids, rows, -1)
 
 
 def find_uids(haystack: UidArray, needles: UidArray) -> npt.NDArray[np.int64]:

@@ -9,7 +9,8 @@ import numpy.typing as npt
 from benchmark.core.uids import UidArray, first_of_each, sort_uids
 from filters.base import Scores
 
-HASHES_AT_ONCE = 1 << 26  # 512 MiB
+HASHES_AT_ONCE = 1 << 26  # 512 MiB; more of them where there are more than a billion pairs
+MAX_RANGE_BITS = 4  # at most 16 passes over the uids
 _MIX_HIGH = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_LOW = np.uint64(0x9E3779B97F4A7C15)
 _Hashes = npt.NDArray[np.uint64]
@@ -76,6 +77,7 @@ def _group(found: list[tuple[int, npt.NDArray[np.int64], Block]]) -> Repeated:
 def _repeated_hashes(words: Callable[[], Iterator[Words]], count: int) -> _Hashes:
     """Return the hashes that occur more than once, sorted: of equal uids, and hardly ever of others."""
     range_bits = max(0, (count - 1).bit_length() - (HASHES_AT_ONCE - 1).bit_length())
+    range_bits = min(range_bits, MAX_RANGE_BITS)
     ranges = range(1 << range_bits)  # one pass over the uids for each
     return np.concatenate([_repeated(_in_range(words, n, range_bits), count >> range_bits) for n in ranges])
 

@@ -144,7 +144,7 @@ def _write_composite(
     read different shards. They stand in the first part.
     """
     index = UidIndex(table.uids)
-    shard_of = np.empty(len(table.uids), np.int64)
+    shard_of = np.empty(len(table), np.int32)
     for number, shard in reversed(list(enumerate(parts))):
         for path in (of_filter[shard] for of_filter in paths if shard in of_filter):
             rows = index.find(read_part(path).uids)
@@ -167,6 +167,9 @@ def _join(tables: Sequence[ScoreTable], survivors: Survivors | None) -> tuple[Ui
         uids = uids[survivors.index().find(uids) >= 0]
     columns = []
     for table in tables:
+        if np.array_equal(table.uids, uids):
+            columns.append(table.scores)
+            continue
         rows = find_uids(table.uids, uids)
         column = np.full(len(uids), np.nan, table.scores.dtype)
         column[rows >= 0] = table.scores[rows[rows >= 0]]

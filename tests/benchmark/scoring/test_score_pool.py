@@ -15,7 +15,7 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from filters.base import Features, Filter
 from filters.column import Column
-from filters.composite import Cascade, Intersect, RankSum, Threshold, Union
+from filters.composite import Cascade, Intersect, RankSum, Threshold, Union, rank_share
 from filters.random import Random
 from tests.pools import hashed_uids, rows, write_metadata, write_pool
 
@@ -174,6 +174,22 @@ def test_a_composite_of_text_and_image_filters(pool: Pool) -> None:
 
 
 NAN = np.nan
+
+
+@pytest.mark.parametrize("trial", range(20))
+def test_ranks_are_those_of_scipy(trial: int) -> None:
+    from scipy.stats import rankdata
+
+    rng = np.random.default_rng(trial)
+    scores = rng.integers(-2, 3 + 50 * trial, int(rng.integers(0, 60))).astype(
+        [np.float32, np.float64][trial % 2]
+    )
+    for value in (NAN, np.inf, -0.0):
+        scores[rng.random(len(scores)) < 0.1] = value
+    expected = np.full(len(scores), NAN)
+    valid = ~np.isnan(scores)
+    expected[valid] = rankdata(scores[valid]) / max(valid.sum(), 1)
+    assert np.array_equal(rank_share(scores), expected, equal_nan=True)
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,13 @@ def test_resharding_twice_gives_the_same_bytes(pool: Pool, tmp_path) -> None:
 def test_the_output_is_a_pool_like_any_other(pool: Pool, tmp_path: Path) -> None:
     out = write(pool, CHOSEN, tmp_path / "out", shard_size=2)
     chosen = {rows(13)[n].uid for n in CHOSEN}
-    for needs in ({"text"}, {"text", "url"}, {"length", "boxes"}, {"image", "text"}, {"image", "width"}):
+    for needs in (
+        {"text"},
+        {"text", "url"},
+        {"text", "length", "boxes"},
+        {"image", "text"},
+        {"image", "width"},
+    ):
         expected = {uid: row for uid, row in read(pool, frozenset(needs)).items() if uid in chosen}
         assert read(out, frozenset(needs)) == expected
     assert out.count() == len(CHOSEN)
