@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ import numpy.typing as npt
 import torch
 
 from benchmark.core.errors import UserError
+from benchmark.core.locks import locked
+from benchmark.core.mapped_files import write_array
+from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import Requirement, look
 from filters.embeddings.corpus import CHUNK, Corpus, CorpusFilter, Rows, chunks
 
@@ -51,10 +55,24 @@ def target_digest(path: str) -> str:
 def read_target(path: str) -> npt.NDArray[np.float32]:
     """Return the embeddings in a ``.npy`` of shape (m, d), as unit vectors.
 
+    They are written to the cache once and memory-mapped, so that workers share them.
+
     Raises `UserError` when the file is missing, or does not hold finite numbers of that shape.
     """
+    unit = cache_dir() / "targets" / f"{target_digest(path)}.npy"
+    with locked(unit):
+        if not unit.is_file():
+            embeddings = _map_target(path)
+            write_array(unit, embeddings.shape, np.float32, partial(_put_unit_vectors, path, embeddings))
+    return np.asarray(
+        np.load(unit, mmap_mode="c")
+    )  # writable, as torch wants it; changes stay in this process
+
+
+def _map_target(path: str) -> npt.NDArray[Any]:
+    """Map the ``.npy`` of a target. Raises `UserError` unless it holds floats of shape (m, d)."""
     try:
-        array: npt.NDArray[Any] = np.load(_file(path), allow_pickle=False)
+        array: npt.NDArray[Any] = np.load(_file(path), mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError):
         raise UserError(
             f"filter.target={path} must be a numpy file; np.save embeddings of shape (m, d)"
@@ -62,11 +80,17 @@ def read_target(path: str) -> npt.NDArray[np.float32]:
     shape = getattr(array, "shape", None)  # an .npz has none
     if shape is None or len(shape) != 2 or not array.size or array.dtype.kind != "f":
         raise UserError(f"filter.target={path} must hold floats of shape (m, d), one row per image")
-    unit = array.astype(np.float32)
-    lengths = np.linalg.norm(unit, axis=1, keepdims=True)
-    if not (np.isfinite(lengths) & (lengths > 0)).all():
-        raise UserError(f"filter.target={path} must hold finite embeddings other than zero")
-    return np.asarray(unit / lengths, np.float32)
+    return array
+
+
+def _put_unit_vectors(path: str, embeddings: Rows, unit: npt.NDArray[np.float32]) -> None:
+    """Put the rows of `embeddings` (m, d), each divided by its length, into `unit`."""
+    for part in chunks(embeddings):
+        rows = embeddings[part].astype(np.float32)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        if not (np.isfinite(lengths) & (lengths > 0)).all():
+            raise UserError(f"filter.target={path} must hold finite embeddings other than zero")
+        unit[part] = rows / lengths
 
 
 def check_width(width: int, embeddings: Rows) -> None:
