@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from benchmark.core.batch import Batch
 from benchmark.core.extras import require
+from benchmark.core.mapped_files import save_array
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.requirements import Requirement
 from filters.base import Scores
@@ -89,7 +90,8 @@ class ImageBased(CorpusFilter):
         kept[:] = np.nan
         if not usable.any():
             return
-        images = Subset(corpus.embeddings("image"), np.flatnonzero(usable))
+        rows = save_array(corpus.scratch / "usable.npy", np.flatnonzero(usable))
+        images = Subset(corpus.embeddings("image"), rows)
         # As in DataComp's script: 20 iterations over all images, and no PCA.
         clusters = ImageClusters(
             corpus.scratch / "clusters",
@@ -104,7 +106,7 @@ class ImageBased(CorpusFilter):
         of_target = clusters.assign(target)
         pieces = corpus.map("clusters", AssignChunks(images, clusters), len(list(chunks(images))))
         for part, labels in zip(chunks(images), pieces, strict=True):
-            kept[images.rows[part][np.isin(labels.values, of_target)]] = 1
+            kept[rows.values[part][np.isin(labels.values, of_target)]] = 1
 
     def score(self, batch: Batch) -> Scores:
         """Return 1 or NaN, shape (n,)."""

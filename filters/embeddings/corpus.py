@@ -37,7 +37,7 @@ class Subset:
     """Some `rows` (m,) of embeddings, in their order; they are read when they are indexed."""
 
     embeddings: Rows
-    rows: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int64] | MappedArray
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -48,7 +48,7 @@ class Subset:
         return len(self.rows)
 
     def __getitem__(self, rows: Indices, /) -> Floats:
-        return self.embeddings[self.rows[rows]]
+        return self.embeddings[np.asarray(self.rows)[rows]]
 
 
 def chunks(embeddings: Rows) -> Iterator[slice]:

@@ -15,6 +15,7 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import fit_folder, remove_scores
 from benchmark.scoring.score_pool import fit_filter, score_pool
 from benchmark.scoring.survivors import save_survivors
+from filters.near_duplicates import NearDuplicates
 from filters.negcliploss import NegClipLoss
 from filters.vas import Vas
 from tests.corpora import make_corpus
@@ -115,3 +116,22 @@ def test_another_choice_of_survivors_is_another_fit(pool: Pool, clip: str) -> No
     of_some = score_pool(pool, Vas(clip, None, None), engine, some)
     assert (of_some.uids == uids[:5]).all()
     assert fit_folder(pool, Vas(clip, None, None), some) != fit_folder(pool, Vas(clip, None, None), None)
+
+
+@pytest.mark.slow
+def test_worker_processes_fit_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss")
+    for name in ("negcliploss.LIGHT_COSINES", "near_duplicates.LIGHT_ROWS", "embeddings.clusters.LIGHT_ROWS"):
+        monkeypatch.setattr(f"filters.{name}", 0)
+    monkeypatch.setattr("filters.near_duplicates.PIECE", 50)
+    points = np.random.default_rng(0).normal(size=(400, 8)).astype(np.float32)
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    pairs = Batch(hashed_uids(400), [], features={"image": points, "text": points[::-1].copy()})
+    for make in (lambda: NegClipLoss("m", None, 50, 2, 0.1), lambda: NearDuplicates("m", None, 7)):
+        scores = []
+        for workers in (1, 2):
+            scorer, corpus = make(), make_corpus([pairs])
+            corpus._engine = LocalEngine("cpu", workers)
+            scorer.fit_corpus(corpus)
+            scores.append(scorer.score(pairs))
+        assert (scores[0] == scores[1]).all()
