@@ -2,21 +2,23 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmark.core.batch import Batch
 from benchmark.core.extras import require
+from benchmark.core.mapped_files import save_array
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.requirements import Requirement
-from benchmark.core.uids import UID_DTYPE, UidIndex
-from filters.base import Filter, Scores
+from filters.base import Scores
 from filters.clip import ClipFeatures
-from filters.embeddings.clusters import ImageClusters
+from filters.embeddings.clusters import AssignChunks, ImageClusters
+from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, Floats, Subset, chunks
 from filters.embeddings.pool_embeddings import (
     check_width,
-    gather,
     read_target,
     target_digest,
     target_requirement,
@@ -28,13 +30,13 @@ MINIMUM_WORDS, MINIMUM_CHARACTERS = 2, 6
 FASTTEXT_WORD = re.compile(r"[^ \n\r\t\v\f\0]+|\n")
 
 
-class ImageBased(Filter):
+class ImageBased(CorpusFilter):
     """1 where a sample's cluster is the nearest cluster of at least one target image, else NaN.
 
     As in the released baseline, only samples with an English caption of more than one word and more than five
     characters are clustered and can be kept. Clusters come from k-means on all their image embeddings; an image
     belongs to the centroid with the largest inner product. To rank the samples that pass, put another filter after
-    this one in a `Cascade`. Holds the image embeddings in half precision, and in single precision during k-means.
+    this one in a `Cascade`. K-means has a file of the image embeddings in single precision meanwhile.
 
     Args:
         model: an open_clip model, see `load_clip`.
@@ -62,7 +64,7 @@ class ImageBased(Filter):
         self.clusters = clusters
         self.seed = seed
         self.features = (ClipFeatures(model, pretrained, precision),)
-        self._kept = UidIndex(np.empty(0, UID_DTYPE))
+        self._kept: ByUid | None = None
 
     def identity(self) -> dict[str, Any]:
         """Identify the target by its content; add the version of the language detection library."""
@@ -73,23 +75,43 @@ class ImageBased(Filter):
         yield target_requirement(self.target)
         yield from super().requirements()
 
-    def fit(self, batches: Iterable[Batch]) -> None:
+    def fit_corpus(self, corpus: Corpus) -> None:
         """Cluster the pool and mark the target's clusters. Raises `UserError` when the target cannot be used."""
         target = read_target(self.target)
-        uids, features = gather(_with_usable_captions(batches), ("image",))
-        images = features["image"]
-        if len(images):
-            check_width(target.shape[1], images)
-            # As in DataComp's script: 20 iterations over all images, and no PCA.
-            clusters = ImageClusters(
-                self.clusters, None, self.seed, iterations=20, restarts=1, sample=False, inner_product=True
-            ).fit(images)
-            uids = uids[np.isin(clusters.assign(images), clusters.assign(target))]
-        self._kept = UidIndex(uids)
+        if corpus.outputs:
+            check_width(target.shape[1], corpus.embeddings("image"))
+        self._kept = corpus.by_uid("kept", np.float32, partial(self._mark, corpus, target))
+
+    def _mark(self, corpus: Corpus, target: Floats, kept: npt.NDArray[np.float32]) -> None:
+        """Put 1 for each pair of the corpus in a cluster of the target into `kept` (n,), NaN for the others."""
+        usable = np.zeros(len(kept), bool)
+        for batch in _with_usable_captions(corpus.batches()):
+            usable[corpus.uids.find(batch.uids)] = True
+        kept[:] = np.nan
+        if not usable.any():
+            return
+        rows = save_array(corpus.scratch / "usable.npy", np.flatnonzero(usable))
+        images = Subset(corpus.embeddings("image"), rows)
+        # As in DataComp's script: 20 iterations over all images, and no PCA.
+        clusters = ImageClusters(
+            corpus.scratch / "clusters",
+            self.clusters,
+            None,
+            self.seed,
+            iterations=20,
+            restarts=1,
+            sample=False,
+            inner_product=True,
+        ).fit(images)
+        of_target = clusters.assign(target)
+        pieces = corpus.map("clusters", AssignChunks(images, clusters), len(list(chunks(images))))
+        for part, labels in zip(chunks(images), pieces, strict=True):
+            kept[rows.values[part][np.isin(labels.values, of_target)]] = 1
 
     def score(self, batch: Batch) -> Scores:
         """Return 1 or NaN, shape (n,)."""
-        return np.where(self._kept.find(batch.uids) >= 0, np.float32(1), np.float32(np.nan))
+        assert self._kept is not None, "fit comes before score"
+        return self._kept(batch.uids)
 
 
 def _with_usable_captions(batches: Iterable[Batch]) -> Iterator[Batch]:

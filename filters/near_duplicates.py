@@ -1,31 +1,35 @@
 """Near-duplicate images within clusters (Lin et al. 2023, section 8; SemDeDup, Abbas et al. 2023)."""
 
-from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.extras import require
+from benchmark.core.mapped_files import MappedArray, save_array
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.ties import hash_uids
-from filters.base import Filter, Scores
+from filters.base import Scores
 from filters.clip import ClipFeatures, cosines
 from filters.composite import Cascade
-from filters.embeddings.clusters import ImageClusters
-from filters.embeddings.pool_embeddings import CHUNK, ByUid, gather
+from filters.embeddings.clusters import AssignChunks, ImageClusters
+from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, Rows, Subset, chunks
 from filters.random import Random
 
 BLOCK = 4096  # rows of a cluster that are compared at a time
 MAX_DISTANCE = 2.0  # of cosines
+PIECE = 16384  # images of the clusters that a worker compares at a time
+LIGHT_ROWS = 1 << 18  # so many are compared in less time than starting a worker process takes
 
 
-class NearDuplicates(Filter):
+class NearDuplicates(CorpusFilter):
     """Cosine distance to the nearest preferred image in the same cluster.
 
     An image is preferred to another when its CLIP score is higher, or equal with a higher `hash_uids`: one image of
     every group of near-duplicates is far from all images preferred to it. Keep 1 - similarity and more; as in
-    SemDeDup, removed images still remove others. Holds the pool's embeddings in half precision.
+    SemDeDup, removed images still remove others.
 
     Args:
         model: an open_clip model, see `load_clip`.
@@ -51,21 +55,24 @@ class NearDuplicates(Filter):
         self.features = (ClipFeatures(model, pretrained, precision),)
         self._distances: ByUid | None = None
 
-    def fit(self, batches: Iterable[Batch]) -> None:
+    def fit_corpus(self, corpus: Corpus) -> None:
         """Cluster the pool's images and compare them within clusters."""
-        uids, features = gather(batches, ("image", "text"))
-        distances = np.full(len(uids), MAX_DISTANCE, np.float32)
-        if len(uids):
-            images = features["image"]
-            preferred = np.lexsort((~hash_uids(uids, self.seed), -clip_scores(images, features["text"])))
-            clusters = ImageClusters(self.clusters, seed=self.seed, iterations=20, restarts=1).fit(images)
-            labels = clusters.assign(images)[preferred]
-            # Rows grouped by cluster, most preferred first.
-            rows = preferred[np.argsort(labels, kind="stable")]
-            starts = np.flatnonzero(np.diff(np.sort(labels), prepend=-1))
-            for members in np.split(rows, starts[1:]):
-                distances[members] = nearest_before(images[members].astype(np.float32))
-        self._distances = ByUid(uids, distances)
+        self._distances = corpus.by_uid("distances", np.float32, partial(self._measure, corpus))
+
+    def _measure(self, corpus: Corpus, distances: npt.NDArray[np.float32]) -> None:
+        """Put the distance of each pair of the corpus into `distances` (n,)."""
+        if not len(distances):
+            return
+        images = corpus.embeddings("image")
+        clusters = ImageClusters(
+            corpus.scratch / "clusters", self.clusters, seed=self.seed, iterations=20, restarts=1
+        ).fit(images)
+        pieces = corpus.map("clusters", AssignChunks(images, clusters), len(list(chunks(images))))
+        labels = np.concatenate([piece.values for piece in pieces])
+        rows = save_array(corpus.scratch / "rows.npy", np.argsort(labels, kind="stable"))
+        compare = _CompareClusters(corpus, rows, np.cumsum(np.bincount(labels)), self.seed)
+        for piece, values in enumerate(corpus.map("compare", compare, len(compare.pieces))):
+            distances[compare.rows(piece)] = values.values
 
     def score(self, batch: Batch) -> Scores:
         """Return distances of shape (n,), from 0 to 2; 2 for the most preferred image of a cluster."""
@@ -73,20 +80,66 @@ class NearDuplicates(Filter):
         return self._distances(batch.uids)
 
 
-def clip_scores(images: npt.NDArray[np.float16], texts: npt.NDArray[np.float16]) -> Scores:
+class _CompareClusters:
+    """Distances within clusters; a piece is some clusters, of about `PIECE` images together.
+
+    Args:
+        corpus: the pool.
+        rows: its n rows, grouped by cluster, ascending in each; shape (n,).
+        ends: where each cluster ends in `rows`.
+        seed: seed of the order of equal CLIP scores.
+    """
+
+    def __init__(self, corpus: Corpus, rows: MappedArray, ends: npt.NDArray[np.int64], seed: int) -> None:
+        self.light = len(rows) < LIGHT_ROWS
+        numbers = ends // PIECE
+        self.pieces = np.split(
+            ends, np.flatnonzero(np.diff(numbers)) + 1
+        )  # the ends of each piece's clusters
+        self._uids = corpus.uids
+        self._images, self._texts = (corpus.embeddings(name) for name in ("image", "text"))
+        self._rows = rows
+        self._seed = seed
+
+    def setup(self, device: torch.device) -> None:
+        """Load nothing."""
+
+    def rows(self, piece: int) -> npt.NDArray[np.int64]:
+        """Return the rows of the images in one piece, (n,)."""
+        start = self.pieces[piece - 1][-1] if piece else 0
+        return np.asarray(self._rows.values[start : self.pieces[piece][-1]])
+
+    def __call__(self, piece: int, /) -> npt.NDArray[np.float32]:
+        """Return the distances of the images in one piece, (n,)."""
+        rows = self.rows(piece)
+        cuts = self.pieces[piece][:-1] - (self.pieces[piece][-1] - len(rows))
+        return np.concatenate([self._distances(members) for members in np.split(rows, cuts)])
+
+    def _distances(self, members: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """Return the distances of the images of one cluster, (n,)."""
+        scores = clip_scores(Subset(self._images, members), Subset(self._texts, members))
+        preferred = np.lexsort((~hash_uids(self._uids[members], self._seed), -scores))
+        distances = np.empty(len(members), np.float32)
+        distances[preferred] = nearest_before(Subset(self._images, members[preferred]))
+        return distances
+
+
+def clip_scores(images: Rows, texts: Rows) -> Scores:
     """Return the cosines of n pairs of unit vectors (n, d) in half precision, (n,)."""
-    parts = [slice(start, start + CHUNK) for start in range(0, len(images), CHUNK)]
-    return np.concatenate([cosines(images[p].astype(np.float32), texts[p].astype(np.float32)) for p in parts])
+    parts = [
+        cosines(images[part].astype(np.float32), texts[part].astype(np.float32)) for part in chunks(images)
+    ]
+    return np.concatenate([np.empty(0, np.float32), *parts])
 
 
-def nearest_before(embeddings: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def nearest_before(embeddings: Rows) -> npt.NDArray[np.float32]:
     """Return the cosine distance of each unit vector of (n, d) to the nearest earlier one, (n,); 2 for the first."""
     max_similarity = np.full(len(embeddings), 1 - MAX_DISTANCE, np.float32)
     for start in range(0, len(embeddings), BLOCK):
         rows = slice(start, start + BLOCK)
-        block = embeddings[rows]
+        block = embeddings[rows].astype(np.float32)
         for other in range(0, start + 1, BLOCK):
-            similarity = block @ embeddings[other : other + BLOCK].T
+            similarity = block @ embeddings[other : other + BLOCK].astype(np.float32).T
             if other == start:
                 similarity[np.triu_indices(len(block))] = 1 - MAX_DISTANCE
             max_similarity[rows] = np.maximum(max_similarity[rows], similarity.max(axis=1))

@@ -1,7 +1,6 @@
 """NormSim (Wang et al. 2024): the norm of an image's similarities to all images of a target."""
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +11,11 @@ from benchmark.core.errors import UserError
 from benchmark.core.ranges import PositiveInt
 from filters.base import Scores
 from filters.clip import ClipFeatures
+from filters.embeddings.corpus import ByUid, Corpus, Rows, Subset
 from filters.embeddings.pool_embeddings import (
-    ByUid,
-    Floats,
     Targeted,
     check_width,
-    gather,
+    corpus_outer_sum,
     outer_sum,
     quadratic,
     read_target,
@@ -32,7 +30,7 @@ class NormSim(Targeted):
     For p = 2 its square is m times `Vas`. For p = infinity it is the largest cosine, not the largest absolute cosine:
     the opposite of a target's image is not similar to it. Without a target (the paper's NormSim-2-D) the pool is its
     own target: in each step the samples least similar to the remaining pool are removed, and a sample's score is the
-    share of the pool removed before it. This mode holds the pool's image embeddings in half precision.
+    share of the pool removed before it.
 
     Args:
         model: an open_clip model, see `load_clip`.
@@ -78,10 +76,15 @@ class NormSim(Targeted):
         else:
             self._moment = outer_sum(target)
 
-    def fit(self, batches: Iterable[Batch]) -> None:
+    def fit_corpus(self, corpus: Corpus) -> None:
         """Compute for every sample the share of the pool that is removed before it."""
-        uids, features = gather(batches, ("image",))
-        self._shares = ByUid(uids, removed_before(features["image"], self.steps))
+
+        def fill(shares: npt.NDArray[np.float64]) -> None:
+            total = corpus_outer_sum(corpus, "image")
+            removed_before(corpus.embeddings("image"), total, self.steps, shares)
+
+        # float32 cannot tell 2^24 shares apart.
+        self._shares = corpus.by_uid("shares", np.float64, fill)
 
     def score(self, batch: Batch) -> Scores:
         """Return scores of shape (n,)."""
@@ -106,21 +109,26 @@ def max_cosine(images: npt.NDArray[np.float32], target: torch.Tensor) -> Scores:
     return np.asarray(highest.cpu().numpy())
 
 
-def removed_before(embeddings: Floats, steps: int) -> Scores:
-    """Return the share of the rows of (n, d) removed before each row, (n,), when the least similar are removed first.
+def removed_before(
+    embeddings: Rows, total: npt.NDArray[np.float64], steps: int, shares: npt.NDArray[np.float64]
+) -> None:
+    """Put the share of the rows of (n, d) removed before each row into `shares` (n,); the least similar go first.
 
     Every step removes the rows with the lowest x^T S x, where S is the second moment of the remaining rows, and then
     updates S. Of equal rows the last one is removed first.
+
+    Args:
+        embeddings: n unit vectors.
+        total: their `outer_sum`.
+        steps: number of steps.
+        shares: the result.
     """
     count = len(embeddings)
-    removed = np.empty(count)  # float32 cannot tell 2^24 shares apart
     left = np.arange(count)
-    total = outer_sum(embeddings)
     for goal in np.linspace(count, 0, min(steps, max(count, 1)) + 1).astype(int)[1:]:
-        order = np.lexsort((-left, quadratic(embeddings, total)))
+        order = np.lexsort((-left, quadratic(Subset(embeddings, left), total)))
         leaving, staying = np.split(order, [len(left) - goal])
-        removed[left[leaving]] = (count - len(left) + np.arange(len(leaving))) / count
-        total -= outer_sum(embeddings[leaving])
+        shares[left[leaving]] = (count - len(left) + np.arange(len(leaving))) / count
+        total = total - outer_sum(Subset(embeddings, left[leaving]))
         staying.sort()
-        left, embeddings = left[staying], embeddings[staying]
-    return removed
+        left = left[staying]

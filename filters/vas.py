@@ -1,15 +1,22 @@
 """Variance Alignment Score (Wang et al. 2024): alignment of an image with a target's variance."""
 
-from collections.abc import Iterable
-
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from benchmark.core.batch import Batch
+from benchmark.core.mapped_files import MappedArray, write_array
 from filters.base import Scores
 from filters.clip import ClipFeatures
-from filters.embeddings.pool_embeddings import Targeted, check_width, outer_sum, quadratic, read_target
+from filters.embeddings.corpus import Corpus
+from filters.embeddings.pool_embeddings import (
+    Targeted,
+    check_width,
+    corpus_outer_sum,
+    outer_sum,
+    quadratic,
+    read_target,
+)
 
 
 class Vas(Targeted):
@@ -29,7 +36,7 @@ class Vas(Targeted):
     ) -> None:
         self.target = target
         self.features = (ClipFeatures(model, pretrained, precision),)
-        self._moment: npt.NDArray[np.float64] | None = None
+        self._moment: npt.NDArray[np.float64] | MappedArray | None = None
 
     def setup(self, device: torch.device) -> None:
         """Read the target. Raises `UserError` when it cannot be used."""
@@ -37,18 +44,17 @@ class Vas(Targeted):
             target = read_target(self.target)
             self._moment = outer_sum(target) / len(target)
 
-    def fit(self, batches: Iterable[Batch]) -> None:
+    def fit_corpus(self, corpus: Corpus) -> None:
         """Compute the second moment of the pool's images, in one pass."""
-        total: npt.NDArray[np.float64] | None = None
-        count = 0
-        for batch in batches:
-            part = outer_sum(batch.features["image"])
-            total = part if total is None else total + part
-            count += len(batch)
-        self._moment = None if total is None else total / count
+        width = corpus.embeddings("image").shape[1]
+
+        def fill(moment: npt.NDArray[np.float64]) -> None:
+            moment[:] = corpus_outer_sum(corpus, "image") / max(len(corpus.uids), 1)
+
+        self._moment = write_array(corpus.folder / "moment.npy", (width, width), np.float64, fill)
 
     def score(self, batch: Batch) -> Scores:
         """Return scores of shape (n,), from 0 to 1."""
         assert self._moment is not None
         check_width(len(self._moment), batch.features["image"])
-        return quadratic(batch.features["image"], self._moment)
+        return quadratic(batch.features["image"], np.asarray(self._moment))

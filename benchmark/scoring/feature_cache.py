@@ -62,6 +62,40 @@ def load_features(path: Path, uids: UidIndex | None = None) -> FeatureTable:
     return FeatureTable(read_uid_columns(table), columns, Counter(info["drops"]), info["seconds"])
 
 
+@dataclass(frozen=True)
+class MappedFeatures:
+    """The features of one shard as they lie in the file, memory-mapped: n uids, float16 arrays (n, d), drop counts.
+
+    Columns of nested lists are left out.
+    """
+
+    uids: UidArray
+    columns: Mapping[str, npt.NDArray[np.float16]]
+    drops: Counter[str]
+
+
+def map_features(path: Path) -> MappedFeatures:
+    """Map what `save_features` wrote: only the rows that are read take memory, and the system can drop them again."""
+    with pa.memory_map(str(path)) as source:
+        table = pa.ipc.open_file(source).read_all()
+    columns = {
+        field.name: _mapped(table[field.name])
+        for field in table.schema
+        if pa.types.is_fixed_size_list(field.type)
+    }
+    return MappedFeatures(
+        read_uid_columns(table), columns, Counter(json.loads(table.schema.metadata[_INFO])["drops"])
+    )
+
+
+def _mapped(column: pa.ChunkedArray) -> npt.NDArray[np.float16]:
+    shape = (len(column), column.type.list_size)
+    if not len(column):
+        return np.empty(shape, np.float16)
+    (chunk,) = column.chunks  # `save_features` writes a single one
+    return np.asarray(chunk.flatten().to_numpy(zero_copy_only=True)).reshape(shape)
+
+
 def _to_arrow(values: npt.NDArray[np.float32] | Sequence[Any]) -> pa.Array:
     if not isinstance(values, np.ndarray):
         return pa.array(values)

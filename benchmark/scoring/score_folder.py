@@ -30,8 +30,14 @@ def score_paths(pool: Pool, scorer: Filter, survivors: Survivors | None = None) 
     return {shard: folder / f"{shard.name}-{shard.fingerprint}.parquet" for shard in shards}
 
 
+def fit_folder(pool: Pool, scorer: Filter, survivors: Survivors | None) -> Path:
+    """Return the folder of what a filter is fitted to: named as that of its score parts, beside which it lies."""
+    scores = _folder(pool, scorer, _shards(pool, scorer), survivors)
+    return cache_dir() / "fits" / scores.relative_to(cache_dir() / "scores")
+
+
 def remove_scores(pool: Pool, scorer: Filter, sweep: Path | None = None) -> None:
-    """Remove all cached scores of a filter and of its parts on `pool`, and the features under them.
+    """Remove all cached scores and fits of a filter and of its parts on `pool`, and the features under them.
 
     Args:
         pool: the pool.
@@ -41,7 +47,7 @@ def remove_scores(pool: Pool, scorer: Filter, sweep: Path | None = None) -> None
     """
     for part in scorer.filters.values() if isinstance(scorer, Composite) else ():
         remove_scores(pool, part, sweep)
-    folders = [cache_dir() / "scores" / pool.key / scorer.key()]
+    folders = [cache_dir() / room / pool.key / scorer.key() for room in ("scores", "fits")]
     readers: list[Reader] = [scorer]
     while readers:
         readers += (features := readers.pop().features)

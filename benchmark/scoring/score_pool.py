@@ -17,14 +17,16 @@ from benchmark.core.uids import UidArray, UidIndex, find_uids, unite_uids
 from benchmark.engine.base import Engine, Work
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
+from benchmark.scoring.corpus_fit import fit_on_corpus
 from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_parts import read_part, read_part_info, write_part
 from benchmark.scoring.score_table import ArraySource, PartSource, ScoreTable
-from benchmark.scoring.shard_reader import PoolBatches
+from benchmark.scoring.shard_reader import PoolBatches, features_path
 from benchmark.scoring.shard_work import ExtractShard, ScoreShard
 from benchmark.scoring.survivors import Survivors, save_survivors
 from filters.base import Composite, Filter, Scores
 from filters.composite import Cascade
+from filters.embeddings.corpus import CorpusFilter
 
 log = logging.getLogger(__name__)
 
@@ -85,8 +87,15 @@ def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     """
     if not scorer.corpus_dependent:
         return 0.0
-    if scorer.features:
-        run_on_shards("extract", ExtractShard(pool, scorer), engine, pool.shards(scorer.sources))
+    missing = [
+        shard
+        for shard in pool.shards(scorer.sources)
+        if not all(features_path(pool, shard, features).is_file() for features in scorer.features)
+    ]
+    if missing:
+        run_on_shards("extract", ExtractShard(pool, scorer), engine, missing)
+    if isinstance(scorer, CorpusFilter):
+        return fit_on_corpus(pool, scorer, engine, survivors)
     started = time.monotonic()
     scorer.fit(PoolBatches(pool, scorer, torch.device("cpu"), survivors))
     return time.monotonic() - started

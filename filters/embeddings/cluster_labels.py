@@ -1,24 +1,22 @@
 """Clusters of similar images or captions, which the cluster selectors draw from."""
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
-from filters.base import Features, Filter, Scores
+from filters.base import Features, Scores
 from filters.embeddings.clusters import ImageClusters
-from filters.embeddings.pool_embeddings import gather
+from filters.embeddings.corpus import Corpus, CorpusFilter
 
 OUTPUTS = ("image", "text")
 
 
-class ClusterLabels(Filter):
+class ClusterLabels(CorpusFilter):
     """Index of a sample's cluster, from 0: cached and shared like scores, but a label, not a ranking.
 
     DS-CLIP clusters features of DINO ViT-S/8 into 10,000, by k-means (supplement, section B); clusters of captions
-    are its ablation (table 2a). `fit` holds the pool's embeddings in half precision.
+    are its ablation (table 2a).
 
     Args:
         features: the embeddings.
@@ -44,21 +42,24 @@ class ClusterLabels(Filter):
         self.seed = seed
         self._clusters: ImageClusters | None = None
 
-    def fit(self, batches: Iterable[Batch]) -> None:
+    def fit_corpus(self, corpus: Corpus) -> None:
         """Cluster the pool. Raises `UserError` when the embedding lacks the output `of`."""
-        first = next(iter(batches), None)
-        if first is not None and self.of not in first.features:
+        if not corpus.outputs:
+            return
+        if self.of not in corpus.outputs:
             raise UserError(
-                f"selector.labels.of={self.of}: the embedding gives only {' and '.join(first.features)};"
+                f"selector.labels.of={self.of}: the embedding gives only {' and '.join(corpus.outputs)};"
                 " embedding=clip has image and text"
             )
-        _, features = gather(batches, (self.of,))
-        embeddings = features[self.of]
-        if len(embeddings):
-            clusters = ImageClusters(
-                self.clusters, components=None, seed=self.seed, iterations=20, restarts=1
-            )
-            self._clusters = clusters.fit(embeddings)
+        clusters = ImageClusters(
+            corpus.folder / "clusters",
+            self.clusters,
+            components=None,
+            seed=self.seed,
+            iterations=20,
+            restarts=1,
+        )
+        self._clusters = clusters.fit(corpus.embeddings(self.of))
 
     def score(self, batch: Batch) -> Scores:
         """Return cluster indices of shape (n,), as float32."""

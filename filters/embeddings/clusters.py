@@ -1,18 +1,24 @@
 """Clusters of images: PCA of their embeddings, then k-means (Lin et al. 2023, sections 4.1 and 11)."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
-CHUNK = 65536  # rows that are projected and assigned at a time
+from benchmark.core.mapped_files import MappedArray, save_array, write_array
+from filters.embeddings.corpus import CHUNK, Rows, Subset, chunks
+
 PER_CLUSTER = 256  # training embeddings per cluster, faiss' default
+LIGHT_ROWS = 1 << 17  # so many are assigned in less time than starting a worker process takes
 
 
 class ImageClusters:
     """k-means on principal components.
 
     Args:
+        folder: where centroids and components are written; clusters that it holds already are taken as they are.
         clusters: maximum number of clusters; fewer embeddings give fewer.
         components: dimensions after PCA; None, or at least as many as the embeddings have, skips PCA.
         seed: random seed of k-means.
@@ -25,6 +31,7 @@ class ImageClusters:
 
     def __init__(
         self,
+        folder: Path,
         clusters: int,
         components: int | None = 256,
         seed: int = 0,
@@ -34,6 +41,7 @@ class ImageClusters:
         sample: bool = True,
         inner_product: bool = False,
     ) -> None:
+        self.folder = folder
         self.clusters = clusters
         self.components = components
         self.seed = seed
@@ -41,23 +49,68 @@ class ImageClusters:
         self.restarts = restarts
         self.sample = sample
         self.inner_product = inner_product
-        self._projection: Any = None
-        self._means: npt.NDArray[np.float32] | None = None
+        self._centroids = MappedArray(folder / "centroids.npy")
+        self._axes = MappedArray(folder / "axes.npy")  # rows: principal components; no file without PCA
+        self._origin = MappedArray(folder / "origin.npy")  # the mean, in these components
 
-    def fit(self, embeddings: npt.NDArray[np.floating[Any]]) -> "ImageClusters":
-        """Cluster embeddings of shape (n, d), n at least 1."""
-        import faiss
-        from sklearn.decomposition import IncrementalPCA
-
+    def fit(self, embeddings: Rows) -> "ImageClusters":
+        """Cluster embeddings of shape (n, d), n at least 1. Holds one chunk; the points lie in a file meanwhile."""
+        if self._centroids.path.is_file():
+            return self
         if self.sample and len(embeddings) > self.clusters * PER_CLUSTER:
             rows = np.random.default_rng(self.seed).choice(
                 len(embeddings), self.clusters * PER_CLUSTER, replace=False
             )
-            embeddings = embeddings[np.sort(rows)]
-        points = embeddings.astype(np.float32)
-        if self.components and min(points.shape[1], len(points)) > self.components:
-            self._projection = IncrementalPCA(self.components, batch_size=CHUNK).fit(points)
-        points = self._project(points)
+            embeddings = Subset(embeddings, np.sort(rows))
+        width = embeddings.shape[1]
+        if self.components and min(width, len(embeddings)) > self.components:
+            self._fit_components(embeddings, self.components)
+            width = self.components
+
+        def project(points: npt.NDArray[Any]) -> None:
+            for part in chunks(embeddings):
+                points[part] = self._project(embeddings[part].astype(np.float32))
+
+        points = write_array(self.folder / "points.npy", (len(embeddings), width), np.float32, project)
+        save_array(self._centroids.path, self._centroids_of(points.values))
+        points.path.unlink()
+        return self
+
+    def assign(self, embeddings: Rows) -> npt.NDArray[np.int64]:
+        """Return the cluster index of each row of `embeddings` (n, d), shape (n,)."""
+        import faiss
+
+        metric = faiss.METRIC_INNER_PRODUCT if self.inner_product else faiss.METRIC_L2
+        parts = [np.empty(0, np.int64)]
+        for part in chunks(embeddings):
+            _, nearest = faiss.knn(self._project(embeddings[part]), self._centroids.values, 1, metric=metric)
+            parts.append(nearest[:, 0])
+        return np.concatenate(parts)
+
+    def _fit_components(self, embeddings: Rows, components: int) -> None:
+        """Learn the principal components chunk by chunk: `IncrementalPCA.fit` would copy all embeddings."""
+        from sklearn.decomposition import IncrementalPCA
+        from sklearn.utils import gen_batches
+
+        pca = IncrementalPCA(components, copy=False)
+        for part in gen_batches(len(embeddings), CHUNK, min_batch_size=components):
+            pca.partial_fit(embeddings[part].astype(np.float32))
+        origin = pca.mean_.reshape(1, -1) @ pca.components_.T
+        save_array(self._axes.path, pca.components_)
+        save_array(self._origin.path, origin)
+
+    def _project(self, embeddings: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float32]:
+        if self._axes.path.is_file():
+            if embeddings.dtype == np.float16:
+                embeddings = embeddings.astype(np.float64)
+            embeddings = embeddings @ self._axes.values.T
+            embeddings -= self._origin.values
+        return np.ascontiguousarray(embeddings, np.float32)
+
+    def _centroids_of(self, points: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Return the centroids of k-means on points of shape (n, d)."""
+        import faiss
+
         means = faiss.Kmeans(
             points.shape[1],
             min(self.clusters, len(points)),
@@ -68,24 +121,21 @@ class ImageClusters:
             max_points_per_centroid=len(points),  # faiss would sample again
         )
         means.train(points)
-        self._means = means.centroids  # an array, which can be sent to worker processes
-        return self
+        return np.asarray(means.centroids, np.float32)
 
-    def assign(self, embeddings: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.int64]:
-        """Return the cluster index of each row of `embeddings` (n, d), shape (n,)."""
-        import faiss
 
-        assert self._means is not None, "fit comes before assign"
-        metric = faiss.METRIC_INNER_PRODUCT if self.inner_product else faiss.METRIC_L2
-        parts = [np.empty(0, np.int64)]
-        for start in range(0, len(embeddings), CHUNK):
-            _, nearest = faiss.knn(
-                self._project(embeddings[start : start + CHUNK]), self._means, 1, metric=metric
-            )
-            parts.append(nearest[:, 0])
-        return np.concatenate(parts)
+class AssignChunks:
+    """The clusters of each chunk of embeddings."""
 
-    def _project(self, embeddings: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float32]:
-        if self._projection is not None:
-            embeddings = self._projection.transform(embeddings)
-        return np.ascontiguousarray(embeddings, np.float32)
+    def __init__(self, embeddings: Rows, clusters: ImageClusters) -> None:
+        self.light = len(embeddings) < LIGHT_ROWS
+        self._embeddings = embeddings
+        self._clusters = clusters
+
+    def setup(self, device: torch.device) -> None:
+        """Load nothing."""
+
+    def __call__(self, piece: int, /) -> npt.NDArray[np.int32]:
+        """Return the cluster indices of one chunk, (n,)."""
+        rows = self._embeddings[piece * CHUNK : (piece + 1) * CHUNK]
+        return self._clusters.assign(rows).astype(np.int32)

@@ -1,70 +1,32 @@
-"""Embeddings of a whole pool, target embeddings from a file, and second moments of both."""
+"""Target embeddings from a file, and second moments of a pool's and of a target's embeddings."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
-from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.locks import locked
+from benchmark.core.mapped_files import write_array
+from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import Requirement, look
-from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, first_of_each, sort_uids
-from filters.base import Filter, Scores
+from filters.embeddings.corpus import CHUNK, Corpus, CorpusFilter, Rows, chunks
 
-Floats = npt.NDArray[np.floating[Any]]
-CHUNK = 65536  # rows that are converted to float32 at a time
+LIGHT_ROWS = 1 << 20  # the sum of so many outer products takes less time than starting a worker process
 
 
-def gather(
-    batches: Iterable[Batch], names: Sequence[str]
-) -> tuple[UidArray, dict[str, npt.NDArray[np.float16]]]:
-    """Return the uids of a whole pool, (n,), and its features by name, (n, d) in half precision.
-
-    Sorted by uid without duplicates, so that results do not depend on shards, batches or workers.
-    """
-    uids = [np.empty(0, UID_DTYPE)]
-    parts: dict[str, list[npt.NDArray[np.float16]]] = {name: [] for name in names}
-    for batch in batches:
-        uids.append(batch.uids)
-        for name in names:
-            parts[name].append(batch.features[name].astype(np.float16))
-    joined = np.concatenate(uids)
-    order = sort_uids(joined)
-    order = order[first_of_each(joined[order])]
-    empty = np.empty((0, 0), np.float16)
-    return joined[order], {n: np.concatenate(p)[order] if p else empty for n, p in parts.items()}
-
-
-class ByUid:
-    """One value per sample of a pool, looked up by uid.
-
-    Args:
-        uids: sorted uids without duplicates, shape (n,).
-        values: their values, shape (n,).
-    """
-
-    def __init__(self, uids: UidArray, values: Scores) -> None:
-        self._index = UidIndex(uids)
-        self._values = values
-
-    def __call__(self, uids: UidArray) -> Scores:
-        """Return the values of `uids`. Raises KeyError for an unknown uid."""
-        rows = self._index.find(uids)
-        if (rows < 0).any():
-            raise KeyError(decode_uid(uids[np.argmin(rows)]))
-        return self._values[rows]
-
-
-class Targeted(Filter):
+class Targeted(CorpusFilter):
     """A filter with a target set of image embeddings, a ``.npy``; without one the pool is its own target."""
 
     target: str | None
 
     @property
-    def corpus_dependent(self) -> bool:
+    def corpus_dependent(self) -> bool:  # type: ignore[override]
         """Whether the pool is its own target."""
         return self.target is None
 
@@ -93,10 +55,24 @@ def target_digest(path: str) -> str:
 def read_target(path: str) -> npt.NDArray[np.float32]:
     """Return the embeddings in a ``.npy`` of shape (m, d), as unit vectors.
 
+    They are written to the cache once and memory-mapped, so that workers share them.
+
     Raises `UserError` when the file is missing, or does not hold finite numbers of that shape.
     """
+    unit = cache_dir() / "targets" / f"{target_digest(path)}.npy"
+    with locked(unit):
+        if not unit.is_file():
+            embeddings = _map_target(path)
+            write_array(unit, embeddings.shape, np.float32, partial(_put_unit_vectors, path, embeddings))
+    return np.asarray(
+        np.load(unit, mmap_mode="c")
+    )  # writable, as torch wants it; changes stay in this process
+
+
+def _map_target(path: str) -> npt.NDArray[Any]:
+    """Map the ``.npy`` of a target. Raises `UserError` unless it holds floats of shape (m, d)."""
     try:
-        array: npt.NDArray[Any] = np.load(_file(path), allow_pickle=False)
+        array: npt.NDArray[Any] = np.load(_file(path), mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError):
         raise UserError(
             f"filter.target={path} must be a numpy file; np.save embeddings of shape (m, d)"
@@ -104,14 +80,20 @@ def read_target(path: str) -> npt.NDArray[np.float32]:
     shape = getattr(array, "shape", None)  # an .npz has none
     if shape is None or len(shape) != 2 or not array.size or array.dtype.kind != "f":
         raise UserError(f"filter.target={path} must hold floats of shape (m, d), one row per image")
-    unit = array.astype(np.float32)
-    lengths = np.linalg.norm(unit, axis=1, keepdims=True)
-    if not (np.isfinite(lengths) & (lengths > 0)).all():
-        raise UserError(f"filter.target={path} must hold finite embeddings other than zero")
-    return np.asarray(unit / lengths, np.float32)
+    return array
 
 
-def check_width(width: int, embeddings: Floats) -> None:
+def _put_unit_vectors(path: str, embeddings: Rows, unit: npt.NDArray[np.float32]) -> None:
+    """Put the rows of `embeddings` (m, d), each divided by its length, into `unit`."""
+    for part in chunks(embeddings):
+        rows = embeddings[part].astype(np.float32)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        if not (np.isfinite(lengths) & (lengths > 0)).all():
+            raise UserError(f"filter.target={path} must hold finite embeddings other than zero")
+        unit[part] = rows / lengths
+
+
+def check_width(width: int, embeddings: Rows) -> None:
     """Raise `UserError` unless a target's `width` is that of the pool's `embeddings` (n, d)."""
     if width != embeddings.shape[1]:
         raise UserError(
@@ -120,22 +102,47 @@ def check_width(width: int, embeddings: Floats) -> None:
         )
 
 
-def outer_sum(embeddings: Floats) -> npt.NDArray[np.float64]:
+class _OuterSums:
+    """The sum of x x^T over each chunk of embeddings."""
+
+    def __init__(self, embeddings: Rows) -> None:
+        self.light = len(embeddings) < LIGHT_ROWS
+        self._embeddings = embeddings
+
+    def setup(self, device: torch.device) -> None:
+        """Load nothing."""
+
+    def __call__(self, piece: int, /) -> npt.NDArray[np.float64]:
+        """Return the sum over one chunk, (d, d)."""
+        return outer_sum(self._embeddings[piece * CHUNK : (piece + 1) * CHUNK])
+
+
+def corpus_outer_sum(corpus: Corpus, name: str) -> npt.NDArray[np.float64]:
+    """Return `outer_sum` of a corpus; the engine's workers share the chunks, which are added up in their order."""
+    embeddings = corpus.embeddings(name)
+    pieces = corpus.map("moment", _OuterSums(embeddings), len(list(chunks(embeddings))))
+    total = np.zeros((embeddings.shape[1],) * 2)
+    for piece in pieces:
+        total += piece.values
+    return total
+
+
+def outer_sum(embeddings: Rows) -> npt.NDArray[np.float64]:
     """Return the sum of x x^T over the rows x of (n, d), shape (d, d); divided by n it is the second moment."""
     total = np.zeros((embeddings.shape[1],) * 2)
-    for start in range(0, len(embeddings), CHUNK):
-        rows = embeddings[start : start + CHUNK].astype(np.float32)
+    for part in chunks(embeddings):
+        rows = embeddings[part].astype(np.float32)
         total += rows.T @ rows
     return total
 
 
-def quadratic(embeddings: Floats, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+def quadratic(embeddings: Rows, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
     """Return x^T M x for each row x of (n, d), shape (n,); `matrix` M is symmetric, (d, d)."""
     narrow = matrix.astype(np.float32)
     values = np.empty(len(embeddings), np.float32)
-    for start in range(0, len(embeddings), CHUNK):
-        rows = embeddings[start : start + CHUNK].astype(np.float32)
-        values[start : start + CHUNK] = np.einsum("nd,nd->n", rows @ narrow, rows)
+    for part in chunks(embeddings):
+        rows = embeddings[part].astype(np.float32)
+        values[part] = np.einsum("nd,nd->n", rows @ narrow, rows)
     return values
 
 

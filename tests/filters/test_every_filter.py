@@ -22,8 +22,8 @@ from benchmark.core.installation import install_command
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.score_pool import score_pool
-from benchmark.scoring.shard_reader import PoolBatches, ShardReader
+from benchmark.scoring.score_pool import fit_filter, score_pool
+from benchmark.scoring.shard_reader import ShardReader
 from filters.base import Composite, Filter
 from filters.composite import Ranked
 from filters.no_filter import NoFilter
@@ -156,7 +156,7 @@ def test_filter_keeps_the_contract(
         parts = [q for p in parts for q in (p.filters.values() if isinstance(p, Composite) else [p])]
     for part in parts:
         if part.corpus_dependent:
-            part.fit(PoolBatches(pool, part, CPU))
+            fit_filter(pool, part, LocalEngine("cpu", 1))
         reader = ShardReader(pool, CPU)
         (batch,) = reader.batches(pool.shards(part.sources)[0], part, Counter())
         scores = part.score(batch)

@@ -8,6 +8,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import sort_uids
 from filters.embeddings.clusters import ImageClusters
 from filters.image_based import ImageBased
+from tests.corpora import fit
 from tests.extras import needs_extra
 from tests.pools import hashed_uids
 
@@ -37,7 +38,7 @@ def test_the_groups_that_a_target_falls_into_are_kept(tmp_path: Path) -> None:
     for size, order in ((60, range(60)), (7, range(60)), (11, range(59, -1, -1))):
         rows = list(order)
         scorer = made(tmp_path / "target.npy")
-        scorer.fit([batch.take(rows[at : at + size]) for at in range(0, 60, size)])
+        fit(scorer, [batch.take(rows[at : at + size]) for at in range(0, 60, size)])
         scores.append(scorer.score(batch))
     assert np.array_equal(scores[0], np.where(np.isin(groups, [1, 3]), 1, np.nan), equal_nan=True)
     assert np.array_equal(scores[0], scores[1], equal_nan=True)
@@ -58,7 +59,7 @@ def test_captions_that_datacomp_drops_are_never_kept(tmp_path: Path) -> None:
     batch = Batch(batch.uids, list(captions), features=batch.features)
     np.save(tmp_path / "target.npy", CENTRES)
     scorer = made(tmp_path / "target.npy", clusters=1)
-    scorer.fit([batch])
+    fit(scorer, [batch])
     assert [bool(score == 1) for score in scorer.score(batch)] == list(captions.values())
 
 
@@ -70,7 +71,7 @@ def test_dropped_captions_take_no_part_in_the_clusters(tmp_path: Path) -> None:
         tmp_path / "target.npy", CENTRES[[2]] + 0.1 * CENTRES[[1]]
     )  # without group 2 it is nearest to group 1
     scorer = made(tmp_path / "target.npy", clusters=2)
-    scorer.fit([batch])
+    fit(scorer, [batch])
     assert np.array_equal(scorer.score(batch) == 1, groups == 1)
 
 
@@ -79,7 +80,7 @@ def test_all_images_are_clustered_not_a_sample(tmp_path: Path, monkeypatch: pyte
     batch, groups = pool(400)
     np.save(tmp_path / "target.npy", CENTRES[[1]])
     scorer = made(tmp_path / "target.npy")
-    scorer.fit([batch])
+    fit(scorer, [batch])
     assert np.array_equal(scorer.score(batch) == 1, groups == 1)
 
 
@@ -90,9 +91,9 @@ def test_clusters_are_of_the_largest_inner_product(tmp_path: Path) -> None:
     np.save(tmp_path / "target.npy", target)
     batch = Batch(hashed_uids(300), [ENGLISH] * 300, features={"image": images})
     scorer = made(tmp_path / "target.npy", clusters=10)
-    scorer.fit([batch])
+    fit(scorer, [batch])
     ordered = images[sort_uids(batch.uids)]
-    by_distance = ImageClusters(10, None, iterations=20, restarts=1).fit(ordered)
+    by_distance = ImageClusters(tmp_path, 10, None, iterations=20, restarts=1).fit(ordered)
     labels = by_distance.assign(ordered)
     centroids = np.stack([ordered[labels == label].mean(axis=0, dtype=np.float32) for label in range(10)])
     expected = np.isin((images @ centroids.T).argmax(axis=1), (target @ centroids.T).argmax(axis=1))
@@ -106,7 +107,7 @@ def test_every_cluster_equals_the_plain_loop(tmp_path: Path) -> None:
     target = np.random.default_rng(1).normal(size=(5, 6))
     np.save(tmp_path / "target.npy", target)
     scorer = made(tmp_path / "target.npy", clusters=12)
-    scorer.fit([batch])
+    fit(scorer, [batch])
     nearest = {int(np.argmax([x @ t for x in batch.features["image"]])) for t in target}
     assert set(np.flatnonzero(scorer.score(batch) == 1)) == nearest
 
@@ -115,9 +116,9 @@ def test_one_image_and_none(tmp_path: Path) -> None:
     np.save(tmp_path / "target.npy", np.eye(1, 6))
     batch, _ = pool(1)
     scorer = made(tmp_path / "target.npy", clusters=100)
-    scorer.fit([batch])
+    fit(scorer, [batch])
     assert scorer.score(batch).tolist() == [1]
-    scorer.fit([])
+    fit(scorer, [])
     assert scorer.score(batch.take([])).shape == (0,)
 
 
@@ -127,4 +128,4 @@ def test_an_unusable_target_is_refused(tmp_path: Path) -> None:
         made(tmp_path / "absent.npy").key()
     np.save(tmp_path / "target.npy", np.eye(5))
     with pytest.raises(UserError, match="the pool's CLIP model"):
-        made(tmp_path / "target.npy").fit([batch])
+        fit(made(tmp_path / "target.npy"), [batch])

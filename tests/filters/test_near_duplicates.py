@@ -4,6 +4,7 @@ import pytest
 from benchmark.core.batch import Batch
 from benchmark.core.ties import hash_uids
 from filters.near_duplicates import BLOCK, NearDuplicates, distinct, nearest_before
+from tests.corpora import fit
 from tests.extras import needs_extra
 from tests.pools import hashed_uids
 
@@ -41,14 +42,14 @@ def test_of_a_group_the_best_pair_is_far_from_all_before_it() -> None:
     images = unit(np.concatenate([originals, originals + 0.02 * rng.normal(size=(30, 16))]))
     texts = unit(images + 0.3 * rng.normal(size=images.shape))
     scorer = NearDuplicates("unused", None, clusters=4)
-    scorer.fit(batches(images, texts, 7))
+    fit(scorer, batches(images, texts, 7))
     scores = np.concatenate([scorer.score(batch) for batch in batches(images, texts, 60)])
     clip = (images * texts).sum(axis=1)
     for row in range(30):
         better, worse = sorted((row, row + 30), key=lambda r: -clip[r])
         assert scores[better] > 0.05 > scores[worse]
     again = NearDuplicates("unused", None, clusters=4)
-    again.fit(batches(images, texts, 60))
+    fit(again, batches(images, texts, 60))
     assert (again.score(batches(images, texts, 60)[0]) == scores).all()
 
 
@@ -57,7 +58,7 @@ def test_equal_pairs_are_settled_by_seed_and_uid() -> None:
     (batch,) = batches(images, images, 5)
     for seed in range(4):
         scorer = NearDuplicates("unused", None, clusters=2, seed=seed)
-        scorer.fit([batch])
+        fit(scorer, [batch])
         expected = np.zeros(5)
         expected[np.argmax(hash_uids(batch.uids, seed))] = 2
         assert scorer.score(batch).tolist() == expected.tolist()
@@ -65,7 +66,7 @@ def test_equal_pairs_are_settled_by_seed_and_uid() -> None:
 
 def test_an_empty_pool_is_no_crash() -> None:
     scorer = NearDuplicates("unused", None, clusters=2)
-    scorer.fit([])
+    fit(scorer, [])
     assert scorer.score(Batch(hashed_uids(0), [])).shape == (0,)
 
 

@@ -7,6 +7,7 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters.negcliploss import MIN_TEMPERATURE, TILE, NegClipLoss, normalisers
+from tests.corpora import fit
 from tests.pools import hashed_uids, numbered_uids
 
 
@@ -45,17 +46,17 @@ def test_two_pairs_by_hand() -> None:
     eye = np.eye(2, dtype=np.float32)
     batch = Batch(numbered_uids(2), [], features={"image": eye, "text": eye})
     made = scorer(2, temperature=1.0)
-    made.fit([batch])
+    fit(made, [batch])
     assert made.score(batch) == pytest.approx(np.full(2, 1 - math.log(math.e + 1)))
     swapped = Batch(batch.uids, [], features={"image": eye, "text": eye[::-1].copy()})
-    made.fit([swapped])
+    fit(made, [swapped])
     assert made.score(swapped) == pytest.approx(np.full(2, -math.log(math.e + 1)))
 
 
 def test_a_pool_in_one_batch_equals_the_plain_loop() -> None:
     batch = pairs(60)
     made = scorer(1000, partitions=3)
-    made.fit([batch])
+    fit(made, [batch])
     expected = naive(batch.features["image"], batch.features["text"], 0.01)
     assert made.score(batch) == pytest.approx(np.array(expected), abs=2e-6)
 
@@ -86,7 +87,7 @@ def test_what_makes_no_sense_says_so(setting: tuple[int, int, float]) -> None:
 def test_many_batches_are_the_mean_over_seeded_partitions_of_the_sorted_pool() -> None:
     batch = pairs(10)
     made = scorer(4, partitions=3)
-    made.fit([batch])
+    fit(made, [batch])
     order = np.argsort(batch.uids).tolist()
     images, texts = (batch.features[name][order] for name in ("image", "text"))
     rng = np.random.default_rng(0)
@@ -103,21 +104,21 @@ def test_shards_and_their_order_do_not_matter() -> None:
     scores = []
     for size, order in ((40, list(range(40))), (7, list(range(40))), (9, list(range(39, -1, -1)))):
         made = scorer(16, partitions=2)
-        made.fit(split(batch, size, order))
+        fit(made, split(batch, size, order))
         scores.append(made.score(batch))
     assert (scores[0] == scores[1]).all()
     assert (scores[0] == scores[2]).all()
     other = NegClipLoss("unused", None, 16, 2, 0.01, seed=1)
-    other.fit([batch])
+    fit(other, [batch])
     assert not np.array_equal(other.score(batch), scores[0])
 
 
 def test_one_pair_and_none() -> None:
     made = scorer(32768, partitions=10)
     one = pairs(1)
-    made.fit([one])
+    fit(made, [one])
     assert made.score(one) == pytest.approx([0], abs=1e-6)
-    made.fit([])
+    fit(made, [])
     assert made.score(one.take([])).shape == (0,)
 
 
@@ -128,7 +129,7 @@ def test_a_caption_that_fits_everything_is_worth_less_than_clip_score_says() -> 
     texts = unit(np.vstack([eye[:3] + 0.8 * eye[[1, 2, 3]], generic[None], eye[3:]]))
     batch = Batch(numbered_uids(5), [], features={"image": images, "text": texts})
     made = scorer(5, temperature=0.1)
-    made.fit([batch])
+    fit(made, [batch])
     assert made.score(batch) == pytest.approx(np.array(naive(images, texts, 0.1)), abs=1e-5)
     assert made.score(batch)[:3].min() > made.score(batch)[3]
 
@@ -136,7 +137,7 @@ def test_a_caption_that_fits_everything_is_worth_less_than_clip_score_says() -> 
 def test_it_computes_where_it_is_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = pairs(4)
     with pytest.raises(UserError, match="device=cuda:99"):
-        NegClipLoss("unused", None, 4, 1, 0.01, device="cuda:99").fit([batch])
+        fit(NegClipLoss("unused", None, 4, 1, 0.01, device="cuda:99"), [batch])
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)  # a GPU that is not to be touched
     used: list[torch.device] = []
 
@@ -146,6 +147,6 @@ def test_it_computes_where_it_is_told_to(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr("filters.negcliploss.normalisers", record)
     told, untold = (NegClipLoss("unused", None, 4, 1, 0.01, device=device) for device in ("cpu", "auto"))
-    told.fit([batch])
+    fit(told, [batch])
     assert used == [torch.device("cpu")] * 2
     assert told.key() == untold.key()

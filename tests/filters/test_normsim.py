@@ -8,8 +8,10 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters import normsim
+from filters.embeddings.pool_embeddings import outer_sum
 from filters.normsim import NormSim, removed_before
 from filters.vas import Vas
+from tests.corpora import fit
 from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
@@ -26,6 +28,12 @@ def images(vectors: np.ndarray) -> Batch:
 def made(norm: float, target: Path | None, steps: int = 500) -> NormSim:
     found = NormSim("unused", None, norm, str(target) if target else None, steps)
     found.setup(CPU)
+    return found
+
+
+def shares(points: np.ndarray, steps: int) -> np.ndarray:
+    found = np.full(len(points), np.nan)
+    removed_before(points, outer_sum(points), steps, found)
     return found
 
 
@@ -78,15 +86,15 @@ def test_the_square_of_the_two_norm_is_the_variance_alignment_score(tmp_path: Pa
 )
 def test_a_pool_is_taken_apart_as_the_plain_loop_does_it(steps: int, goals: list[int]) -> None:
     points = unit(np.random.default_rng(2).normal(size=(24, 4)))
-    assert removed_before(points, steps) == pytest.approx(np.array(naive_removal(points, goals)))
+    assert shares(points, steps) == pytest.approx(np.array(naive_removal(points, goals)))
 
 
 def test_the_odd_one_out_goes_first_and_of_equals_the_last() -> None:
     points = unit(np.array([[1, 0.1], [1, 0], [0, 1], [1, 0]]))
-    found = removed_before(points, 4)
+    found = shares(points, 4)
     assert found[2] == 0
     assert found[1] > found[3]
-    assert removed_before(np.tile(points[:1], (4, 1)), 2).tolist() == [0.75, 0.5, 0.25, 0]
+    assert shares(np.tile(points[:1], (4, 1)), 2).tolist() == [0.75, 0.5, 0.25, 0]
 
 
 def test_shards_and_their_order_do_not_matter() -> None:
@@ -95,7 +103,7 @@ def test_shards_and_their_order_do_not_matter() -> None:
     for size, order in ((40, list(range(40))), (7, list(range(40))), (9, list(range(39, -1, -1)))):
         scorer = made(2, None, steps=6)
         assert scorer.corpus_dependent
-        scorer.fit([batch.take(order[at : at + size]) for at in range(0, 40, size)])
+        fit(scorer, [batch.take(order[at : at + size]) for at in range(0, 40, size)])
         scores.append(scorer.score(batch))
     assert (scores[0] == scores[1]).all()
     assert (scores[0] == scores[2]).all()
@@ -104,9 +112,9 @@ def test_shards_and_their_order_do_not_matter() -> None:
 def test_one_image_and_none() -> None:
     scorer = made(2, None)
     one = images(np.ones((1, 3)))
-    scorer.fit([one])
+    fit(scorer, [one])
     assert scorer.score(one).tolist() == [0]
-    scorer.fit([])
+    fit(scorer, [])
     assert scorer.score(one.take([])).shape == (0,)
 
 

@@ -7,6 +7,7 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters.vas import Vas
+from tests.corpora import fit
 from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
@@ -30,23 +31,24 @@ def test_by_hand(tmp_path: Path) -> None:
 
 
 def test_the_pools_own_moment_equals_the_plain_loop() -> None:
-    batch = images(np.random.default_rng(0).normal(size=(30, 5)))
+    vectors = unit(np.random.default_rng(0).normal(size=(30, 5))).astype(np.float16)  # as they are cached
+    batch = Batch(numbered_uids(30), [], features={"image": vectors.astype(np.float32)})
     points = batch.features["image"].astype(float)
     expected = [np.mean([(x @ y) ** 2 for y in points]) for x in points]
     for size, order in ((30, range(30)), (4, range(30)), (7, range(29, -1, -1))):
         made = Vas("unused", None, None)
         assert made.corpus_dependent
         rows = list(order)
-        made.fit([batch.take(rows[at : at + size]) for at in range(0, 30, size)])
+        fit(made, [batch.take(rows[at : at + size]) for at in range(0, 30, size)])
         assert made.score(batch) == pytest.approx(np.array(expected), abs=1e-6)
 
 
 def test_one_image_and_none() -> None:
     made = Vas("unused", None, None)
-    one = images(np.ones((1, 3)))
-    made.fit([one])
+    one = images(np.ones((1, 4)))
+    fit(made, [one])
     assert made.score(one) == pytest.approx([1])
-    made.fit([])
+    fit(made, [])
 
 
 def test_the_key_follows_the_target_s_content(tmp_path: Path) -> None:

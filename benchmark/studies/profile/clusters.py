@@ -1,6 +1,8 @@
 """Clusters of similar images: k-means on CLIP embeddings, fitted on a sample of the pool."""
 
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
@@ -29,12 +31,13 @@ def cluster_images(pool: Pool, features: ClipFeatures, uids: UidArray, clusters:
     clusters = max(1, min(clusters, len(uids) // MIN_IMAGES))
     if clusters == 1:
         return np.zeros(len(uids), np.int64)
-    model = ImageClusters(clusters, seed=seed)
-    model.fit(_sample(pool, features, clusters * PER_CLUSTER, np.random.default_rng(seed)))
     embedded, assigned = [], []
-    for shard_uids, images in _embeddings(pool, features):
-        embedded.append(shard_uids)
-        assigned.append(model.assign(images))
+    with TemporaryDirectory() as folder:
+        model = ImageClusters(Path(folder), clusters, seed=seed)
+        model.fit(_sample(pool, features, clusters * PER_CLUSTER, np.random.default_rng(seed)))
+        for shard_uids, images in _embeddings(pool, features):
+            embedded.append(shard_uids)
+            assigned.append(model.assign(images))
     return np.concatenate(assigned)[find_uids(np.concatenate(embedded), uids)]
 
 

@@ -12,6 +12,7 @@ from benchmark.scoring.score_pool import score_pool
 from filters.clip import ClipFeatures
 from filters.embeddings.cluster_labels import ClusterLabels
 from filters.embeddings.timm_features import TimmFeatures
+from tests.corpora import fit
 from tests.extras import needs_extra
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import numbered_uids, rows, write_pool
@@ -28,7 +29,7 @@ def test_planted_clusters_are_found_after_pickling() -> None:
     truth = rng.integers(0, 3, 300)
     vectors = (np.eye(3, 16)[truth] + 0.02 * rng.normal(size=(300, 16))).astype(np.float32)
     labels = ClusterLabels(ClipFeatures("m"), "image", 3, seed=0)
-    labels.fit([batch(vectors)])
+    fit(labels, [batch(vectors)])
     found = pickle.loads(pickle.dumps(labels)).score(batch(vectors))
     assert found.dtype == np.float32
     assert len({(a, b) for a, b in zip(truth.tolist(), found.tolist(), strict=True)}) == 3
@@ -46,7 +47,7 @@ def test_labels_of_a_pool_are_cached_like_scores(tmp_path: Path) -> None:
 def test_clustering_captions_needs_text_embeddings() -> None:
     images = Batch(numbered_uids(1), [], features={"image": np.eye(1, 4, dtype=np.float32)})
     with pytest.raises(UserError, match="gives only image; embedding=clip"):
-        ClusterLabels(TimmFeatures("m"), "text", 3, seed=0).fit([images])
+        fit(ClusterLabels(TimmFeatures("m"), "text", 3, seed=0), [images])
 
 
 @pytest.mark.parametrize(

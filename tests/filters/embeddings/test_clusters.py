@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 
 from filters.embeddings.clusters import PER_CLUSTER, ImageClusters
@@ -18,24 +20,26 @@ def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
     return len(pairs) == len(set(one.tolist())) == len(set(other.tolist()))
 
 
-def test_blobs_are_clustered_from_a_sample_and_after_pca() -> None:
+def test_blobs_are_clustered_from_a_sample_and_after_pca(tmp_path: Path) -> None:
     for count, dimensions, components in ((300, 5, 256), (4 * PER_CLUSTER + 500, 20, 8)):
         points, labels = blobs(count, dimensions)
-        found = ImageClusters(4, components).fit(points)
+        found = ImageClusters(tmp_path / str(count), 4, components).fit(points)
         assert same_partition(found.assign(points), labels)
         if components < dimensions:
             assert found._project(points).shape == (count, components)
 
 
-def test_the_same_seed_gives_the_same_clusters() -> None:
+def test_the_same_seed_gives_the_same_clusters(tmp_path: Path) -> None:
     points, _ = blobs(500, 6)
     one, two = (
-        ImageClusters(7, seed=3, iterations=5, restarts=1).fit(points).assign(points) for _ in range(2)
+        ImageClusters(tmp_path / name, 7, seed=3, iterations=5, restarts=1).fit(points).assign(points)
+        for name in "ab"
     )
     assert (one == two).all()
 
 
-def test_fewer_points_than_clusters() -> None:
+def test_fewer_points_than_clusters(tmp_path: Path) -> None:
     points = np.eye(3, dtype=np.float32)
-    assert len(set(ImageClusters(10).fit(points).assign(points).tolist())) == 3
-    assert ImageClusters(10).fit(points).assign(points[:0]).shape == (0,)
+    clusters = ImageClusters(tmp_path, 10).fit(points)
+    assert len(set(clusters.assign(points).tolist())) == 3
+    assert clusters.assign(points[:0]).shape == (0,)

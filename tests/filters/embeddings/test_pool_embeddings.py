@@ -3,42 +3,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.core.uids import decode_uids, encode_uids
 from filters.embeddings.pool_embeddings import (
-    ByUid,
     check_width,
-    gather,
     outer_sum,
     quadratic,
     read_target,
     target_digest,
 )
-
-A, B, C = ("1" * 32, "2" * 32, "3" * 32)
-
-
-def batch(uids: list[str], values: list[float]) -> Batch:
-    return Batch(encode_uids(uids), [], features={"image": np.array([values], np.float32).T})
-
-
-def test_a_pool_is_gathered_by_uid_and_each_uid_once() -> None:
-    uids, features = gather([batch([C, A], [3, 1]), batch([B, A], [2, 1])], ("image",))
-    assert decode_uids(uids) == [A, B, C]
-    assert features["image"].dtype == np.float16
-    assert features["image"].tolist() == [[1], [2], [3]]
-    uids, features = gather([], ("image",))
-    assert (len(uids), len(features["image"])) == (0, 0)
-
-
-def test_values_are_found_by_uid() -> None:
-    values = ByUid(encode_uids([A, C]), np.array([1, 3], np.float32))
-    assert values(encode_uids([C, A, C])).tolist() == [3, 1, 3]
-    assert values(encode_uids([])).shape == (0,)
-    for absent in (B, "f" * 32, "0" * 32):
-        with pytest.raises(KeyError, match=absent):
-            values(encode_uids([A, absent]))
 
 
 def test_a_target_is_read_as_unit_vectors(tmp_path: Path) -> None:
@@ -85,7 +57,7 @@ def test_a_target_of_another_width_is_refused() -> None:
 
 
 def test_moments_and_forms_equal_the_plain_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("filters.embeddings.pool_embeddings.CHUNK", 3)
+    monkeypatch.setattr("filters.embeddings.corpus.CHUNK", 3)
     points = np.random.default_rng(0).normal(size=(10, 4)).astype(np.float16)
     wide = points.astype(float)
     matrix = outer_sum(points)

@@ -1,0 +1,82 @@
+"""Arrays and sorted uids in files: memory-mapped where they are read, and sent to workers as paths."""
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmark.core.paths import atomic_write
+from benchmark.core.uids import UID_DTYPE, UidArray
+
+Indices = npt.NDArray[np.int64] | slice
+
+
+class MappedArray:
+    """An array in a ``.npy`` file; pickled as its path. Usable wherever numpy takes an array."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[type["MappedArray"], tuple[Path]]:
+        return MappedArray, (self.path,)
+
+    @cached_property
+    def values(self) -> npt.NDArray[Any]:
+        """The array, of which only what is read takes memory; not writable."""
+        return np.asarray(np.load(self.path, mmap_mode="r", allow_pickle=False))
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.array(self.values, dtype, copy=copy)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def write_array(
+    path: Path, shape: tuple[int, ...], dtype: npt.DTypeLike, fill: Callable[[npt.NDArray[Any]], None]
+) -> MappedArray:
+    """Write the array that `fill` puts into a mapped one of that shape, unless the file is there; return it."""
+    if not path.is_file():
+        with atomic_write(path) as temporary:
+            fill(np.lib.format.open_memmap(temporary, "w+", dtype, shape))
+    return MappedArray(path)
+
+
+def save_array(path: Path, array: npt.NDArray[Any]) -> MappedArray:
+    """Write an array whole, unless the file is there; return it."""
+    return write_array(path, array.shape, array.dtype, lambda mapped: np.copyto(mapped, array))
+
+
+class MappedUids:
+    """n uids in ascending order, each once, as two ``.npy`` files of 64-bit words."""
+
+    def __init__(self, high: MappedArray, low: MappedArray) -> None:
+        self._high = high
+        self._low = low
+
+    def __len__(self) -> int:
+        return len(self._high)
+
+    def __getitem__(self, rows: Indices) -> UidArray:
+        """Return the uids of some rows."""
+        high, low = self._high.values[rows], self._low.values[rows]
+        uids = np.empty(len(high), UID_DTYPE)
+        uids["f0"], uids["f1"] = high, low
+        return uids
+
+    def find(self, uids: UidArray) -> npt.NDArray[np.int64]:
+        """Return the row of each of m uids, shape (m,), -1 for one that is not there."""
+        high, low = self._high.values, self._low.values
+        rows = np.searchsorted(high, uids["f0"])
+        ends = np.searchsorted(high, uids["f0"], side="right")
+        # Uids that are no hashes may share the high word; then the low one tells them apart.
+        for word in np.unique(uids["f0"][ends - rows > 1]):
+            of_word = np.flatnonzero(uids["f0"] == word)
+            start, end = rows[of_word[0]], ends[of_word[0]]
+            rows[of_word] += np.searchsorted(low[start:end], uids["f1"][of_word])
+        known = rows < ends
+        known[known] = low[rows[known]] == uids["f1"][known]
+        return np.where(known, rows, -1)

@@ -1,0 +1,128 @@
+"""Fitting filters on the embeddings of a pool: in memory-mapped files, on the engine, resumable."""
+
+import json
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy.typing as npt
+import torch
+
+from benchmark.core.batch import Batch
+from benchmark.core.locks import locked
+from benchmark.core.mapped_files import MappedArray, MappedUids, save_array, write_array
+from benchmark.core.paths import write_text
+from benchmark.core.progress import progress
+from benchmark.engine.base import Engine
+from benchmark.pool.pool import Pool
+from benchmark.scoring.corpus_rows import CorpusRows, MappedEmbeddings, write_rows
+from benchmark.scoring.feature_cache import map_features
+from benchmark.scoring.score_folder import fit_folder
+from benchmark.scoring.shard_reader import PoolBatches, features_path
+from benchmark.scoring.survivors import Survivors
+from filters.embeddings.corpus import ByUid, CorpusFilter, Fill, PieceWork
+
+
+class MappedCorpus:
+    """The corpus of `CorpusFilter.fit_corpus`, see `filters.embeddings.corpus.Corpus`.
+
+    Args:
+        rows: the rows of the corpus.
+        batches: the batches that `score` will get.
+        folder: where the results stay.
+        engine: runs the pieces of a step.
+    """
+
+    def __init__(self, rows: CorpusRows, batches: Iterable[Batch], folder: Path, engine: Engine) -> None:
+        self.folder = folder
+        self.scratch = folder / "scratch"
+        self._rows = rows
+        self._batches = batches
+        self._engine = engine
+
+    @property
+    def uids(self) -> MappedUids:
+        """The n uids."""
+        return self._rows.uids
+
+    @property
+    def outputs(self) -> Sequence[str]:
+        """The names of the embeddings."""
+        return list(self._rows.widths)
+
+    def embeddings(self, name: str) -> MappedEmbeddings:
+        """Return the embeddings of that name."""
+        return self._rows.embeddings(name)
+
+    def batches(self) -> Iterable[Batch]:
+        """Return the batches that `score` will get."""
+        return self._batches
+
+    def map(self, step: str, work: PieceWork, pieces: int) -> list[MappedArray]:
+        """Return the array of each piece; only those that no earlier run wrote are computed."""
+        paths = [self.scratch / step / f"{piece}.npy" for piece in range(pieces)]
+        missing = [piece for piece, path in enumerate(paths) if not path.is_file()]
+        with progress(f"fit: {step}", pieces, "pieces") as advance:
+            advance(pieces - len(missing), "")
+            if missing:
+                for _ in self._engine.run(_WritePiece(work, paths), missing):
+                    advance(1, "")
+        return [MappedArray(path) for path in paths]
+
+    def by_uid(self, name: str, dtype: npt.DTypeLike, fill: Fill) -> ByUid:
+        """Return the n values that `fill` puts into an array, computed unless they are there."""
+        return ByUid(self.uids, write_array(self.folder / f"{name}.npy", (len(self.uids),), dtype, fill))
+
+
+class _WritePiece:
+    """Writes the array of a piece, so that nothing large goes back to the caller and a killed fit goes on from it."""
+
+    def __init__(self, work: PieceWork, paths: Sequence[Path]) -> None:
+        self.light = work.light
+        self._work = work
+        self._paths = paths
+
+    def setup(self, device: torch.device) -> None:
+        """Prepare the worker."""
+        self._work.setup(device)
+
+    def __call__(self, piece: int) -> None:
+        """Compute and write one piece."""
+        save_array(self._paths[piece], self._work(piece))
+
+
+def fit_on_corpus(
+    pool: Pool, scorer: CorpusFilter, engine: Engine, survivors: Survivors | None = None
+) -> float:
+    """Fit the filter on the features of the pool, or of the `survivors`; return the seconds that it took.
+
+    All features are in the cache. What is fitted stays in the folder of this filter, pool and survivors: a run that
+    needs it again reads it, with its seconds.
+
+    Raises:
+        UserError: when the pool has no usable pair.
+    """
+    folder = fit_folder(pool, scorer, survivors)
+    (features,) = scorer.features
+    paths = [features_path(pool, shard, features) for shard in pool.shards(scorer.sources)]
+    with locked(folder):
+        started = time.monotonic()
+        if not (folder / "rows").is_dir():
+            write_rows(paths, survivors.index() if survivors else None, folder / "rows")
+        rows = CorpusRows(paths, folder / "rows")
+        if survivors is None and not len(rows.uids):
+            raise pool.nothing_usable(sum((map_features(path).drops for path in paths), Counter[str]()))
+        batches = PoolBatches(pool, scorer, torch.device("cpu"), survivors)
+        corpus = MappedCorpus(rows, batches, folder, engine)
+        scorer.fit_corpus(corpus)
+        shutil.rmtree(corpus.scratch, ignore_errors=True)
+        return _recorded_seconds(folder / "seconds.json", time.monotonic() - started)
+
+
+def _recorded_seconds(path: Path, seconds: float) -> float:
+    """Return the seconds that the fit took when it was made."""
+    if not path.is_file():
+        write_text(path, json.dumps(seconds))
+    return float(json.loads(path.read_text()))

@@ -1,0 +1,125 @@
+"""What a filter is fitted on whose scores depend on the embeddings of the whole pool."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from benchmark.core.batch import Batch
+from benchmark.core.mapped_files import Indices, MappedArray, MappedUids
+from benchmark.core.uids import UidArray, decode_uid
+from filters.base import Filter, Scores
+
+Floats = npt.NDArray[np.floating[Any]]
+Fill = Callable[[npt.NDArray[Any]], None]
+CHUNK = 65536  # rows that are read and converted to float32 at a time
+
+
+class Rows(Protocol):
+    """Embeddings of n samples, (n, d), of which some rows are read at a time; a numpy array is one."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and width."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Indices, /) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class Subset:
+    """Some `rows` (m,) of embeddings, in their order; they are read when they are indexed."""
+
+    embeddings: Rows
+    rows: npt.NDArray[np.int64] | MappedArray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and width."""
+        return len(self.rows), self.embeddings.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, rows: Indices, /) -> Floats:
+        return self.embeddings[np.asarray(self.rows)[rows]]
+
+
+def chunks(embeddings: Rows) -> Iterator[slice]:
+    """Yield slices of at most `CHUNK` rows that cover the embeddings."""
+    for start in range(0, len(embeddings), CHUNK):
+        yield slice(start, min(start + CHUNK, len(embeddings)))
+
+
+class PieceWork(Protocol):
+    """Picklable work whose pieces are numbers; each gives an array. See `benchmark.engine.base.Work`."""
+
+    light: bool
+
+    def setup(self, device: torch.device) -> None:
+        """Prepare the worker."""
+
+    def __call__(self, piece: int, /) -> npt.NDArray[Any]:
+        """Return the array of one piece."""
+
+
+class ByUid:
+    """One value per sample of a pool, looked up by uid; pickled as the paths of its files."""
+
+    def __init__(self, uids: MappedUids, values: MappedArray) -> None:
+        self._uids = uids
+        self._values = values
+
+    def __call__(self, uids: UidArray) -> Scores:
+        """Return the values of `uids`. Raises KeyError for an unknown uid."""
+        rows = self._uids.find(uids)
+        if (rows < 0).any():
+            raise KeyError(decode_uid(uids[np.argmin(rows)]))
+        return np.asarray(self._values.values[rows])
+
+
+class Corpus(Protocol):
+    """The embeddings of a pool, or of the pairs of it that reach a filter; each uid once, in ascending order.
+
+    Rows of the embeddings are those of `uids`, so what is computed of them does not depend on shards or workers. What
+    a fit computes lies in files: a fit that was killed goes on from those that are there.
+    """
+
+    folder: Path  # what is written here stays for scoring
+    scratch: Path  # what is written here is removed after the fit
+
+    @property
+    def uids(self) -> MappedUids:
+        """The n uids."""
+
+    @property
+    def outputs(self) -> Sequence[str]:
+        """The names of the embeddings; none where the pool has no rows."""
+
+    def embeddings(self, name: str) -> Rows:
+        """Return the embeddings of that name, (n, d), in half precision."""
+
+    def batches(self) -> Iterable[Batch]:
+        """Return the batches that `score` will get."""
+
+    def map(self, step: str, work: PieceWork, pieces: int) -> Sequence[MappedArray]:
+        """Return the array of each piece from 0 on, computed by the engine's workers."""
+
+    def by_uid(self, name: str, dtype: npt.DTypeLike, fill: Fill) -> ByUid:
+        """Return the n values that `fill` puts into an array, computed unless they are there."""
+
+
+class CorpusFilter(Filter):
+    """A filter that is fitted on the embeddings by its one entry of `features`, and not on batches."""
+
+    corpus_dependent: ClassVar[bool] = True
+
+    @abstractmethod
+    def fit_corpus(self, corpus: Corpus) -> None:
+        """Compute corpus statistics, once, before any worker starts."""

@@ -1,0 +1,27 @@
+"""Fitting filters on batches of embeddings as on the cached features of a pool."""
+
+import uuid
+from collections.abc import Sequence
+
+from benchmark.core.batch import Batch
+from benchmark.core.paths import cache_dir
+from benchmark.engine.local import LocalEngine
+from benchmark.scoring.corpus_fit import MappedCorpus
+from benchmark.scoring.corpus_rows import CorpusRows, write_rows
+from benchmark.scoring.feature_cache import save_features
+from filters.embeddings.corpus import CorpusFilter
+
+
+def make_corpus(batches: Sequence[Batch]) -> MappedCorpus:
+    """A corpus of a shard per batch."""
+    folder = cache_dir() / "corpora" / uuid.uuid4().hex
+    paths = [folder / f"{number}.arrow" for number in range(len(batches))]
+    for path, batch in zip(paths, batches, strict=True):
+        save_features(path, batch.uids, batch.features, {}, 0.0)
+    write_rows(paths, None, folder / "rows")
+    return MappedCorpus(CorpusRows(paths, folder / "rows"), batches, folder, LocalEngine("cpu", 1))
+
+
+def fit(scorer: CorpusFilter, batches: Sequence[Batch]) -> None:
+    """Fit a filter on batches with features."""
+    scorer.fit_corpus(make_corpus(batches))
