@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UidArray, read_uid_columns, uid_columns
+from benchmark.scoring.processor_time import ProcessorSeconds
 from filters.base import Scores
 
 _INFO = b"pairsift"
@@ -22,7 +23,7 @@ class ScorePart:
     """The scores of n samples of one shard, its drop counts by reason, and the seconds that scoring took.
 
     `features` holds the extraction seconds of each of the filter's features by its key, whichever filter's run
-    extracted them.
+    extracted them. `processor` are the processor seconds of both, see `processor_time`.
     """
 
     uids: UidArray
@@ -30,6 +31,7 @@ class ScorePart:
     drops: Counter[str]
     seconds: float
     features: dict[str, float]
+    processor: ProcessorSeconds = None
 
 
 def write_part(
@@ -39,9 +41,10 @@ def write_part(
     drops: Mapping[str, int],
     seconds: float,
     features: Mapping[str, float],
+    processor: ProcessorSeconds = None,
 ) -> None:
     """Write one part whole; drops and seconds go into the file's metadata."""
-    info = json.dumps({"drops": drops, "seconds": seconds, "features": features})
+    info = json.dumps({"drops": drops, "seconds": seconds, "features": features, "processor": processor})
     table = pa.table({**uid_columns(uids), "score": scores}).replace_schema_metadata({_INFO: info})
     with atomic_write(path) as temporary:
         pq.write_table(table, temporary)
@@ -52,7 +55,8 @@ def read_part(path: Path) -> ScorePart:
     table = pq.read_table(path)
     info = json.loads(table.schema.metadata[_INFO])
     uids, scores = read_uid_columns(table), table["score"].to_numpy()
-    return ScorePart(uids, scores, Counter(info["drops"]), info["seconds"], info["features"])
+    drops, processor = Counter[str](info["drops"]), info.get("processor")
+    return ScorePart(uids, scores, drops, info["seconds"], info["features"], processor)
 
 
 def read_part_info(path: Path) -> dict[str, Any]:

@@ -14,12 +14,14 @@ from benchmark.core.batch import DUPLICATE_UID
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
 from benchmark.core.uids import UidArray, UidIndex, find_uids, first_of_each, sort_uids, unite_uids
+from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine, Work
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
+from benchmark.scoring.processor_time import ProcessorSeconds, add_filters, add_shards
 from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_parts import read_part, write_part
-from benchmark.scoring.shard_reader import PoolBatches
+from benchmark.scoring.shard_reader import PoolBatches, shards_without_features
 from benchmark.scoring.shard_work import ExtractShard, ScoreShard
 from benchmark.scoring.survivors import Survivors, save_survivors
 from filters.base import Composite, Filter, Scores
@@ -33,8 +35,8 @@ class ScoreTable:
     """The scores of n samples, sorted by uid, each uid once.
 
     `drops` counts samples without a score by reason. `own_seconds` is the time that scoring took when it was done,
-    `features` the extraction seconds of each of the filter's features by its key; `reused` is the share of parts that
-    an earlier run had scored.
+    `features` the extraction seconds of each of the filter's features by its key, `processor` the processor
+    seconds of both; `reused` is the share of parts that an earlier run had scored.
     """
 
     uids: UidArray
@@ -43,11 +45,17 @@ class ScoreTable:
     own_seconds: float = 0.0
     features: dict[str, float] = field(default_factory=dict)
     reused: float = 0.0
+    processor: ProcessorSeconds = None
 
     @property
     def seconds(self) -> float:
         """The cost of these scores as if no other filter had shared a feature; each feature counts once."""
         return self.own_seconds + sum(self.features.values())
+
+    @property
+    def processor_seconds(self) -> float | None:
+        """The same in processor seconds; None where a part of them was not recorded."""
+        return None if self.processor is None else sum(self.processor.values())
 
 
 def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> ScoreTable:
@@ -77,7 +85,7 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     else:
         log.info("score: %s on %d of %d shards of pool %s", name, len(missing), len(parts), pool.name)
         # Fitting is part of the cost of scores: the missing parts share its seconds.
-        share = fit_filter(pool, scorer, engine, survivors) / len(missing)
+        share = fit_filter(pool, scorer, engine, survivors).times(1 / len(missing))
         run_on_shards("score", ScoreShard(pool, scorer, parts, share, survivors), engine, missing)
         reused = 1 - len(missing) / len(parts)
     return replace(load_parts(parts.values()), reused=reused)
@@ -97,7 +105,7 @@ def check_columns(pool: Pool, scorer: Filter) -> None:
     pool.shards(scorer.sources)
 
 
-def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> float:
+def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> Seconds:
     """Gather the corpus statistics of a filter that depends on them; extract its features first.
 
     The statistics are those of the `survivors`, by default of the whole pool.
@@ -105,12 +113,12 @@ def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     Returns the seconds that it took, without those of the features.
     """
     if not scorer.corpus_dependent:
-        return 0.0
-    if scorer.features:
-        run_on_shards("extract", ExtractShard(pool, scorer), engine, pool.shards(scorer.sources))
-    started = time.monotonic()
+        return Seconds()
+    if lacking := shards_without_features(pool, scorer, pool.shards(scorer.sources)):
+        run_on_shards("extract", ExtractShard(pool, scorer), engine, lacking)
+    started = now()
     scorer.fit(PoolBatches(pool, scorer, torch.device("cpu"), survivors))
-    return time.monotonic() - started
+    return since(started)
 
 
 def run_on_shards(title: str, work: Work[Shard, int], engine: Engine, shards: Sequence[Shard]) -> None:
@@ -130,7 +138,9 @@ def load_parts(paths: Iterable[Path]) -> ScoreTable:
     uids = np.concatenate([part.uids for part in parts])
     scores = np.concatenate([part.scores for part in parts])
     features = sum((Counter(part.features) for part in parts), Counter[str]())
-    return _deduplicate(ScoreTable(uids, scores, drops, sum(part.seconds for part in parts), dict(features)))
+    processor = add_shards(part.processor for part in parts)
+    seconds = sum(part.seconds for part in parts)
+    return _deduplicate(ScoreTable(uids, scores, drops, seconds, dict(features), processor=processor))
 
 
 def _deduplicate(table: ScoreTable) -> ScoreTable:
@@ -183,10 +193,10 @@ def _write_composite(
             shard_of[rows[rows >= 0]] = number
     ends = np.cumsum(np.bincount(shard_of, minlength=len(parts)))
     rows_of = np.split(np.argsort(shard_of, kind="stable"), ends[:-1])
-    whole = (table.drops, table.own_seconds, table.features)
+    whole = (table.drops, table.own_seconds, table.features, table.processor)
     for path, rows in zip(parts.values(), rows_of, strict=True):
         write_part(path, table.uids[rows], table.scores[rows], *whole)
-        whole = (Counter(), 0.0, {})
+        whole = (Counter(), 0.0, {}, {})
 
 
 def _join(tables: Sequence[ScoreTable], survivors: Survivors | None) -> tuple[UidArray, list[Scores]]:
@@ -214,4 +224,5 @@ def _combine(scorer: Composite, tables: Sequence[ScoreTable], survivors: Survivo
         drops |= table.drops  # the filters read the same pool: a sample that two of them drop counts once
     features = {key: seconds for table in tables for key, seconds in table.features.items()}
     seconds = sum(table.own_seconds for table in tables)
-    return ScoreTable(uids, scorer.combine(columns, uids), drops, seconds, features)
+    processor = add_filters(table.processor for table in tables)
+    return ScoreTable(uids, scorer.combine(columns, uids), drops, seconds, features, processor=processor)

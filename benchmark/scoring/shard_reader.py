@@ -1,6 +1,5 @@
 """The batches that filters and features read: samples of a shard, joined with the features under them."""
 
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -15,6 +14,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_dir
 from benchmark.core.uids import UID_DTYPE
+from benchmark.core.usage import Seconds, now, since
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.scoring.feature_cache import FeatureTable, load_features, save_features
@@ -42,12 +42,13 @@ class ShardReader:
             shard_drops |= table.drops  # the same samples: one that is dropped twice counts once
         drops.update(shard_drops)
 
-    def prepare(self, shard: Shard, reader: Reader) -> dict[str, float]:
+    def prepare(self, shard: Shard, reader: Reader) -> dict[str, Seconds]:
         """Extract and cache missing features under `reader`; return the seconds of all of them by key."""
-        seconds: dict[str, float] = {}
+        seconds: dict[str, Seconds] = {}
         for features in reader.features:
             seconds |= self.prepare(shard, features)
-            seconds[features.key()] = self.table(shard, features).seconds
+            table = self.table(shard, features)
+            seconds[features.key()] = Seconds(table.seconds, table.processor)
         return seconds
 
     def table(self, shard: Shard, features: Features) -> FeatureTable:
@@ -73,7 +74,7 @@ class ShardReader:
 
     def _extract(self, shard: Shard, features: Features, path: Path) -> None:
         self.prepare(shard, features)  # the features under these have seconds of their own
-        started, key = time.monotonic(), features.key()
+        started, key = now(), features.key()
         drops = Counter[str]()
         uids = [np.empty(0, UID_DTYPE)]
         columns: dict[str, list[Any]] = {}
@@ -85,7 +86,8 @@ class ShardReader:
             for name, values in features.extract(batch).items():
                 columns.setdefault(name, []).append(values)
         joined = {name: _concatenate(parts) for name, parts in columns.items()}
-        save_features(path, np.concatenate(uids), joined, drops, time.monotonic() - started)
+        spent = since(started)
+        save_features(path, np.concatenate(uids), joined, drops, spent.clock, spent.processor)
 
 
 class PoolBatches(Iterable[Batch]):
@@ -116,6 +118,18 @@ def features_path(pool: Pool, shard: Shard, features: Features) -> Path:
     """Return the path of a shard's cached features."""
     folder = cache_dir() / "features" / pool.key / features.key()
     return folder / f"{shard.name}-{shard.fingerprint}.arrow"
+
+
+def shards_without_features(pool: Pool, reader: Reader, shards: Sequence[Shard]) -> list[Shard]:
+    """Return the shards that lack some of the features under `reader`, at any depth, in the cache."""
+    return [shard for shard in shards if not _has_features(pool, shard, reader)]
+
+
+def _has_features(pool: Pool, shard: Shard, reader: Reader) -> bool:
+    return all(
+        features_path(pool, shard, features).is_file() and _has_features(pool, shard, features)
+        for features in reader.features
+    )
 
 
 def _join(batch: Batch, tables: Sequence[FeatureTable]) -> Batch:
