@@ -5,6 +5,9 @@ import resource
 import time
 from dataclasses import dataclass
 
+_helper_seconds = 0.0
+_helpers_peak_rss_bytes = 0
+
 
 @dataclass(frozen=True)
 class Seconds:
@@ -37,9 +40,26 @@ def since(start: Seconds) -> Seconds:
 
 
 def processor_seconds() -> float:
-    """Return the processor seconds of this process and its ended children."""
+    """Return the processor seconds of this process, its ended children, and the helpers that it was told of."""
     usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+    return _helper_seconds + sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+def record_helpers(seconds: float, peak_rss_bytes: int) -> None:
+    """Count what processes use that work for this one, but are no children of it.
+
+    Args:
+        seconds: processor seconds since the last call.
+        peak_rss_bytes: the peak resident sets of those that run side by side, added up.
+    """
+    global _helper_seconds, _helpers_peak_rss_bytes
+    _helper_seconds += seconds
+    _helpers_peak_rss_bytes = max(_helpers_peak_rss_bytes, peak_rss_bytes)
+
+
+def helpers_peak_rss_bytes() -> int:
+    """Return the largest of the peaks that `record_helpers` was given."""
+    return _helpers_peak_rss_bytes
 
 
 def peak_rss_bytes() -> int:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import torch
 
 from benchmark.core.devices import resolve_device
-from benchmark.core.launch import ctrl_c_left_to_parent
+from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent
 from benchmark.core.ranges import Device, PositiveInt
 from benchmark.engine.base import Work
 from benchmark.engine.worker_usage import Usage, own_usage, record_workers
@@ -81,7 +81,7 @@ def _cores() -> int:
 
 def _start(work: Work[Any, Any], places: "Queue[tuple[int, str]]", threads: int, usage: Any) -> None:
     global _work  # a process pool gives its workers no other place for state
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     number, device = places.get()
     Finalize(None, _report, (number, usage), exitpriority=0)
@@ -98,14 +98,6 @@ def _start(work: Work[Any, Any], places: "Queue[tuple[int, str]]", threads: int,
 def _report(number: int, usage: Any) -> None:
     own = own_usage()
     usage[2 * number : 2 * number + 2] = [own.processor_seconds, own.peak_rss_bytes]
-
-
-def _end_with_parent() -> None:
-    """Exit when the parent process dies: its queued pieces are no longer needed."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _call(piece: Any) -> Any:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from benchmark.core.usage import peak_rss_bytes, processor_seconds
+from benchmark.core.usage import helpers_peak_rss_bytes, peak_rss_bytes, processor_seconds
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ WORKER_RUNS: list[Usage] = []
 
 
 def own_usage() -> Usage:
-    """Return what this process has used since it started, its ended children included."""
-    return Usage(processor_seconds(), peak_rss_bytes())
+    """Return what this process has used since it started, with its ended children and its helpers."""
+    return Usage(processor_seconds(), peak_rss_bytes() + helpers_peak_rss_bytes())
 
 
 def record_workers(workers: Iterable[Usage]) -> None:

@@ -72,9 +72,10 @@ class Result:
         kept: draws that carry each planted kind of noise; empty for pools whose noise is unknown.
         contamination: pairs that have an image of an evaluation set, by its name.
         peak_rss_bytes: largest resident memory of this process or an ended child; engine workers are no children.
-        workers_peak_rss_bytes: peak resident memory of each engine worker, added up over the workers that ran side by
-            side; an upper bound of what they held at once, as the peaks may have been at different times and pages
-            that workers share count for each. 0 if no worker was started, None in results of older versions.
+        workers_peak_rss_bytes: peak resident memory of each engine worker, or process that preprocesses images, added
+            up over those that ran side by side; an upper bound of what they held at once, as the peaks may have been
+            at different times and pages that they share count for each. 0 if none was started, None in results of
+            older versions.
         git_commit: commit that the code was run from; None outside git.
         versions: versions of Python and libraries by name.
         machine: architecture, cores, GPUs.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from benchmark.core.usage import now, since
+from benchmark.core.usage import helpers_peak_rss_bytes, now, since
 from benchmark.engine.worker_usage import WORKER_RUNS
 
 
@@ -51,4 +51,5 @@ class Stopwatch:
     @property
     def workers_peak_rss_bytes(self) -> int:
         """The `Result` field of this name, so far."""
-        return max((run.peak_rss_bytes for run in WORKER_RUNS[self._first_run :]), default=0)
+        runs = [run.peak_rss_bytes for run in WORKER_RUNS[self._first_run :]]
+        return max(helpers_peak_rss_bytes(), *runs, 0)

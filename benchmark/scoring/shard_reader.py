@@ -13,6 +13,7 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_dir
+from benchmark.core.pixel_workers import PixelWorkers, Preprocesses
 from benchmark.core.uids import UID_DTYPE
 from benchmark.core.usage import Seconds, now, since
 from benchmark.pool.layout import Shard
@@ -29,6 +30,7 @@ class ShardReader:
         self.pool = pool
         self.device = device
         self._ready: set[str] = set()
+        self._workers: dict[str, PixelWorkers] = {}  # of the last features that preprocess images
         self._tables: dict[Path, FeatureTable] = {}  # of the last shard only
 
     def batches(self, shard: Shard, reader: Reader, drops: Counter[str]) -> Iterator[Batch]:
@@ -66,7 +68,8 @@ class ShardReader:
         self, shard: Shard, reader: Reader, tables: Sequence[FeatureTable], drops: Counter[str]
     ) -> Iterator[Batch]:
         if reader.needs or not tables:
-            yield from self.pool.batches(shard, reader.needs, reader.batch_size, drops)
+            workers = self._workers.get(reader.key())
+            yield from self.pool.batches(shard, reader.needs, reader.batch_size, drops, workers)
             return
         uids = tables[0].uids
         for start in range(0, len(uids), reader.batch_size):
@@ -78,10 +81,12 @@ class ShardReader:
         drops = Counter[str]()
         uids = [np.empty(0, UID_DTYPE)]
         columns: dict[str, list[Any]] = {}
+        if key not in self._ready:  # load models only once a shard lacks its features
+            features.setup(self.device)
+            self._ready.add(key)
+            if isinstance(features, Preprocesses) and (processes := torch.get_num_threads()) > 1:
+                self._workers = {key: PixelWorkers(features.preprocessing(), processes, self.device)}
         for batch in self.batches(shard, features, drops):
-            if key not in self._ready:  # load models only once a shard lacks its features
-                features.setup(self.device)
-                self._ready.add(key)
             uids.append(batch.uids)
             for name, values in features.extract(batch).items():
                 columns.setdefault(name, []).append(values)

@@ -12,7 +12,7 @@ from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring import shard_reader
 from benchmark.scoring.feature_cache import save_features
-from benchmark.scoring.score_folder import remove_scores
+from benchmark.scoring.score_folder import remove_scores, score_folder
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.shard_reader import ShardReader, features_path
 from filters.base import Features, Filter
@@ -121,7 +121,7 @@ def test_cached_features_start_no_workers(pool: Pool) -> None:
     assert len(score_pool(pool, Rank(), NoWorkers("cpu", 2)).uids) == 10
     for path in cache_dir().glob(f"features/*/{Sizes().key()}/*"):  # a feature under the feature
         path.unlink()
-    remove_scores(pool, Rank())
+    shutil.rmtree(score_folder(pool, Rank()))
     with pytest.raises(AssertionError, match="start no workers"):
         score_pool(pool, Rank(), NoWorkers("cpu", 2))
 
