@@ -1,11 +1,15 @@
 """Images in chunks and as the pixels that a model reads; rows of a batch in groups of similar length."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
 import torch
 from PIL import Image
+
+from benchmark.core.pixel_workers import MANY_IMAGES, Loadable, PixelWorkers
 
 T = TypeVar("T")
 # On a CPU padding costs as much as text: in groups of 12, a step of the demo's captioner takes 0.6 of the time (`make
@@ -18,6 +22,46 @@ def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
     iterator = iter(items)
     while chunk := list(islice(iterator, size)):
         yield chunk
+
+
+@dataclass(frozen=True)
+class StoredImages(Iterable[Image.Image]):
+    """Images on disk, each decoded when its turn comes; `pixel_batches` decodes many of them in processes."""
+
+    items: Sequence[Loadable]
+
+    def __iter__(self) -> Iterator[Image.Image]:
+        return (item.load() for item in self.items)
+
+
+def pixel_batches(
+    images: Iterable[Image.Image],
+    preprocess: Callable[[list[Image.Image]], torch.Tensor],
+    size: int,
+    device: torch.device,
+) -> Iterator[torch.Tensor]:
+    """Yield the pixels of `size` images at a time, on `device`.
+
+    Args:
+        images: RGB images; of `MANY_IMAGES` that are stored, processes read and preprocess the next ones while the
+            caller works on a batch, if this process has more than one core.
+        preprocess: picklable; from images to float32 (n, c, h, w), each image as if it were alone.
+        size: images at a time; the last batch may be smaller.
+        device: where the model is.
+    """
+    processes = torch.get_num_threads()
+    if isinstance(images, StoredImages) and len(images.items) >= MANY_IMAGES and processes > 1:
+        workers = PixelWorkers(partial(_pixels_of_one, preprocess), processes, device)
+        batches = list(chunks(images.items, size))
+        yield from (batch.pixels.to(device, non_blocking=True) for batch in workers.batches(batches))
+    else:
+        yield from (preprocess(chunk).to(device) for chunk in chunks(images, size))
+
+
+def _pixels_of_one(
+    preprocess: Callable[[list[Image.Image]], torch.Tensor], image: Image.Image
+) -> torch.Tensor:
+    return preprocess([image])[0]
 
 
 def to_pixels(processor: Any, images: list[Image.Image]) -> torch.Tensor:

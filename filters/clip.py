@@ -1,7 +1,7 @@
 """CLIPScore (Hessel et al. 2021): cosine similarity of image and caption by a CLIP model."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +9,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.devices import check_precision
+from benchmark.core.pixel_workers import Preprocessing
 from benchmark.core.requirements import Requirement
 from benchmark.models.clip_models import ClipModel, clip_identity, clip_requirement, load_clip
 from filters.base import Features, Filter, Scores
@@ -47,11 +48,16 @@ class ClipFeatures(Features):
         """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
         self._clip = load_clip(self.model, self.pretrained, device, self.precision)
 
+    def preprocessing(self) -> Preprocessing:
+        """Return the model's own, see `Preprocesses`."""
+        assert self._clip is not None
+        return cast(Preprocessing, self._clip.preprocess)
+
     def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
         """Return ``image`` and ``text``, each of shape (n, d)."""
         assert self._clip is not None
         texts = [f"{self.prefix} {text}" for text in batch.texts] if self.prefix else batch.texts
-        return {"image": self._clip.embed_images(batch.images), "text": self._clip.embed_texts(texts)}
+        return {"image": self._clip.embed_batch(batch), "text": self._clip.embed_texts(texts)}
 
 
 class Clip(Filter):

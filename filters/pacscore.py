@@ -1,7 +1,7 @@
 """PAC-S (Sarto et al. 2023): CLIPScore with a CLIP fine-tuned on generated positives."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +9,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.devices import check_precision
+from benchmark.core.pixel_workers import Preprocessing
 from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import revision
 from benchmark.models.clip_models import ClipModel, clip_identity
@@ -50,11 +51,16 @@ class PacFeatures(Features):
         """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
         self._clip = load_pac_clip(self.model, self.pretrained, self.checkpoint, device, self.precision)
 
+    def preprocessing(self) -> Preprocessing:
+        """Return the model's own, see `Preprocesses`."""
+        assert self._clip is not None
+        return cast(Preprocessing, self._clip.preprocess)
+
     def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
         """Return ``image`` and ``text``, each of shape (n, d)."""
         assert self._clip is not None
         return {
-            "image": self._clip.embed_images(batch.images),
+            "image": self._clip.embed_batch(batch),
             "text": self._clip.embed_texts([PREFIX + caption for caption in batch.texts]),
         }
 

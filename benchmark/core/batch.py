@@ -64,7 +64,8 @@ class Sample:
 class Batch:
     """n samples, with only the fields that the filter said it needs.
 
-    `uids` is an array of shape (n,) and dtype ``u8,u8``. `images` are RGB. `columns` holds metadata columns by name,
+    `uids` is an array of shape (n,) and dtype ``u8,u8``. `images` are RGB; a reader that `Preprocesses` may get
+    `pixels` in their place, a float32 tensor (n, c, h, w). `columns` holds metadata columns by name,
     `features` arrays of shape (n, d) or, for nested lists, (n,).
     """
 
@@ -73,6 +74,7 @@ class Batch:
     images: list[Image.Image] = field(default_factory=list)
     columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     features: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    pixels: Any = None
 
     def __len__(self) -> int:
         return len(self.uids)
@@ -86,4 +88,5 @@ class Batch:
             [self.images[row] for row in rows] if self.images else [],
             {name: values[indices] for name, values in self.columns.items()},
             {name: values[indices] for name, values in self.features.items()},
+            None if self.pixels is None else self.pixels[indices],
         )

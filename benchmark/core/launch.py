@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import threading
@@ -72,6 +73,14 @@ def ctrl_c_left_to_parent() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def end_with_parent() -> None:
+    """Exit when the parent process dies, whose work is then no longer needed: for a thread of a worker process."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def make_accelerator(device: torch.device) -> Any:

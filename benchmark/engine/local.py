@@ -8,14 +8,16 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from multiprocessing import forkserver
 from multiprocessing.queues import Queue
+from multiprocessing.util import Finalize
 from typing import Any, TypeVar
 
 import torch
 
 from benchmark.core.devices import resolve_device
-from benchmark.core.launch import ctrl_c_left_to_parent
+from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent
 from benchmark.core.ranges import Device, PositiveInt
 from benchmark.engine.base import Work
+from benchmark.engine.worker_usage import Usage, own_usage, record_workers
 
 Piece = TypeVar("Piece")
 T = TypeVar("T")
@@ -45,17 +47,21 @@ class LocalEngine:
         context = multiprocessing.get_context("forkserver")
         with ctrl_c_left_to_parent():
             forkserver.ensure_running()
-        queue: Queue[str] = context.Queue()
-        for device in devices:
-            queue.put(device)
+        queue: Queue[tuple[int, str]] = context.Queue()
+        for place in enumerate(devices):
+            queue.put(place)
+        usage = context.RawArray(
+            "d", 2 * len(devices)
+        )  # of worker i: its seconds at 2 * i, its bytes beside them
         threads = max(1, _cores() // len(devices))
-        with ProcessPoolExecutor(len(devices), context, _start, (work, queue, threads)) as pool:
+        with ProcessPoolExecutor(len(devices), context, _start, (work, queue, threads, usage)) as pool:
             futures = [pool.submit(_call, piece) for piece in pieces]
             try:
                 for future in as_completed(futures):
                     yield future.result()
             finally:
                 pool.shutdown(cancel_futures=True)
+                record_workers(Usage(usage[i], int(usage[i + 1])) for i in range(0, len(usage), 2))
 
     def _devices(self, pieces: int) -> list[str]:
         """Return the device of each worker; at most as many workers as pieces."""
@@ -73,12 +79,14 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _start(work: Work[Any, Any], devices: "Queue[str]", threads: int) -> None:
+def _start(work: Work[Any, Any], places: "Queue[tuple[int, str]]", threads: int, usage: Any) -> None:
     global _work  # a process pool gives its workers no other place for state
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
+    number, device = places.get()
+    Finalize(None, _report, (number, usage), exitpriority=0)
     try:
-        work.setup(torch.device(devices.get()))
+        work.setup(torch.device(device))
     except (
         Exception
     ) as error:  # raised by the first call: raised here, it would break the pool without a message
@@ -87,12 +95,9 @@ def _start(work: Work[Any, Any], devices: "Queue[str]", threads: int) -> None:
         _work = work
 
 
-def _end_with_parent() -> None:
-    """Exit when the parent process dies: its queued pieces are no longer needed."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+def _report(number: int, usage: Any) -> None:
+    own = own_usage()
+    usage[2 * number : 2 * number + 2] = [own.processor_seconds, own.peak_rss_bytes]
 
 
 def _call(piece: Any) -> Any:

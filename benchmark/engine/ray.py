@@ -10,6 +10,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.ranges import NonNegativeFloat, PositiveInt
 from benchmark.engine.base import Work
+from benchmark.engine.worker_usage import Usage, own_usage, record_workers
 
 Piece = TypeVar("Piece")
 T = TypeVar("T")
@@ -41,12 +42,15 @@ class RayEngine:
 
         if not ray.is_initialized():
             ray.init(address=self.address, include_dashboard=False, log_to_driver=False)
-        actor = ray.remote(num_gpus=self.gpus)(_Actor)
+        make_actor = ray.remote(num_gpus=self.gpus)(_Actor)
         device = "cuda" if self.gpus else "cpu"
-        actors = [actor.remote(work, device) for _ in range(max(1, min(self.workers, len(pieces))))]
+        actors: list[Any] = [
+            make_actor.remote(work, device) for _ in range(max(1, min(self.workers, len(pieces))))
+        ]
         pool: Any = ActorPool(actors)  # its annotations do not allow this lambda
         try:
             yield from pool.map_unordered(lambda a, piece: a.call.remote(piece), list(pieces))
+            record_workers(ray.get([actor.usage.remote() for actor in actors]))
         except ray.exceptions.RayTaskError as error:
             if isinstance(error.cause, UserError):
                 raise error.cause from None
@@ -66,3 +70,6 @@ class _Actor:
             self._work.setup(torch.device(self._device))
             self._device = None
         return self._work(piece)
+
+    def usage(self) -> Usage:
+        return own_usage()

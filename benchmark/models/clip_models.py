@@ -12,6 +12,7 @@ import numpy.typing as npt
 import torch
 from PIL import Image
 
+from benchmark.core.batch import Batch
 from benchmark.core.devices import autocast, check_precision
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.requirements import OnFirstUseError, Requirement, look
@@ -38,10 +39,24 @@ class ClipModel:
         parts = []
         for start in range(0, len(images), self._chunk):
             pixels = torch.stack([self.preprocess(image) for image in images[start : start + self._chunk]])
-            pixels = pixels.to(self.device, memory_format=torch.channels_last)
-            with autocast(self.precision, self.device):
-                parts.append(self.model.encode_image(pixels, normalize=True))
+            parts.append(self._embed(pixels))
         return _numpy(parts)
+
+    @torch.inference_mode()
+    def embed_pixels(self, pixels: torch.Tensor) -> npt.NDArray[np.float32]:
+        """Return the embeddings of images that `preprocess` has made pixels of, (n, 3, h, w)."""
+        return _numpy([self._embed(part) for part in pixels.split(self._chunk)])
+
+    def _embed(self, pixels: torch.Tensor) -> torch.Tensor:
+        # The copy from pinned memory does not wait for what the GPU is computing.
+        pixels = pixels.to(self.device, memory_format=torch.channels_last, non_blocking=True)
+        with autocast(self.precision, self.device):
+            embeddings: torch.Tensor = self.model.encode_image(pixels, normalize=True)
+        return embeddings
+
+    def embed_batch(self, batch: Batch) -> npt.NDArray[np.float32]:
+        """Return the embeddings of a batch with images or with their pixels."""
+        return self.embed_images(batch.images) if batch.pixels is None else self.embed_pixels(batch.pixels)
 
     def embed_texts(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return L2-normalised embeddings of shape (n, d)."""

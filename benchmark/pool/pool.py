@@ -26,6 +26,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.file_systems import is_remote
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_dir
+from benchmark.core.pixel_workers import MANY_IMAGES, PixelWorkers
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.redaction import redact
 from benchmark.core.storage import download, open_file
@@ -34,7 +35,7 @@ from benchmark.pool.layout import TAR, Shard, find_shards
 from benchmark.pool.parquet_reader import read_captions, read_metadata, read_numbers
 from benchmark.pool.pool_fields import PoolFields
 from benchmark.pool.tar_index import TarIndex, index_tar, load_index, save_index
-from benchmark.pool.tar_reader import read_images, read_texts
+from benchmark.pool.tar_reader import read_images, read_pixels, read_texts
 
 # Part of every cache key: raised when the same files are read into other samples.
 READER_VERSION = 3
@@ -121,9 +122,17 @@ class Pool:
         return self._tars
 
     def batches(
-        self, shard: Shard, needs: frozenset[str], batch_size: int, drops: Counter[str]
+        self,
+        shard: Shard,
+        needs: frozenset[str],
+        batch_size: int,
+        drops: Counter[str],
+        workers: PixelWorkers | None = None,
     ) -> Iterator[Batch]:
-        """Yield the usable samples of `shard` in batches; count the others by reason in `drops`."""
+        """Yield the usable samples of `shard` in batches; count the others by reason in `drops`.
+
+        With `workers`, batches of a shard of `MANY_IMAGES` hold the pixels of images in their place.
+        """
         extra_columns = needs - SAMPLE_FIELDS
         if not shard.is_tar:
             texts = "text" in needs
@@ -135,7 +144,10 @@ class Pool:
             with self.local(shard) as path:
                 index = self.index(shard, path, extra_columns)
                 drops.update(index.drops)
-                yield from read_images(path, index, batch_size, drops)
+                if workers is not None and len(index) >= MANY_IMAGES:
+                    yield from read_pixels(path, index, batch_size, drops, workers)
+                else:
+                    yield from read_images(path, index, batch_size, drops)
         else:
             index = self.index(shard, None, extra_columns)
             drops.update(index.drops)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from PIL import Image
 
 from benchmark.core.batch import IMAGE_UNREADABLE, Batch, SampleError
 from benchmark.core.images import decode_image
+from benchmark.core.pixel_workers import PixelWorkers
 from benchmark.pool.tar_index import Integers, TarIndex
 
 
@@ -27,6 +29,37 @@ def read_images(path: Path, index: TarIndex, batch_size: int, drops: Counter[str
                     drops[error.reason] += 1
             if rows:
                 yield _batch(index, np.array(rows), images)
+
+
+@dataclass(frozen=True)
+class TarImage:
+    """The `size` bytes of an image at `offset` of a tar."""
+
+    path: Path
+    offset: int
+    size: int
+
+    def load(self) -> Image.Image:
+        """Decode the image. Raises `SampleError`."""
+        with self.path.open("rb") as file:
+            return read_image(file, self.offset, self.size)
+
+
+def read_pixels(
+    path: Path, index: TarIndex, batch_size: int, drops: Counter[str], workers: PixelWorkers
+) -> Iterator[Batch]:
+    """Yield the batches of `read_images` with the pixels of the images in their place."""
+    batches = [
+        range(start, min(start + batch_size, len(index))) for start in range(0, len(index), batch_size)
+    ]
+    images = [
+        [TarImage(path, int(index.offsets[row]), int(index.sizes[row])) for row in rows] for rows in batches
+    ]
+    for rows, made in zip(batches, workers.batches(images), strict=True):
+        drops.update(reason for reason in made.reasons if reason is not None)
+        readable = [row for row, reason in zip(rows, made.reasons, strict=True) if reason is None]
+        if readable:
+            yield replace(_batch(index, np.array(readable), []), pixels=made.pixels)
 
 
 def read_texts(index: TarIndex, batch_size: int) -> Iterator[Batch]:

@@ -11,6 +11,7 @@ from benchmark.report.headlines import Headline, headlines
 from benchmark.report.leaderboard_entries import Entry, Leaderboard, evaluations, leaderboards
 from benchmark.report.loss_notes import loss_notes
 from benchmark.report.paper_rows import paper_rows
+from benchmark.report.scoring_costs import scoring_costs
 from benchmark.report.significance import t_interval
 from benchmark.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
@@ -160,21 +161,23 @@ def metric_cell(name: str, values: Sequence[float], *, bold: bool = False) -> Ce
 
 def _cost_table(title: str, entries: Sequence[Entry]) -> Table:
     rows = []
+    costs = scoring_costs(entries)
     for entry in entries:
         run = entry.runs[0]
-        seconds = run.scoring.seconds
+        seconds = costs.seconds[entry.label]
         read = run.selection.scored + run.selection.drops.get(NO_SCORE, 0)  # both were given to the filter
         cells = [
             entry.label,
             f"{run.k:,}",
             f"{run.selection.distinct:,}",
             f"{run.selection.threshold:.4g}",
-            f"{seconds:.1f}",
+            MISSING if seconds is None else f"{seconds:.1f}",
             f"{read / seconds:,.0f}" if seconds else MISSING,
         ]
         rows.append(plain(*cells))
-    header = ["filter", "kept", "distinct", "threshold", "scoring s", "pairs/s"]
-    return Table(title, header, rows, loss_notes(entries) + contamination_notes(entries))
+    unit = "processor s" if costs.unit == "processor s" else "s"
+    header = ["filter", "kept", "distinct", "threshold", f"scoring {unit}", f"pairs/{unit}"]
+    return Table(title, header, rows, costs.notes + loss_notes(entries) + contamination_notes(entries))
 
 
 def _noise_table(title: str, entries: Sequence[Entry]) -> Table:

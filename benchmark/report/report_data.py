@@ -86,6 +86,7 @@ def _run(run: Result) -> dict[str, Any]:
         "seed": run.seed,
         "finished": run.finished,
         "scoring_seconds": run.scoring.seconds,
+        "scoring_cpu_seconds": run.scoring.cpu_seconds,
         "kept": run.kept,
         "models": models,
     }

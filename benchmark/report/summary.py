@@ -9,6 +9,7 @@ from benchmark.report.headlines import Headline, headlines
 from benchmark.report.leaderboard_entries import Entry, leaderboards
 from benchmark.report.leaderboard_figures import headline_bars
 from benchmark.report.leaderboard_tables import thousands
+from benchmark.report.scoring_costs import scoring_costs
 from benchmark.report.svg import picture
 from benchmark.report.table import MISSING, Cell, Table, plain, table_lines
 from benchmark.results.result import Result
@@ -36,7 +37,8 @@ def summary_table(entries: Sequence[Entry], folders: RunFolders) -> Table:
     best = [found.best() for found in compared]
     clean = any(entry.runs[0].kept for entry in entries)
     header = ["filter", *(f"{c.headline.name}, {c.headline.evaluation}" for c in compared)]
-    header += ["clean pairs kept"] * clean + ["scoring, worker s"]
+    costs = scoring_costs(entries)
+    header += ["clean pairs kept"] * clean + [f"scoring, {costs.unit}"]
     rows = []
     for entry in entries:
         cells = [
@@ -44,11 +46,12 @@ def summary_table(entries: Sequence[Entry], folders: RunFolders) -> Table:
         ]
         kept = entry.runs[0].kept
         share = [f"{100 * kept.get('concrete', 0) / sum(kept.values()):.0f}%"] if kept else [MISSING]
-        cost = f"{entry.runs[0].scoring.seconds:,.0f}"
+        seconds = costs.seconds[entry.label]
+        cost = MISSING if seconds is None else f"{seconds:,.0f}"
         rows.append([*plain(entry.label), *cells, *plain(*share * clean, cost)])
     protocol = entries[0].runs[0].protocol
     note = f"Protocol: {protocol.name} ({protocol.fingerprint}), {_runs(entries)} runs."
-    return Table("", header, rows, [note, INTERVALS])
+    return Table("", header, rows, [note, INTERVALS, *costs.notes])
 
 
 def summary_picture(entries: Sequence[Entry], folders: RunFolders) -> str:

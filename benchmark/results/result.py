@@ -34,10 +34,20 @@ class DownstreamResult:
 
 @dataclass(frozen=True)
 class Scoring:
-    """Seconds of scoring, summed over workers, and the share of score parts that an earlier run had written."""
+    """What the scores cost when they were made, by this run or an earlier one.
+
+    What this run itself took to score or to read scores, and to select, is its stage ``select``.
+
+    Args:
+        seconds: seconds on the clock, summed over workers.
+        reused: share of score parts that an earlier run had written.
+        cpu_seconds: processor seconds; None where some of the scores or features were made by a version that did not
+            record them.
+    """
 
     seconds: float
     reused: float
+    cpu_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,11 @@ class Result:
         config: the resolved configuration.
         kept: draws that carry each planted kind of noise; empty for pools whose noise is unknown.
         contamination: pairs that have an image of an evaluation set, by its name.
-        peak_rss_bytes: largest resident memory of this process or an ended child.
+        peak_rss_bytes: largest resident memory of this process or an ended child; engine workers are no children.
+        workers_peak_rss_bytes: peak resident memory of each engine worker, or process that preprocesses images, added
+            up over those that ran side by side; an upper bound of what they held at once, as the peaks may have been
+            at different times and pages that they share count for each. 0 if none was started, None in results of
+            older versions.
         git_commit: commit that the code was run from; None outside git.
         versions: versions of Python and libraries by name.
         machine: architecture, cores, GPUs.
@@ -87,6 +101,7 @@ class Result:
     kept: dict[str, int] = field(default_factory=dict)
     contamination: dict[str, Contamination] = field(default_factory=dict)
     peak_rss_bytes: int = 0
+    workers_peak_rss_bytes: int | None = None
     git_commit: str | None = None
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ""

@@ -1,21 +1,31 @@
-"""Cost of a run: seconds of its stages, and memory."""
+"""Cost of a run: seconds of its stages, and memory of its workers."""
 
-import platform
-import resource
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from benchmark.core.usage import helpers_peak_rss_bytes, now, since
+from benchmark.engine.worker_usage import WORKER_RUNS
+
 
 @dataclass(frozen=True)
 class Stage:
-    """Cost of one stage: wall seconds, processor seconds of this process and its children, device seconds."""
+    """Cost of one stage.
+
+    Args:
+        wall_seconds: seconds on the clock.
+        cpu_seconds: processor seconds of this process, its ended children, and the workers of engines.
+        device: type of the run's device.
+        device_seconds: wall seconds on a GPU, processor seconds on a CPU.
+        worker_cpu_seconds: the processor seconds that were the workers' of engines; None in results of versions that
+            left these out of `cpu_seconds`.
+    """
 
     wall_seconds: float
     cpu_seconds: float
     device: str
     device_seconds: float
+    worker_cpu_seconds: float | None = None
 
 
 class Stopwatch:
@@ -24,23 +34,22 @@ class Stopwatch:
     def __init__(self, device: str) -> None:
         self.device = device
         self.stages: dict[str, Stage] = {}
+        self._first_run = len(WORKER_RUNS)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Time a stage. Device seconds are wall seconds on a GPU, processor seconds on a CPU."""
-        wall, cpu = time.monotonic(), _cpu_seconds()
+        """Time a stage."""
+        started, first_run = now(), len(WORKER_RUNS)
         yield
-        wall, cpu = time.monotonic() - wall, _cpu_seconds() - cpu
-        device_seconds = cpu if self.device == "cpu" else wall
-        self.stages[name] = Stage(round(wall, 3), round(cpu, 3), self.device, round(device_seconds, 3))
+        spent = since(started)
+        workers = sum(run.processor_seconds for run in WORKER_RUNS[first_run:])
+        cpu = (spent.processor or 0.0) + workers
+        device_seconds = cpu if self.device == "cpu" else spent.clock
+        seconds = [round(value, 3) for value in (spent.clock, cpu, device_seconds, workers)]
+        self.stages[name] = Stage(seconds[0], seconds[1], self.device, seconds[2], seconds[3])
 
-
-def _cpu_seconds() -> float:
-    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
-
-
-def peak_rss_bytes() -> int:
-    """Return the largest resident set of this process or any ended child."""
-    usages = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return max(usages) * (1 if platform.system() == "Darwin" else 1024)
+    @property
+    def workers_peak_rss_bytes(self) -> int:
+        """The `Result` field of this name, so far."""
+        runs = [run.peak_rss_bytes for run in WORKER_RUNS[self._first_run :]]
+        return max(helpers_peak_rss_bytes(), *runs, 0)

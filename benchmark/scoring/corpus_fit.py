@@ -2,9 +2,9 @@
 
 import json
 import shutil
-import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from benchmark.core.locks import locked
 from benchmark.core.mapped_files import MappedArray, MappedUids, save_array, write_array
 from benchmark.core.paths import write_text
 from benchmark.core.progress import progress
+from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.corpus_rows import CorpusRows, MappedEmbeddings, write_rows
@@ -95,7 +96,7 @@ class _WritePiece:
 
 def fit_on_corpus(
     pool: Pool, scorer: CorpusFilter, engine: Engine, survivors: Survivors | None = None
-) -> float:
+) -> Seconds:
     """Fit the filter on the features of the pool, or of the `survivors`; return the seconds that it took.
 
     All features are in the cache. What is fitted stays in the folder of this filter, pool and survivors: a run that
@@ -108,7 +109,7 @@ def fit_on_corpus(
     (features,) = scorer.features
     paths = [features_path(pool, shard, features) for shard in pool.shards(scorer.sources)]
     with locked(folder):
-        started = time.monotonic()
+        started = now()
         if not (folder / "rows").is_dir():
             write_rows(paths, survivors.index() if survivors else None, folder / "rows")
         rows = CorpusRows(paths, folder / "rows")
@@ -118,11 +119,11 @@ def fit_on_corpus(
         corpus = MappedCorpus(rows, batches, folder, engine)
         scorer.fit_corpus(corpus)
         shutil.rmtree(corpus.scratch, ignore_errors=True)
-        return _recorded_seconds(folder / "seconds.json", time.monotonic() - started)
+        return _recorded_seconds(folder / "seconds.json", since(started))
 
 
-def _recorded_seconds(path: Path, seconds: float) -> float:
+def _recorded_seconds(path: Path, seconds: Seconds) -> Seconds:
     """Return the seconds that the fit took when it was made."""
     if not path.is_file():
-        write_text(path, json.dumps(seconds))
-    return float(json.loads(path.read_text()))
+        write_text(path, json.dumps(asdict(seconds)))
+    return Seconds(**json.loads(path.read_text()))

@@ -22,13 +22,15 @@ _INFO = b"pairsift"
 class FeatureTable:
     """The features of one shard: n uids, columns of n rows, drop counts by reason, extraction seconds.
 
-    A column is a float32 array of shape (n, d), or an object array of n nested lists.
+    `processor` are the processor seconds of the extraction, None where they were not recorded. A column is a float32
+    array of shape (n, d), or an object array of n nested lists.
     """
 
     uids: UidArray
     columns: Mapping[str, npt.NDArray[Any]]
     drops: Counter[str]
     seconds: float
+    processor: float | None = None
 
     @cached_property
     def index(self) -> UidIndex:
@@ -42,10 +44,11 @@ def save_features(
     columns: Mapping[str, npt.NDArray[np.float32] | Sequence[Any]],
     drops: Mapping[str, int],
     seconds: float,
+    processor: float | None = None,
 ) -> None:
     """Write arrays of shape (n, d) as float16: 8M pairs of two 512-wide embeddings take 16 GB, not 32."""
     arrays = uid_columns(uids) | {name: _to_arrow(values) for name, values in columns.items()}
-    info = json.dumps({"drops": drops, "seconds": seconds})
+    info = json.dumps({"drops": drops, "seconds": seconds, "processor": processor})
     table = pa.table(arrays).replace_schema_metadata({_INFO: info})
     with atomic_write(path) as temporary, pa.ipc.new_file(str(temporary), table.schema) as writer:
         writer.write_table(table)
@@ -59,7 +62,8 @@ def load_features(path: Path, uids: UidIndex | None = None) -> FeatureTable:
             table = table.filter(pa.array(uids.find(read_uid_columns(table)) >= 0))
     columns = {name: _to_numpy(table[name]) for name in table.column_names if name not in UID_COLUMNS}
     info = json.loads(table.schema.metadata[_INFO])
-    return FeatureTable(read_uid_columns(table), columns, Counter(info["drops"]), info["seconds"])
+    drops, seconds = Counter[str](info["drops"]), info["seconds"]
+    return FeatureTable(read_uid_columns(table), columns, drops, seconds, info.get("processor"))
 
 
 @dataclass(frozen=True)

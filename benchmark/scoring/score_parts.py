@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from benchmark.core.arrow import from_numpy, to_numpy
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UidArray, read_uid_columns, uid_columns
+from benchmark.scoring.processor_time import ProcessorSeconds
 from filters.base import Scores
 
 _INFO = b"pairsift"
@@ -29,6 +30,7 @@ class PartInfo:
     drops: Counter[str]
     seconds: float
     features: dict[str, float]
+    processor: ProcessorSeconds
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class ScorePart:
     """The scores of n samples of one shard, its drop counts by reason, and the seconds that scoring took.
 
     `features` holds the extraction seconds of each of the filter's features by its key, whichever filter's run
-    extracted them.
+    extracted them. `processor` are the processor seconds of both, see `processor_time`.
     """
 
     uids: UidArray
@@ -44,6 +46,7 @@ class ScorePart:
     drops: Counter[str]
     seconds: float
     features: dict[str, float]
+    processor: ProcessorSeconds = None
 
 
 def write_part(
@@ -53,9 +56,10 @@ def write_part(
     drops: Mapping[str, int],
     seconds: float,
     features: Mapping[str, float],
+    processor: ProcessorSeconds = None,
 ) -> None:
     """Write one part whole; drops and seconds go into the file's metadata."""
-    info = json.dumps({"drops": drops, "seconds": seconds, "features": features})
+    info = json.dumps({"drops": drops, "seconds": seconds, "features": features, "processor": processor})
     table = pa.table({**uid_columns(uids), SCORE: from_numpy(scores)}).replace_schema_metadata({_INFO: info})
     with atomic_write(path) as temporary:
         # Neither uids nor scores become smaller by compression; without, they are written and read faster.
@@ -66,7 +70,7 @@ def read_part(path: Path) -> ScorePart:
     """Read what `write_part` wrote."""
     table, info = pq.read_table(path), read_part_info(path)
     scores = to_numpy(table[SCORE])
-    return ScorePart(read_uid_columns(table), scores, info.drops, info.seconds, info.features)
+    return ScorePart(read_uid_columns(table), scores, info.drops, info.seconds, info.features, info.processor)
 
 
 def read_part_info(path: Path) -> PartInfo:
@@ -75,9 +79,8 @@ def read_part_info(path: Path) -> PartInfo:
     schema = footer.schema.to_arrow_schema()
     info = json.loads(schema.metadata[_INFO])
     dtype = np.float32 if pa.types.is_float32(schema.field(SCORE).type) else np.float64
-    return PartInfo(
-        footer.num_rows, np.dtype(dtype), Counter(info["drops"]), info["seconds"], info["features"]
-    )
+    drops, processor = Counter[str](info["drops"]), info.get("processor")
+    return PartInfo(footer.num_rows, np.dtype(dtype), drops, info["seconds"], info["features"], processor)
 
 
 def read_part_blocks(path: Path, columns: Sequence[str]) -> Iterator[pa.Table]:

@@ -14,14 +14,16 @@ from benchmark.core.batch import DUPLICATE_UID
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
 from benchmark.core.uids import UidArray, UidIndex, find_uids, unite_uids
+from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine, Work
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.scoring.corpus_fit import fit_on_corpus
+from benchmark.scoring.processor_time import add_filters, add_shards
 from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_parts import read_part, read_part_info, write_part
 from benchmark.scoring.score_table import ArraySource, PartSource, ScoreTable
-from benchmark.scoring.shard_reader import PoolBatches, features_path
+from benchmark.scoring.shard_reader import PoolBatches, shards_without_features
 from benchmark.scoring.shard_work import ExtractShard, ScoreShard
 from benchmark.scoring.survivors import Survivors, save_survivors
 from filters.base import Composite, Filter, Scores
@@ -58,7 +60,7 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     else:
         log.info("score: %s on %d of %d shards of pool %s", name, len(missing), len(parts), pool.name)
         # Fitting is part of the cost of scores: the missing parts share its seconds.
-        share = fit_filter(pool, scorer, engine, survivors) / len(missing)
+        share = fit_filter(pool, scorer, engine, survivors).times(1 / len(missing))
         run_on_shards("score", ScoreShard(pool, scorer, parts, share, survivors), engine, missing)
         reused = 1 - len(missing) / len(parts)
     return replace(load_parts(parts.values()), reused=reused)
@@ -78,7 +80,7 @@ def check_columns(pool: Pool, scorer: Filter) -> None:
     pool.shards(scorer.sources)
 
 
-def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> float:
+def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> Seconds:
     """Gather the corpus statistics of a filter that depends on them; extract its features first.
 
     The statistics are those of the `survivors`, by default of the whole pool.
@@ -86,19 +88,14 @@ def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     Returns the seconds that it took, without those of the features.
     """
     if not scorer.corpus_dependent:
-        return 0.0
-    missing = [
-        shard
-        for shard in pool.shards(scorer.sources)
-        if not all(features_path(pool, shard, features).is_file() for features in scorer.features)
-    ]
-    if missing:
-        run_on_shards("extract", ExtractShard(pool, scorer), engine, missing)
+        return Seconds()
+    if lacking := shards_without_features(pool, scorer, pool.shards(scorer.sources)):
+        run_on_shards("extract", ExtractShard(pool, scorer), engine, lacking)
     if isinstance(scorer, CorpusFilter):
         return fit_on_corpus(pool, scorer, engine, survivors)
-    started = time.monotonic()
+    started = now()
     scorer.fit(PoolBatches(pool, scorer, torch.device("cpu"), survivors))
-    return time.monotonic() - started
+    return since(started)
 
 
 def run_on_shards(title: str, work: Work[Shard, int], engine: Engine, shards: Sequence[Shard]) -> None:
@@ -120,7 +117,9 @@ def load_parts(paths: Iterable[Path]) -> ScoreTable:
     if source.superfluous:
         drops[DUPLICATE_UID] += source.superfluous
     features = sum((Counter(info.features) for info in infos), Counter[str]())
-    return ScoreTable(source, drops, sum(info.seconds for info in infos), dict(features))
+    processor = add_shards(info.processor for info in infos)
+    seconds = sum(info.seconds for info in infos)
+    return ScoreTable(source, drops, seconds, dict(features), processor=processor)
 
 
 def _score_composite(
@@ -160,10 +159,10 @@ def _write_composite(
             shard_of[rows[rows >= 0]] = number
     ends = np.cumsum(np.bincount(shard_of, minlength=len(parts)))
     rows_of = np.split(np.argsort(shard_of, kind="stable"), ends[:-1])
-    whole = (table.drops, table.own_seconds, table.features)
+    whole = (table.drops, table.own_seconds, table.features, table.processor)
     for path, rows in zip(parts.values(), rows_of, strict=True):
         write_part(path, table.uids[rows], table.scores[rows], *whole)
-        whole = (Counter(), 0.0, {})
+        whole = (Counter(), 0.0, {}, {})
 
 
 def _join(tables: Sequence[ScoreTable], survivors: Survivors | None) -> tuple[UidArray, list[Scores]]:
@@ -194,4 +193,6 @@ def _combine(scorer: Composite, tables: Sequence[ScoreTable], survivors: Survivo
         drops |= table.drops  # the filters read the same pool: a sample that two of them drop counts once
     features = {key: seconds for table in tables for key, seconds in table.features.items()}
     seconds = sum(table.own_seconds for table in tables)
-    return ScoreTable(ArraySource(uids, scorer.combine(columns, uids)), drops, seconds, features)
+    processor = add_filters(table.processor for table in tables)
+    source = ArraySource(uids, scorer.combine(columns, uids))
+    return ScoreTable(source, drops, seconds, features, processor=processor)

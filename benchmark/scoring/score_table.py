@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from benchmark.core.arrow import to_numpy
 from benchmark.core.uids import UID_COLUMNS, UID_DTYPE, UidArray, read_uid_columns, sort_uids
+from benchmark.scoring.processor_time import ProcessorSeconds
 from benchmark.scoring.repeated_uids import Block, Words, find_repeated
 from benchmark.scoring.score_parts import SCORE, PartInfo, read_part_blocks
 from filters.base import Scores
@@ -143,8 +144,8 @@ class ScoreTable:
     """The scores of n samples, each uid once.
 
     `drops` counts samples without a score by reason. `own_seconds` is the time that scoring took when it was done,
-    `features` the extraction seconds of each of the filter's features by its key; `reused` is the share of parts that
-    an earlier run had scored.
+    `features` the extraction seconds of each of the filter's features by its key, `processor` the processor seconds of
+    both; `reused` is the share of parts that an earlier run had scored.
     """
 
     source: ScoreSource
@@ -152,6 +153,7 @@ class ScoreTable:
     own_seconds: float = 0.0
     features: dict[str, float] = field(default_factory=dict)
     reused: float = 0.0
+    processor: ProcessorSeconds = None
 
     def __len__(self) -> int:
         return len(self.source)
@@ -174,3 +176,8 @@ class ScoreTable:
     def seconds(self) -> float:
         """The cost of these scores as if no other filter had shared a feature; each feature counts once."""
         return self.own_seconds + sum(self.features.values())
+
+    @property
+    def processor_seconds(self) -> float | None:
+        """The same in processor seconds; None where a part of them was not recorded."""
+        return None if self.processor is None else sum(self.processor.values())

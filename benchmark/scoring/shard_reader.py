@@ -1,6 +1,5 @@
 """The batches that filters and features read: samples of a shard, joined with the features under them."""
 
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -14,7 +13,9 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_dir
+from benchmark.core.pixel_workers import PixelWorkers, Preprocesses
 from benchmark.core.uids import UID_DTYPE
+from benchmark.core.usage import Seconds, now, since
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.scoring.feature_cache import FeatureTable, load_features, save_features
@@ -29,6 +30,7 @@ class ShardReader:
         self.pool = pool
         self.device = device
         self._ready: set[str] = set()
+        self._workers: dict[str, PixelWorkers] = {}  # of the last features that preprocess images
         self._tables: dict[Path, FeatureTable] = {}  # of the last shard only
 
     def batches(self, shard: Shard, reader: Reader, drops: Counter[str]) -> Iterator[Batch]:
@@ -42,12 +44,13 @@ class ShardReader:
             shard_drops |= table.drops  # the same samples: one that is dropped twice counts once
         drops.update(shard_drops)
 
-    def prepare(self, shard: Shard, reader: Reader) -> dict[str, float]:
+    def prepare(self, shard: Shard, reader: Reader) -> dict[str, Seconds]:
         """Extract and cache missing features under `reader`; return the seconds of all of them by key."""
-        seconds: dict[str, float] = {}
+        seconds: dict[str, Seconds] = {}
         for features in reader.features:
             seconds |= self.prepare(shard, features)
-            seconds[features.key()] = self.table(shard, features).seconds
+            table = self.table(shard, features)
+            seconds[features.key()] = Seconds(table.seconds, table.processor)
         return seconds
 
     def table(self, shard: Shard, features: Features) -> FeatureTable:
@@ -65,7 +68,8 @@ class ShardReader:
         self, shard: Shard, reader: Reader, tables: Sequence[FeatureTable], drops: Counter[str]
     ) -> Iterator[Batch]:
         if reader.needs or not tables:
-            yield from self.pool.batches(shard, reader.needs, reader.batch_size, drops)
+            workers = self._workers.get(reader.key())
+            yield from self.pool.batches(shard, reader.needs, reader.batch_size, drops, workers)
             return
         uids = tables[0].uids
         for start in range(0, len(uids), reader.batch_size):
@@ -73,19 +77,22 @@ class ShardReader:
 
     def _extract(self, shard: Shard, features: Features, path: Path) -> None:
         self.prepare(shard, features)  # the features under these have seconds of their own
-        started, key = time.monotonic(), features.key()
+        started, key = now(), features.key()
         drops = Counter[str]()
         uids = [np.empty(0, UID_DTYPE)]
         columns: dict[str, list[Any]] = {}
+        if key not in self._ready:  # load models only once a shard lacks its features
+            features.setup(self.device)
+            self._ready.add(key)
+            if isinstance(features, Preprocesses) and (processes := torch.get_num_threads()) > 1:
+                self._workers = {key: PixelWorkers(features.preprocessing(), processes, self.device)}
         for batch in self.batches(shard, features, drops):
-            if key not in self._ready:  # load models only once a shard lacks its features
-                features.setup(self.device)
-                self._ready.add(key)
             uids.append(batch.uids)
             for name, values in features.extract(batch).items():
                 columns.setdefault(name, []).append(values)
         joined = {name: _concatenate(parts) for name, parts in columns.items()}
-        save_features(path, np.concatenate(uids), joined, drops, time.monotonic() - started)
+        spent = since(started)
+        save_features(path, np.concatenate(uids), joined, drops, spent.clock, spent.processor)
 
 
 class PoolBatches(Iterable[Batch]):
@@ -116,6 +123,18 @@ def features_path(pool: Pool, shard: Shard, features: Features) -> Path:
     """Return the path of a shard's cached features."""
     folder = cache_dir() / "features" / pool.key / features.key()
     return folder / f"{shard.name}-{shard.fingerprint}.arrow"
+
+
+def shards_without_features(pool: Pool, reader: Reader, shards: Sequence[Shard]) -> list[Shard]:
+    """Return the shards that lack some of the features under `reader`, at any depth, in the cache."""
+    return [shard for shard in shards if not _has_features(pool, shard, reader)]
+
+
+def _has_features(pool: Pool, shard: Shard, reader: Reader) -> bool:
+    return all(
+        features_path(pool, shard, features).is_file() and _has_features(pool, shard, features)
+        for features in reader.features
+    )
 
 
 def _join(batch: Batch, tables: Sequence[FeatureTable]) -> Batch:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmark.core.errors import UserError
+from benchmark.core.usage import Seconds
 from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_pool import check_columns, run_on_shards
-from benchmark.scoring.shard_reader import features_path
+from benchmark.scoring.shard_reader import shards_without_features
 from benchmark.scoring.shard_work import ExtractShard, ScoreShard
 from filters.base import Composite, Filter
 
@@ -68,16 +69,16 @@ def score_share(pool: Pool, scorer: Filter, engine: Engine, share: ShardShare) -
             log.info(
                 "shards: %s is fitted on the whole pool; only its features are extracted here", _name(leaf)
             )
-            missing = [
-                s for s in shards if not all(features_path(pool, s, f).is_file() for f in leaf.features)
-            ]
+            missing = shards_without_features(pool, leaf, shards)
             _log_share("extract", leaf, share, missing, shards)
             run_on_shards("extract", ExtractShard(pool, leaf), engine, missing)
         else:
             parts = score_paths(pool, leaf)
             missing = [shard for shard in shards if not parts[shard].is_file()]
             _log_share("score", leaf, share, missing, shards)
-            run_on_shards("score", ScoreShard(pool, leaf, _of(parts, missing), 0.0, None), engine, missing)
+            run_on_shards(
+                "score", ScoreShard(pool, leaf, _of(parts, missing), Seconds(), None), engine, missing
+            )
 
 
 def _log_share(

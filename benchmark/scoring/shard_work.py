@@ -1,6 +1,5 @@
 """What workers do with one shard: extract features, or score and write the part."""
 
-import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,10 +11,12 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
 from benchmark.core.uids import UID_DTYPE, UidIndex
+from benchmark.core.usage import Seconds, now, since
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
+from benchmark.scoring.processor_time import of_shard
 from benchmark.scoring.score_parts import read_part, write_part
-from benchmark.scoring.shard_reader import ShardReader, features_path
+from benchmark.scoring.shard_reader import ShardReader, shards_without_features
 from benchmark.scoring.survivors import Survivors, among
 from filters.base import Filter, Reader, Scores
 
@@ -27,7 +28,7 @@ class ScoreShard:
         pool: the pool of the shards.
         scorer: the filter, fitted.
         parts: the path of the part of each shard of the pool.
-        fit_seconds: each shard's share of the seconds that fitting took.
+        fitting: each shard's share of the seconds that fitting took.
         survivors: the pairs that the filter was fitted on and scores; None for the whole pool.
     """
 
@@ -36,19 +37,17 @@ class ScoreShard:
         pool: Pool,
         scorer: Filter,
         parts: Mapping[Shard, Path],
-        fit_seconds: float,
+        fitting: Seconds,
         survivors: Survivors | None,
     ) -> None:
         self.pool = pool
         self.scorer = scorer
         self.parts = parts
-        self.fit_seconds = fit_seconds
+        self.fitting = fitting
         self.survivors = survivors
         # Without models to load, scoring from cached features is faster than starting a worker process.
         loads = type(scorer).setup is not Reader.setup or "image" in scorer.needs or not scorer.features
-        cached = all(
-            features_path(pool, shard, features).is_file() for shard in parts for features in scorer.features
-        )
+        cached = not shards_without_features(pool, scorer, list(parts))
         self.light = scorer.light or (cached and not loads)
         self._reader: ShardReader | None = None
         self._index: UidIndex | None = None
@@ -70,16 +69,18 @@ class ScoreShard:
     def _score(self, shard: Shard, path: Path) -> int:
         assert self._reader is not None
         features = self._reader.prepare(shard, self.scorer)
-        started = time.monotonic()
+        started = now()
         drops = Counter[str]()
         uids = [np.empty(0, UID_DTYPE)]
         scores: list[Scores] = [np.empty(0, np.float32)]
         for batch in among(self._reader.batches(shard, self.scorer, drops), self._index):
             uids.append(batch.uids)
             scores.append(self._checked(batch))
-        seconds = time.monotonic() - started + self.fit_seconds
+        scoring = since(started) + self.fitting
         scored = np.concatenate(uids)
-        write_part(path, scored, np.concatenate(scores), drops, seconds, features)
+        clock = {key: seconds.clock for key, seconds in features.items()}
+        processor = of_shard(scoring, features)
+        write_part(path, scored, np.concatenate(scores), drops, scoring.clock, clock, processor)
         return len(scored)
 
     def _checked(self, batch: Batch) -> Scores:

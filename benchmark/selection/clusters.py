@@ -13,6 +13,7 @@ from benchmark.core.ties import highest
 from benchmark.core.uids import find_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
+from benchmark.scoring.processor_time import add_filters
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.selection.selection import Selection, Selector, candidates
@@ -84,6 +85,7 @@ def _join(table: ScoreTable, labels: ScoreTable) -> tuple[ScoreTable, Integers]:
         drops=drops,
         own_seconds=table.own_seconds + labels.own_seconds,
         features=table.features | labels.features,
+        processor=add_filters([table.processor, labels.processor]),
     )
     return joined, labels.scores[rows[known]].astype(np.int64)
 

@@ -36,7 +36,8 @@ class Selection:
         tied: how many of these have the score `threshold`.
         tied_kept: how many of the tied samples are in at least one epoch.
         drops: counts of the other samples by reason.
-        seconds: what all scores behind the selection cost.
+        seconds: what all scores behind the selection cost, in worker seconds on the clock.
+        processor_seconds: the same in processor seconds; None where a part of them was not recorded.
     """
 
     epochs: tuple[UidArray, ...]
@@ -46,6 +47,7 @@ class Selection:
     tied_kept: int
     drops: dict[str, int]
     seconds: float = 0.0
+    processor_seconds: float | None = None
 
     @classmethod
     def of_rows(
@@ -56,7 +58,8 @@ class Selection:
         threshold = min(table.scores[rows].min() for rows in epochs)
         tied = np.flatnonzero(table.scores == threshold)
         tied_kept = np.isin(tied, np.concatenate(epochs)).sum()
-        return cls(uids, float(threshold), scored, len(tied), int(tied_kept), drops, table.seconds)
+        cost = table.seconds, table.processor_seconds
+        return cls(uids, float(threshold), scored, len(tied), int(tied_kept), drops, *cost)
 
     @cached_property
     def uids(self) -> UidArray:

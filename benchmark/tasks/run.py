@@ -23,6 +23,7 @@ from benchmark.config import (
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import is_main_process, main_process_first
 from benchmark.core.records import read_records, write_record
+from benchmark.core.usage import peak_rss_bytes
 from benchmark.pool.pool import Pool
 from benchmark.report.run_table import run_table
 from benchmark.report.terminal import print_tables
@@ -31,7 +32,7 @@ from benchmark.results.near_images import NearImages
 from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import provenance
 from benchmark.results.result import DownstreamResult, Result, Scoring
-from benchmark.results.stopwatch import Stopwatch, peak_rss_bytes
+from benchmark.results.stopwatch import Stopwatch
 from benchmark.results.trackers import Tracker
 from benchmark.stages.choose import Chosen, choose
 from benchmark.stages.evaluate import downstream_result, evaluate_all
@@ -153,12 +154,22 @@ def make_result(
         seed=int(cfg.seed),
         selection=chosen.manifest,
         subset=str(chosen.paths[0]),
-        scoring=Scoring(round(chosen.selection.seconds, 3), chosen.table.reused),
+        scoring=_scoring(chosen),
         downstream=downstream,
         stages=watch.stages,
         config=recorded(cfg),
         kept=kept,
         contamination=contaminated,
         peak_rss_bytes=peak_rss_bytes(),
+        workers_peak_rss_bytes=watch.workers_peak_rss_bytes,
         **provenance(),
+    )
+
+
+def _scoring(chosen: Chosen) -> Scoring:
+    processor = chosen.selection.processor_seconds
+    return Scoring(
+        round(chosen.selection.seconds, 3),
+        chosen.table.reused,
+        None if processor is None else round(processor, 3),
     )

@@ -10,6 +10,7 @@ import torch
 from PIL import Image
 
 from benchmark.core.paths import write_text
+from downstream.batching import StoredImages
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from downstream.evaluation.image_scores import ImageScores
 from downstream.evaluation.protocols import Captions
@@ -50,7 +51,7 @@ def evaluate_captions(
     """
     captions = {}
     for evaluation_set in sets:
-        captions[evaluation_set.name] = model.caption(item.load() for item in evaluation_set.items)
+        captions[evaluation_set.name] = model.caption(StoredImages(evaluation_set.items))
         rows = [
             {"image_id": item.image_id, "caption": caption}
             for item, caption in zip(evaluation_set.items, captions[evaluation_set.name], strict=True)

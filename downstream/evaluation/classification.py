@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from downstream.batching import StoredImages
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.image_scores import ImageScores, keep_ranks
 from downstream.evaluation.linear_probe import FrozenTower, probe_ranks
@@ -61,7 +62,7 @@ def _zero_shot_ranks(
     model: Embeds, evaluation_set: ClassificationSet, labels: npt.NDArray[np.int64]
 ) -> Ranks:
     classes = class_embeddings(model, evaluation_set)
-    images = model.embed_images(item.load() for item in evaluation_set.test)
+    images = model.embed_images(StoredImages(evaluation_set.test))
     return class_ranks(
         lambda part: images[part].astype(np.float64) @ classes.T, labels, len(classes), evaluation_set.ties
     )

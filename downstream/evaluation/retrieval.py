@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from downstream.batching import StoredImages
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.image_scores import ImageScores, keep_ranks
 from downstream.evaluation.protocols import Embeds
@@ -25,7 +26,7 @@ def evaluate_retrieval(model: Embeds, evaluation_set: EvaluationSet, kept: Image
     # As objects: fixed-width strings would all be as wide as the longest.
     every = np.array([text for group in texts for text in group], dtype=object)
     distinct, index = np.unique(every, return_inverse=True)
-    images = model.embed_images(item.load() for item in evaluation_set.items)
+    images = model.embed_images(StoredImages(evaluation_set.items))
     embedded = model.embed_texts(distinct.tolist())
     to_images, to_texts = retrieval_ranks(images, embedded[index], image_of_text, evaluation_set.ties)
     ids = [item.image_id for item in evaluation_set.items]

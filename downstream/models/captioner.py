@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.ranges import NonNegativeFloat, PositiveInt
 from benchmark.models.checkpoints import load_pretrained, quiet_transformers
-from downstream.batching import chunks, groups_of_similar_length, to_pixels
+from downstream.batching import groups_of_similar_length, pixel_batches, to_pixels
 from downstream.evaluation.captioning import evaluate_captions
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
@@ -201,8 +202,8 @@ class Captioner(Downstream):
         """Return one caption per RGB image, a single line, by beam search; independent of the batch size."""
         self.model.eval()
         captions: list[str] = []
-        for chunk in chunks(images, self.eval_batch_size):
-            pixels = to_pixels(self.processor, chunk).to(self.device)
+        preprocess = partial(to_pixels, self.processor)
+        for pixels in pixel_batches(images, preprocess, self.eval_batch_size, self.device):
             # Quiet: generate asks for an attention mask, but every prompt is the start token alone.
             with half_precision(self.device), quiet_transformers():
                 ids = self.model.generate(pixel_values=pixels)

@@ -24,7 +24,7 @@ from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.paths import write_text
 from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import load_pretrained
-from downstream.batching import chunks, to_pixels
+from downstream.batching import chunks, pixel_batches, to_pixels
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.embedding import evaluate_embeddings
 from downstream.evaluation.evaluation_sets import EvaluationSet
@@ -169,8 +169,9 @@ class DualEncoder(Downstream):
         """Return the unit vectors of RGB `images`, float32 (n, d)."""
         self.model.eval()
         vectors = []
-        for chunk in chunks(images, self.eval_batch_size):
-            features = self.image_features(to_pixels(self.collate.processor, chunk))
+        preprocess = partial(to_pixels, self.collate.processor)
+        for pixels in pixel_batches(images, preprocess, self.eval_batch_size, self.device):
+            features = self.image_features(pixels)
             with half_precision(self.device):
                 vectors.append(self.model.embed_images(features))
         return self._stack(vectors)

@@ -3,7 +3,8 @@
 import hashlib
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers, revision
 from benchmark.models.clip_models import clip_identity, load_clip
-from downstream.batching import chunks
+from downstream.batching import chunks, pixel_batches
 from downstream.evaluation.captioning import evaluate_captions, score_captions_of_sets
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.embedding import evaluate_embeddings
@@ -194,7 +195,9 @@ class PublishedClip(Published):
 
     def embed_images(self, images: Iterable[Image.Image]) -> Vectors:
         """Return the unit vectors of RGB `images`, (n, d)."""
-        return np.concatenate([self._clip.embed_images(chunk) for chunk in chunks(images, DECODED_AT_ONCE)])
+        preprocess = partial(_stack, self._clip.preprocess)
+        batches = pixel_batches(images, preprocess, DECODED_AT_ONCE, self._clip.device)
+        return np.concatenate([self._clip.embed_pixels(pixels) for pixels in batches])
 
     def embed_texts(self, texts: Iterable[str]) -> Vectors:
         """Return the unit vectors of `texts`, (n, d)."""
@@ -209,3 +212,7 @@ class PublishedClip(Published):
     ) -> dict[str, list[Metric]]:
         """Evaluate on every set for retrieval, and zero-shot on every classification set."""
         return evaluate_embeddings(self, sets, NOT_TRAINED, folder)
+
+
+def _stack(preprocess: Callable[[Image.Image], torch.Tensor], images: list[Image.Image]) -> torch.Tensor:
+    return torch.stack([preprocess(image) for image in images])

@@ -1,8 +1,8 @@
 """Image features of any timm model, such as DINO (Caron et al. 2021), whose features DS-CLIP clusters."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.core.devices import autocast, check_precision
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.pixel_workers import Preprocessing
 from benchmark.core.requirements import OnFirstUseError, Requirement, look
 from benchmark.models.checkpoints import on_the_hub, revision
 from filters.base import Features
@@ -56,12 +57,19 @@ class TimmFeatures(Features):
     def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
         """Return ``image``, of shape (n, d)."""
         size = 256 if self._device.type == "cuda" else 32  # on a CPU small batches fit into the caches
-        parts = [self._embed(batch.images[start : start + size]) for start in range(0, len(batch), size)]
+        parts = [self._embed(batch, slice(start, start + size)) for start in range(0, len(batch), size)]
         return {"image": torch.cat(parts).cpu().numpy()}
 
-    def _embed(self, images: Sequence[Any]) -> torch.Tensor:
-        pixels = torch.stack([self._transform(image) for image in images])
-        pixels = pixels.to(self._device, memory_format=torch.channels_last)
+    def preprocessing(self) -> Preprocessing:
+        """Return the model's own, see `Preprocesses`."""
+        return cast(Preprocessing, self._transform)
+
+    def _embed(self, batch: Batch, rows: slice) -> torch.Tensor:
+        if batch.pixels is None:
+            pixels = torch.stack([self._transform(image) for image in batch.images[rows]])
+        else:
+            pixels = batch.pixels[rows]
+        pixels = pixels.to(self._device, memory_format=torch.channels_last, non_blocking=True)
         with autocast(self.precision, self._device):
             pooled = self._network(pixels)
         return torch.nn.functional.normalize(pooled.float(), dim=-1)

@@ -11,6 +11,7 @@ import pytest
 from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
 from benchmark.engine.ray import RayEngine
+from benchmark.engine.worker_usage import WORKER_RUNS
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from benchmark.selection.clusters import ClusterSelector
@@ -43,8 +44,11 @@ def test_ray_gives_the_scores_of_the_local_engine(
     pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(5), rows(5, start=5), rows(5, start=10)])))
     local = score_pool(pool, Random(), LocalEngine("cpu", 1))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
+    runs = len(WORKER_RUNS)
     on_ray = score_pool(pool, Random(), ray)
     assert on_ray.reused == 0
+    (workers,) = WORKER_RUNS[runs:]
+    assert workers.processor_seconds > 0 < workers.peak_rss_bytes
     assert (on_ray.uids == local.uids).all()
     assert np.array_equal(on_ray.scores, local.scores)
 

@@ -17,6 +17,7 @@ from benchmark.report.page.estimates import (
     estimate,
     headline_measures,
 )
+from benchmark.report.scoring_costs import scoring_costs
 from benchmark.report.table import MISSING
 
 
@@ -77,10 +78,12 @@ def board_tables(entries: Sequence[Entry], compared: Sequence[Compared]) -> list
                 name = f"{model.replace('_', ' ')} on {evaluation}{ending}"
                 table = _table(name, [m.label for m in chosen], entries, _columns(entries, chosen))
                 tables.append(replace(table, notes=_missing(entries, model, evaluation, columns)))
-    costs = [_cost_cells(entry) for entry in entries]
-    header = ["kept", "distinct", "threshold", "scoring", "pairs/s", "training"]
+    scoring = scoring_costs(entries)
+    costs = [_cost_cells(entry, scoring.seconds[entry.label]) for entry in entries]
+    header = ["kept", "distinct", "threshold", scoring.heading, "pairs/s", "training"]
     costs_table = _table("selection and cost", header, entries, list(zip(*costs, strict=True)))
-    tables.append(replace(costs_table, notes=loss_notes(entries) + contamination_notes(entries)))
+    notes = scoring.notes + loss_notes(entries) + contamination_notes(entries)
+    tables.append(replace(costs_table, notes=notes))
     return tables
 
 
@@ -94,10 +97,11 @@ def _headline_table(entries: Sequence[Entry], compared: Sequence[Compared]) -> P
     if any(_clean(entry) is not None for entry in entries):
         header.append("clean pairs kept")
         columns.append([_number(_clean(entry), "{:.0f}%") for entry in entries])
-    header += ["scoring", "seeds"]
-    columns.append([_seconds(entry.runs[0].scoring.seconds) for entry in entries])
+    costs = scoring_costs(entries)
+    header += [costs.heading, "seeds"]
+    columns.append([_seconds(costs.seconds[entry.label]) for entry in entries])
     columns.append([_number(len(entry.runs), "{}") for entry in entries])
-    return _table("headline metrics", header, entries, columns)
+    return replace(_table("headline metrics", header, entries, columns), notes=costs.notes)
 
 
 def _table(
@@ -159,9 +163,9 @@ def _clean(entry: Entry) -> float | None:
     return 100 * kept.get("concrete", 0) / total if total else None
 
 
-def _cost_cells(entry: Entry) -> list[PageCell]:
+def _cost_cells(entry: Entry, seconds: float | None) -> list[PageCell]:
     run = entry.runs[0]
-    seconds, selection = run.scoring.seconds, run.selection
+    selection = run.selection
     read = selection.scored + selection.drops.get(NO_SCORE, 0)  # both were given to the filter
     return [
         _number(run.k, "{:,}"),
@@ -178,7 +182,7 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds:,.0f} s" if seconds >= 9.95 else f"{seconds:.2g} s"
 
 
-def _seconds(seconds: float) -> PageCell:
+def _seconds(seconds: float | None) -> PageCell:
     return PageCell(seconds_text(seconds), seconds) if seconds else PageCell(MISSING)
 
 

@@ -13,6 +13,7 @@ from benchmark.report.page.plotly_charts import Chart, Styles, line_styles
 from benchmark.report.page.quality_charts import cost_chart, diversity_chart, size_chart, training_chart
 from benchmark.report.page.run_files import RunFiles
 from benchmark.report.page.selection_charts import kept_chart, overlap_chart
+from benchmark.report.scoring_costs import scoring_costs
 from benchmark.results.result import Result
 
 
@@ -24,8 +25,8 @@ class Answer:
         metric: its name.
         labels: the filters, the highest mean first.
         sure: whether the only one is better than all others, over images and over seeds.
-        cheapest: the filter of `labels` that scores fastest.
-        cost: its seconds of scoring, as text.
+        cheapest: the filter of `labels` that scores fastest; empty where the cost of one is unknown.
+        cost: its seconds of scoring, as text; empty where there is no such filter.
     """
 
     metric: str
@@ -96,7 +97,7 @@ def _view(
         filter_panel(f"{key}-scores{number}", entry, summaries.get(entry.label), run.gallery())
         for number, (entry, run) in enumerate(files)
     ]
-    first = entries[0].runs[0]
+    first, costs = entries[0].runs[0], scoring_costs(entries).seconds
     models = dict.fromkeys(model for entry in entries for model in entry.runs[0].downstream)
     losses = {model: {entry.label: run.losses(model) for entry, run in files} for model in models}
     captioned = captioned_sets(files)
@@ -113,7 +114,7 @@ def _view(
         board=board,
         first=first,
         seeds=sorted({len(entry.runs) for entry in entries}),
-        answers=[answer for of_metric in compared if (answer := _answer(of_metric))],
+        answers=[answer for of_metric in compared if (answer := _answer(of_metric, costs))],
         tables=board_tables(entries, compared),
         charts=[*shared, *(chart for chart in charts if chart)],
         panels=panels,
@@ -122,20 +123,22 @@ def _view(
     )
 
 
-def _answer(compared: Compared) -> Answer | None:
-    """Return the filters that may rank first; None where nothing can be compared."""
+def _answer(compared: Compared, costs: Mapping[str, float | None]) -> Answer | None:
+    """Return the filters that may rank first; None where nothing can be compared. `costs` are by label."""
     competing, comparison = compared.competing, compared.comparison
     if len(competing) < 2 or all(comparison.estimates[index].over_images is None for index in competing):
         return None
     first = [index for index in competing if comparison.ranks(index, competing)[0] == 1]
     first.sort(key=lambda index: -comparison.estimates[index].mean)
-    cheapest = min((compared.entries[index].runs[0] for index in first), key=lambda run: run.scoring.seconds)
+    labels = [compared.entries[index].label for index in first]
+    known = {label: seconds for label in labels if (seconds := costs[label]) is not None}
+    cheapest = min(known, key=known.__getitem__) if len(known) == len(labels) else ""
     return Answer(
         metric=f"{compared.headline.name}, {compared.headline.evaluation}",
-        labels=[compared.entries[index].label for index in first],
+        labels=labels,
         sure=compared.best() is not None,
-        cheapest=next(e.label for e in compared.entries if e.runs[0] is cheapest),
-        cost=seconds_text(cheapest.scoring.seconds),
+        cheapest=cheapest,
+        cost=seconds_text(known[cheapest]) if cheapest else "",
     )
 
 

@@ -11,8 +11,9 @@ from benchmark.report.significance import t_interval
 
 LEGEND = (
     "An interval is, for one seed, the 95% bootstrap interval over evaluation images, which says nothing of other"
-    " seeds; for three seeds or more, the 95% t-interval of their mean. Scoring is in seconds summed over workers."
-    " Upper bounds read the planted grades and do not compete."
+    " seeds; for three seeds or more, the 95% t-interval of their mean. Scoring is in processor seconds, or where no"
+    " result has them in seconds on the clock, summed over workers. Upper bounds read the planted grades and do not"
+    " compete."
 )
 
 

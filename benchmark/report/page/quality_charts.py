@@ -17,6 +17,7 @@ from benchmark.report.page.plotly_charts import (
     words,
 )
 from benchmark.report.page.run_files import Losses
+from benchmark.report.scoring_costs import scoring_costs
 
 LABELLED = 12  # points of a chart that can have their names beside them
 POINTS = 100  # of a loss curve
@@ -54,11 +55,12 @@ def cost_chart(
 ) -> Chart | None:
     """Return each metric over seconds of scoring, with the Pareto front; None where no scoring was timed."""
     variants = []
+    costs = scoring_costs(entries)
     for measure in measures:
         found = [
-            (e, e.runs[0].scoring.seconds, value)
+            (e, seconds, value)
             for e in entries
-            if e.runs[0].scoring.seconds > 0 and (value := estimate(e, measure))
+            if (seconds := costs.seconds[e.label]) and (value := estimate(e, measure))
         ]
         if not found:
             continue
@@ -78,10 +80,11 @@ def cost_chart(
             data.append(
                 point | mode | {"textposition": f"top {side}", "cliponaxis": False, "showlegend": not named}
             )
-        x_axis = axis("seconds of scoring, summed over workers", type="log", dtick=1)
+        x_axis = axis(costs.unit_name, type="log", dtick=1)
         layout = {"height": 440, "xaxis": x_axis, "yaxis": axis(measure.label)}
         variants.append(Variant(measure.title, data, layout))
     note = "The line is the Pareto front: filters that no cheaper one beats, by their values without the intervals."
+    note = " ".join([note, *costs.notes])
     return Chart(key, "Quality against the cost of scoring", note, variants) if variants else None
 
 

@@ -34,7 +34,7 @@ def scoring_cost(cfg: DictConfig, cached: CachedStages, costs: RecordedCosts) ->
         same = run.pool == str(cfg.pool.name) and settings_text(run.selection.config) == settings
         if not same or not run.selection.scored:
             return None
-        if run.scoring.reused == 0 and (stage := costs.stage(run, "select")):
+        if run.scoring.reused == 0 and (stage := costs.stage(run, "select")) and _counts_workers(run):
             return stage.times(1 / run.selection.scored)
         return _on_workers(cfg, run.scoring.seconds / run.selection.scored, costs.device)
 
@@ -110,6 +110,11 @@ def _per_pair_of_parts(cfg: DictConfig, parts: Sequence[Path], device: str) -> C
         return None
     seconds = sum(info.seconds + sum(info.features.values()) for info in infos)
     return _on_workers(cfg, seconds / pairs, device)
+
+
+def _counts_workers(run: Result) -> bool:
+    """Return whether the run's processor seconds include those of workers; in older results they do not."""
+    return run.stages["select"].worker_cpu_seconds is not None
 
 
 def _on_workers(cfg: DictConfig, seconds: float, device: str) -> Cost:

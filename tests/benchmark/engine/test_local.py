@@ -12,7 +12,10 @@ import pytest
 import torch
 
 from benchmark.core.errors import UserError
+from benchmark.core.usage import helpers_peak_rss_bytes
 from benchmark.engine.local import LocalEngine
+from benchmark.engine.worker_usage import WORKER_RUNS
+from benchmark.results.stopwatch import Stopwatch
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = """
@@ -59,6 +62,46 @@ def test_every_piece_is_worked_on_once(workers: int) -> None:
     done = list(LocalEngine("cpu", workers).run(Square(), range(6)))
     assert sorted(square for square, _ in done) == [0, 1, 4, 9, 16, 25]
     assert ({pid for _, pid in done} == {os.getpid()}) == (workers == 1)
+
+
+class Busy:
+    """Keeps a processor busy, and holds memory."""
+
+    light = False
+
+    def setup(self, device: torch.device) -> None:
+        """Load nothing."""
+
+    def __call__(self, seconds: float) -> int:
+        """Return the bytes that were held."""
+        held = bytearray(os.urandom(1)) * 100_000_000
+        end = time.process_time() + seconds
+        while time.process_time() < end:
+            pass
+        return len(held)
+
+
+def test_stages_count_the_workers_of_engines() -> None:
+    watch = Stopwatch("cpu")
+    with watch.stage("select"):
+        assert list(LocalEngine("cpu", 2).run(Busy(), [0.2, 0.2])) == [100_000_000] * 2
+    with watch.stage("rest"):
+        pass
+    stage = watch.stages["select"]
+    assert stage.worker_cpu_seconds is not None
+    assert 0.4 < stage.worker_cpu_seconds <= stage.cpu_seconds == stage.device_seconds
+    assert watch.stages["rest"].worker_cpu_seconds == 0
+    assert 200_000_000 < watch.workers_peak_rss_bytes < 10_000_000_000
+    later = Stopwatch("cpu")  # of another run in the same process
+    assert later.workers_peak_rss_bytes == helpers_peak_rss_bytes()
+
+
+def test_work_in_this_process_is_counted_once() -> None:
+    runs, watch = len(WORKER_RUNS), Stopwatch("cpu")
+    with watch.stage("select"):
+        list(LocalEngine("cpu", 1).run(Busy(), [0.1]))
+    assert len(WORKER_RUNS) == runs
+    assert 0.1 <= watch.stages["select"].cpu_seconds < 0.3
 
 
 def test_light_work_starts_no_process() -> None:

@@ -13,6 +13,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.uids import decode_uids, encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
+from benchmark.scoring.processor_time import SCORING
 from benchmark.scoring.score_folder import score_folder, score_paths
 from benchmark.scoring.score_parts import read_part
 from benchmark.scoring.score_pool import score_pool
@@ -149,6 +150,8 @@ def test_drops_and_costs_count_once(pool: Pool) -> None:
     assert table.drops == Counter({"image_unreadable": 2, "duplicate_uid": 1})
     assert table.features == parts[0].features == parts[1].features
     assert table.own_seconds == sum(part.own_seconds for part in parts)
+    scoring = sum(part.processor[SCORING] for part in parts)
+    assert table.processor == {SCORING: scoring} | {key: parts[0].processor[key] for key in table.features}
 
 
 def test_neighbouring_ranks_of_a_huge_pool_stay_apart(pool: Pool) -> None:

@@ -1,3 +1,4 @@
+import shutil
 from collections import Counter
 from dataclasses import replace
 
@@ -5,9 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from benchmark.core.paths import cache_dir
 from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
+from benchmark.scoring import shard_reader
+from benchmark.scoring.feature_cache import save_features
+from benchmark.scoring.score_folder import remove_scores, score_folder
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.shard_reader import ShardReader, features_path
 from filters.base import Features, Filter
@@ -99,6 +104,39 @@ def test_cached_features_are_read_and_their_cost_stays_known(pool: Pool) -> None
     ranked = score_pool(pool, Rank(), LocalEngine("cpu", 1))
     assert Sizes.extracted == 0
     assert ranked.features == first.features
+
+
+class NoWorkers(LocalEngine):
+    """An engine that must not be needed to extract anything."""
+
+    def run(self, work, pieces):
+        assert work.light, "cached features start no workers"
+        return super().run(work, pieces)
+
+
+def test_cached_features_start_no_workers(pool: Pool) -> None:
+    with pytest.raises(AssertionError, match="start no workers"):
+        score_pool(pool, Rank(), NoWorkers("cpu", 2))
+    score_pool(pool, Crowding(), LocalEngine("cpu", 1))
+    assert len(score_pool(pool, Rank(), NoWorkers("cpu", 2)).uids) == 10
+    for path in cache_dir().glob(f"features/*/{Sizes().key()}/*"):  # a feature under the feature
+        path.unlink()
+    shutil.rmtree(score_folder(pool, Rank()))
+    with pytest.raises(AssertionError, match="start no workers"):
+        score_pool(pool, Rank(), NoWorkers("cpu", 2))
+
+
+def test_processor_seconds_are_known_unless_a_feature_lacks_them(pool: Pool, monkeypatch) -> None:
+    first = score_pool(pool, Crowding(), LocalEngine("cpu", 1))
+    assert set(first.processor) == {"", Sizes().key(), Areas().key()}
+    assert 0 < first.processor_seconds == sum(first.processor.values())
+    assert score_pool(pool, Crowding(), LocalEngine("cpu", 1)).processor == first.processor
+    shutil.rmtree(cache_dir() / "features")
+    monkeypatch.setattr(shard_reader, "save_features", lambda *args: save_features(*args[:5]))
+    remove_scores(pool, Crowding())
+    again = score_pool(pool, Crowding(), LocalEngine("cpu", 1))
+    assert again.processor is again.processor_seconds is None
+    assert again.seconds > 0
 
 
 def test_statistics_of_a_corpus_are_not_reused_for_a_larger_one(tmp_path) -> None:

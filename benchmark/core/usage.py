@@ -1,0 +1,68 @@
+"""What this process uses: seconds on the clock and of processors, resident memory."""
+
+import platform
+import resource
+import time
+from dataclasses import dataclass
+
+_helper_seconds = 0.0
+_helpers_peak_rss_bytes = 0
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Seconds of work on the clock, and processor seconds of the process, its threads and its ended children.
+
+    `processor` is None for work of versions that did not record it.
+    """
+
+    clock: float = 0.0
+    processor: float | None = 0.0
+
+    def __add__(self, other: "Seconds") -> "Seconds":
+        known = self.processor is not None and other.processor is not None
+        processor = (self.processor or 0.0) + (other.processor or 0.0)
+        return Seconds(self.clock + other.clock, processor if known else None)
+
+    def times(self, factor: float) -> "Seconds":
+        """Return the seconds of so many times the work."""
+        return Seconds(self.clock * factor, None if self.processor is None else self.processor * factor)
+
+
+def now() -> Seconds:
+    """Return the time, for `since`; it means nothing alone."""
+    return Seconds(time.monotonic(), processor_seconds())
+
+
+def since(start: Seconds) -> Seconds:
+    """Return the seconds from `start`, which `now` returned, until now."""
+    return now() + start.times(-1)
+
+
+def processor_seconds() -> float:
+    """Return the processor seconds of this process, its ended children, and the helpers that it was told of."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return _helper_seconds + sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+def record_helpers(seconds: float, peak_rss_bytes: int) -> None:
+    """Count what processes use that work for this one, but are no children of it.
+
+    Args:
+        seconds: processor seconds since the last call.
+        peak_rss_bytes: the peak resident sets of those that run side by side, added up.
+    """
+    global _helper_seconds, _helpers_peak_rss_bytes
+    _helper_seconds += seconds
+    _helpers_peak_rss_bytes = max(_helpers_peak_rss_bytes, peak_rss_bytes)
+
+
+def helpers_peak_rss_bytes() -> int:
+    """Return the largest of the peaks that `record_helpers` was given."""
+    return _helpers_peak_rss_bytes
+
+
+def peak_rss_bytes() -> int:
+    """Return the largest resident set of this process or any ended child."""
+    usages = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return max(usages) * (1 if platform.system() == "Darwin" else 1024)

@@ -1,0 +1,185 @@
+"""Processes that make pixels of images: order, reasons, bounded memory, errors, and their end."""
+
+import multiprocessing
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from benchmark.core import pixel_workers
+from benchmark.core.batch import IMAGE_UNREADABLE, SampleError
+from benchmark.core.paths import cache_dir
+from benchmark.core.pixel_workers import CHUNK, PixelWorkers
+from benchmark.core.usage import helpers_peak_rss_bytes, processor_seconds
+from benchmark.engine.local import LocalEngine
+from benchmark.models.clip_models import ClipModel
+from benchmark.pool import pool as pool_module
+from benchmark.pool.pool import Pool
+from benchmark.scoring.score_pool import score_pool
+from filters.clip import Clip
+from tests.filters.checkpoints import open_clip_model
+from tests.pools import rows, write_pool
+
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Grey:
+    """An image of one level; unreadable, or with a bug, on demand."""
+
+    level: int
+
+    def load(self) -> Image.Image:
+        """Return the image."""
+        if self.level == 13:
+            raise SampleError(IMAGE_UNREADABLE)
+        if self.level == 255:
+            raise ZeroDivisionError("a bug")
+        return Image.new("RGB", (5, 4), (self.level,) * 3)
+
+
+def to_pixels(image: Image.Image) -> torch.Tensor:
+    """Return the pixels of the first row and column; slow for images of level 1."""
+    pixels = torch.from_numpy(np.asarray(image).copy()).permute(2, 0, 1)[:, :1, :1] / 255
+    end = time.process_time() + 0.1 * (image.getpixel((0, 0)) == (1, 1, 1))
+    while time.process_time() < end:
+        pass
+    return pixels
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[PixelWorkers]:
+    """Two processes, started once for the module."""
+    made = PixelWorkers(to_pixels, 2, CPU)
+    yield made
+    assert made._pool is not None
+    made._pool.shutdown()
+
+
+def chunks(levels: list[int]) -> Iterator[list[Grey]]:
+    for start in range(0, len(levels), CHUNK):
+        yield [Grey(level) for level in levels[start : start + CHUNK]]
+
+
+def test_blocks_keep_the_order_and_name_reasons(workers: PixelWorkers) -> None:
+    levels = [1, 13, *range(2, 60), *range(2, 60)]
+    seen: list[float] = []
+    reasons: list[str | None] = []
+    before = processor_seconds()
+    for block in workers.blocks(chunks(levels)):
+        assert block.pixels.shape[1:] == (3, 1, 1)
+        seen += [float(value) for value in block.pixels[:, 0, 0, 0]]
+        reasons += block.reasons
+    assert seen == pytest.approx([level / 255 for level in levels if level != 13])
+    assert reasons == [IMAGE_UNREADABLE if level == 13 else None for level in levels]
+    assert processor_seconds() - before > 0.1  # that of the processes counts
+    assert helpers_peak_rss_bytes() > 50_000_000
+
+
+def test_images_are_asked_for_as_memory_becomes_free(
+    workers: PixelWorkers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_slots", 3)
+    asked: list[int] = []
+
+    def counted() -> Iterator[list[Grey]]:
+        for number, chunk in enumerate(chunks([2] * CHUNK * 10)):
+            asked.append(number)
+            yield chunk
+
+    with closing(workers.blocks(counted())) as blocks:
+        next(blocks)
+        assert len(asked) <= 4  # three wait or are worked on; the next finds no place
+    assert (
+        sum(len(block.pixels) for block in workers.blocks(chunks([2] * 20))) == 20
+    )  # all places are free again
+
+
+def test_an_error_reaches_the_caller_and_the_processes_go_on(workers: PixelWorkers) -> None:
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        list(workers.blocks(chunks([*range(2, 10), 255, *range(2, 100)])))
+    assert len(list(workers.blocks(chunks([5])))) == 1
+
+
+def test_processes_end_with_their_owner() -> None:
+    before = set(multiprocessing.active_children())
+    made = PixelWorkers(to_pixels, 1, CPU)
+    assert len(list(made.blocks(chunks([5])))) == 1
+    (started,) = set(multiprocessing.active_children()) - before
+    del made
+    started.join(timeout=30)
+    assert not started.is_alive()
+
+
+def test_waiting_pixels_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pixel_workers, "QUEUE_BYTES", 10 * CHUNK * 3 * 4)
+    assert PixelWorkers(to_pixels, 1, CPU)._slots == 10
+
+
+def test_pools_give_the_same_samples_as_pixels(
+    workers: PixelWorkers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = rows(30)
+    made[4], made[17] = (replace(made[row], image=b"not a picture") for row in (4, 17))
+    made[9] = replace(made[9], image=made[9].image[: len(made[9].image) // 2])
+    pool = Pool("p", str(write_pool(tmp_path / "pool", [made])))
+    needs = frozenset({"image", "text"})
+    (shard,) = pool.shards(needs)
+    drops, pixel_drops = Counter[str](), Counter[str]()
+    expected = list(pool.batches(shard, needs, 11, drops, workers))  # too few for processes
+    monkeypatch.setattr(pool_module, "MANY_IMAGES", 30)
+    found = list(pool.batches(shard, needs, 11, pixel_drops, workers))
+    assert drops == pixel_drops == {IMAGE_UNREADABLE: 3}
+    assert [len(batch) for batch in found] == [len(batch) for batch in expected] == [9, 10, 8]
+    for batch, plain in zip(found, expected, strict=True):
+        assert (batch.uids == plain.uids).all()
+        assert batch.texts == plain.texts
+        assert not batch.images
+        assert plain.pixels is None
+        assert torch.equal(batch.pixels, torch.stack([to_pixels(image) for image in plain.images]))
+        assert torch.equal(batch.take([2, 0]).pixels, batch.pixels[[2, 0]])
+
+
+@pytest.mark.slow
+def test_scores_of_pixels_are_those_of_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(70), rows(30, start=70)])))
+    scorer = Clip(open_clip_model(tmp_path / "clip"))
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        plain = score_pool(pool, scorer, LocalEngine("cpu", 1))
+        shutil.rmtree(cache_dir())
+        monkeypatch.setattr(pool_module, "MANY_IMAGES", 20)
+        monkeypatch.setattr(ClipModel, "embed_images", None)  # not called
+        processed = score_pool(pool, scorer, LocalEngine("cpu", 1))
+    finally:
+        torch.set_num_threads(before)
+    assert (processed.uids == plain.uids).all()
+    assert np.array_equal(processed.scores, plain.scores)
+
+
+class InEngineWorker:
+    """Work that makes pixels in processes of its own."""
+
+    light = False
+
+    def setup(self, device: torch.device) -> None:
+        """Prepare the processes, which start with the first image."""
+        self._workers = PixelWorkers(to_pixels, 1, device)
+
+    def __call__(self, level: int) -> int:
+        """Return the number of images."""
+        return sum(len(block.pixels) for block in self._workers.blocks(chunks([level] * 10)))
+
+
+@pytest.mark.slow
+def test_engine_workers_end_with_the_processes_that_they_started() -> None:
+    assert list(LocalEngine("cpu", 2).run(InEngineWorker(), [4, 5])) == [10, 10]
