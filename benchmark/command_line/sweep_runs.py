@@ -26,7 +26,6 @@ from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, process_count
 from benchmark.core.paths import cache_dir
 from benchmark.core.progress import configure_logging, log_to_file
-from benchmark.report.terminal import print_tables
 from benchmark.tasks.output import Finished
 
 log = logging.getLogger(__name__)
@@ -113,6 +112,7 @@ class Sweep:
         """Print a row per job, and the headline metrics of those with a result."""
         # Imported here: a misspelt command should be answered before torch is imported.
         from benchmark.command_line.sweep_tables import outcome_tables
+        from benchmark.report.terminal import print_tables
 
         if is_main_process():
             print_tables(outcome_tables(self._outcomes()), stderr=True)

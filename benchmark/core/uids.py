@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchmark.core.arrow import to_numpy
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_write
 
@@ -92,7 +93,7 @@ def read_uid_columns(table: pa.Table) -> UidArray:
     """Return the uids of a table that has the columns `UID_COLUMNS`, shape (n,)."""
     uids = np.empty(len(table), UID_DTYPE)
     for name, word in zip(UID_COLUMNS, ("f0", "f1"), strict=True):
-        uids[word] = table[name].to_numpy()
+        uids[word] = to_numpy(table[name])
     return uids
 
 

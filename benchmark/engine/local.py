@@ -10,8 +10,6 @@ from multiprocessing import forkserver
 from multiprocessing.queues import Queue
 from typing import Any, TypeVar
 
-import torch
-
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import ctrl_c_left_to_parent
 from benchmark.core.ranges import Device, PositiveInt
@@ -31,11 +29,13 @@ class LocalEngine:
     """
 
     def __init__(self, device: Device = "auto", workers: PositiveInt | None = None) -> None:
-        self.device = resolve_device(device)
+        self.device = device  # resolved when there is work: cached scores need no torch
         self.workers = workers
 
     def run(self, work: Work[Piece, T], pieces: Sequence[Piece]) -> Iterator[T]:
         """Yield the return value of each piece as soon as it is done."""
+        import torch
+
         devices = self._devices(1 if work.light else len(pieces))
         if len(devices) == 1:
             work.setup(torch.device(devices[0]))
@@ -59,11 +59,14 @@ class LocalEngine:
 
     def _devices(self, pieces: int) -> list[str]:
         """Return the device of each worker; at most as many workers as pieces."""
-        if self.device.type != "cuda":
+        import torch
+
+        device = resolve_device(self.device)
+        if device.type != "cuda":
             count = self.workers or _cores()
-            return [str(self.device)] * max(1, min(count, pieces))
-        if self.device.index is not None:
-            return [str(self.device)]
+            return [str(device)] * max(1, min(count, pieces))
+        if device.index is not None:
+            return [str(device)]
         gpus = torch.cuda.device_count()
         count = min(self.workers or gpus, pieces)
         return [f"cuda:{i % gpus}" for i in range(max(1, count))]
@@ -74,6 +77,8 @@ def _cores() -> int:
 
 
 def _start(work: Work[Any, Any], devices: "Queue[str]", threads: int) -> None:
+    import torch
+
     global _work  # a process pool gives its workers no other place for state
     threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmark.core.arrow import to_numpy
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UidArray, read_uid_columns, uid_columns
 from filters.base import Scores
@@ -49,9 +50,10 @@ def write_part(
 
 def read_part(path: Path) -> ScorePart:
     """Read what `write_part` wrote."""
-    table = pq.read_table(path)
+    with pq.ParquetFile(path) as file:  # pq.read_table would import pyarrow.dataset
+        table = file.read()
     info = json.loads(table.schema.metadata[_INFO])
-    uids, scores = read_uid_columns(table), table["score"].to_numpy()
+    uids, scores = read_uid_columns(table), to_numpy(table["score"])
     return ScorePart(uids, scores, Counter(info["drops"]), info["seconds"], info["features"])
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from benchmark.core.batch import DUPLICATE_UID
 from benchmark.core.errors import UserError
@@ -108,6 +107,8 @@ def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
         return 0.0
     if scorer.features:
         run_on_shards("extract", ExtractShard(pool, scorer), engine, pool.shards(scorer.sources))
+    import torch
+
     started = time.monotonic()
     scorer.fit(PoolBatches(pool, scorer, torch.device("cpu"), survivors))
     return time.monotonic() - started

@@ -1,15 +1,16 @@
 """The batches that filters and features read: samples of a shard, joined with the features under them."""
 
+from __future__ import annotations
+
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
@@ -20,6 +21,9 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.feature_cache import FeatureTable, load_features, save_features
 from benchmark.scoring.survivors import Survivors, among
 from filters.base import Features, Reader
+
+if TYPE_CHECKING:
+    import torch
 
 
 class ShardReader:

@@ -1,12 +1,14 @@
 """What workers do with one shard: extract features, or score and write the part."""
 
+from __future__ import annotations
+
 import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
@@ -18,6 +20,9 @@ from benchmark.scoring.score_parts import read_part, write_part
 from benchmark.scoring.shard_reader import ShardReader, features_path
 from benchmark.scoring.survivors import Survivors, among
 from filters.base import Filter, Reader, Scores
+
+if TYPE_CHECKING:
+    import torch
 
 
 class ScoreShard:
