@@ -17,6 +17,7 @@ from hydra.core.utils import run_job as hydra_job
 from hydra.types import HydraContext, RunMode, TaskFunction
 from omegaconf import DictConfig, open_dict
 
+from benchmark.command_line.mistakes import of_job
 from benchmark.command_line.wrong_overrides import explain_command
 from benchmark.config import CONF, USER_ERRORS, call_task, choice, explain
 from benchmark.core.errors import UserError
@@ -170,8 +171,7 @@ def _refuse(mistakes: Sequence[tuple[str, str | None]]) -> None:
     if len(wrong) == len(mistakes) and len({mistake for _, mistake in wrong}) == 1:
         raise WrongJobsError([str(wrong[0][1])])
     if wrong:
-        # A mistake may begin with what the job is named by, `filter=iccc is unknown`.
-        raise WrongJobsError([m if m.startswith(f"{name} ") else f"{name}: {m}" for name, m in wrong])
+        raise WrongJobsError([of_job(name, mistake) for name, mistake in wrong])
 
 
 def job_overrides(overrides: Sequence[str]) -> list[list[str]]:
