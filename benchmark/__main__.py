@@ -8,13 +8,13 @@ from omegaconf import DictConfig
 
 from benchmark.command_line.environment import set_environment
 from benchmark.command_line.help_text import answer
-from benchmark.command_line.jobs import WrongJobsError, run_job
+from benchmark.command_line.jobs import WrongJobsError, run_job, run_single
 from benchmark.command_line.mistakes import end_with_mistakes
 from benchmark.command_line.overrides import normalised
 from benchmark.command_line.own_filters import name_own_filters
 from benchmark.command_line.stopping import raise_if_stopped, stop_on_signals
 from benchmark.command_line.sweep_runs import run_sweeps
-from benchmark.command_line.sweeps import planned_sweeps
+from benchmark.command_line.sweeps import is_single_run, planned_sweeps
 from benchmark.command_line.wrong_overrides import explain_command
 from benchmark.config import CONF, USER_ERRORS, register_resolvers
 from benchmark.core.errors import UserError
@@ -24,7 +24,6 @@ from benchmark.core.progress import configure_logging
 with_hydra = hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 
 
-@with_hydra
 def run_task(cfg: DictConfig) -> None:
     """Run, or plan, the task that the configuration names."""
     try:
@@ -54,7 +53,10 @@ def run_command() -> None:
         sys.argv[1:] = name_own_filters(normalised(sys.argv[1:]))
         if sweeps := planned_sweeps(sys.argv[1:]):
             sys.exit(run_sweeps(sweeps, with_hydra))
-        run_task()
+        if is_single_run(sys.argv[1:]):
+            run_single(sys.argv[1:], run_task)
+        else:  # --cfg, --info, shell completion, -m
+            with_hydra(run_task)()
     except WrongJobsError as error:
         end_with_mistakes(*error.lines)
     except Exception as error:

@@ -10,7 +10,8 @@ from benchmark.core.batch import Batch
 from benchmark.core.devices import check_precision
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.requirements import Requirement
-from benchmark.models.clip_models import ClipModel, clip_identity, clip_requirement, load_clip
+from benchmark.models.clip_models import ClipModel, load_clip
+from benchmark.models.clip_weights import clip_identity, clip_requirement
 from filters.base import Filter, Scores
 from filters.icc.autoencoder import caption_seed
 from filters.icc.vba import TextToImage

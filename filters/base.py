@@ -1,18 +1,22 @@
 """The interface of filters: a filter only scores; the harness owns loops, devices, caching, timing and thresholds."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.core.source_code import code_hash
 from benchmark.core.uids import UidArray
+
+if TYPE_CHECKING:
+    import torch
 
 # float32, or float64 where float32 would make different scores equal: ranks of many pairs, numbers that users give.
 Scores = npt.NDArray[np.float32 | np.float64]
@@ -26,7 +30,7 @@ class Reader(Identified, ABC):
     """
 
     needs: frozenset[str]
-    features: tuple["Features", ...] = ()
+    features: tuple[Features, ...] = ()
     batch_size: ClassVar[int] = 256
 
     @property

@@ -1,18 +1,24 @@
 """CLIPScore (Hessel et al. 2021): cosine similarity of image and caption by a CLIP model."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.devices import check_precision
 from benchmark.core.pixel_workers import Preprocessing
 from benchmark.core.requirements import Requirement
-from benchmark.models.clip_models import ClipModel, clip_identity, clip_requirement, load_clip
+from benchmark.models.clip_weights import clip_identity, clip_requirement
 from filters.base import Features, Filter, Scores
+
+if TYPE_CHECKING:
+    import torch
+
+    from benchmark.models.clip_models import ClipModel
 
 
 class ClipFeatures(Features):
@@ -46,6 +52,8 @@ class ClipFeatures(Features):
 
     def setup(self, device: torch.device) -> None:
         """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
+        from benchmark.models.clip_models import load_clip
+
         self._clip = load_clip(self.model, self.pretrained, device, self.precision)
 
     def preprocessing(self) -> Preprocessing:

@@ -1,14 +1,18 @@
 """Complexity and Action (Radenovic et al. 2023): captions that relate objects and describe an action."""
 
-from typing import Any, ClassVar
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import torch
 
 from benchmark.core.batch import Batch
 from filters.base import Filter, Scores
 from filters.text.parsing import CaptionParser
 from filters.text.scene_graph import RULES, SceneGraph, scene_graph
+
+if TYPE_CHECKING:
+    import torch
 
 
 class ComplexityAction(Filter):

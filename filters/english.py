@@ -1,15 +1,19 @@
 """English captions (DataComp, Gadre et al. 2023, section 5.1)."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.extras import require
 from filters.base import Filter, Scores
 from filters.text.language import english_detector, language_revision
+
+if TYPE_CHECKING:
+    import torch
 
 
 class English(Filter):

@@ -1,19 +1,23 @@
 """Lexicon: mean human concreteness rating of a caption's words, in any order."""
 
+from __future__ import annotations
+
 import csv
 import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, look
 from filters.base import Filter, Scores
+
+if TYPE_CHECKING:
+    import torch
 
 WORD, RATING = "Word", "Conc.M"
 _WORD = re.compile(r"[a-z]+")

@@ -1,12 +1,13 @@
 """LLM rating: a chat model rates how visual a caption is, from 1 to N (ICC paper, appendix A.5)."""
 
+from __future__ import annotations
+
 import logging
 import re
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
@@ -15,6 +16,9 @@ from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import checkpoint_requirement, locate_checkpoint, revision
 from filters.base import Filter, Scores
 from filters.text.chat_models import ChatModel, EndpointChat, LocalChat
+
+if TYPE_CHECKING:
+    import torch
 
 SYSTEM = (
     "You are an expert visual reasoner, capable of understanding the visual concreteness of image {kind}s."

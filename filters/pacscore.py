@@ -12,7 +12,8 @@ from benchmark.core.devices import check_precision
 from benchmark.core.pixel_workers import Preprocessing
 from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import revision
-from benchmark.models.clip_models import ClipModel, clip_identity
+from benchmark.models.clip_models import ClipModel
+from benchmark.models.clip_weights import clip_identity
 from benchmark.models.pac_clip import (
     PACSCORE_WEIGHT,
     PREFIX,

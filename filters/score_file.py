@@ -1,16 +1,17 @@
 """Score file: scores computed by another program, read from a CSV or parquet file."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError, did_you_mean
@@ -18,6 +19,9 @@ from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import UidArray, encode_uid_column, sort_uids
 from filters.base import Filter, Scores
 from filters.column import numeric_scores
+
+if TYPE_CHECKING:
+    import torch
 
 UID = "uid"
 TEXT_COLUMNS = ("caption", "text", "TEXT")

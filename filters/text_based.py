@@ -1,18 +1,21 @@
 """DataComp's text-based filter (Gadre et al. 2023, section 5.1): English captions with an ImageNet-21k noun."""
 
+from __future__ import annotations
+
 import hashlib
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, look
 from filters.english import English
 from filters.text.wordnet import Nouns, find_wordnet, wordnet_digest
+
+if TYPE_CHECKING:
+    import torch
 
 MAX_WORD_LENGTH = 80  # characters; WordNet's longest noun has 71
 CACHED_WORDS = 1 << 17

@@ -1,19 +1,23 @@
 """CLIP scores of images after their text is painted over: T-MARS, and a term of RSA and RSC."""
 
-from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from __future__ import annotations
 
-import torch
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError, did_you_mean
-from benchmark.models.clip_models import ClipModel, load_clip
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures, cosines
 from filters.cotr import co_embedded_words
 from filters.ocr.features import TextDetection, TextRecognition, legible_lines
 from filters.ocr.spotter import TextSpotter
 from filters.ocr.text_areas import FILLS, Polygon, remove_areas
+
+if TYPE_CHECKING:
+    import torch
+
+    from benchmark.models.clip_models import ClipModel
 
 AREAS = ("detected", "all", "co")
 CONTROL_IMAGES = 1000  # number of images that the control takes text areas from
@@ -62,6 +66,8 @@ class TextRemovedClip(Filter):
 
     def setup(self, device: torch.device) -> None:
         """Load CLIP. Raises `UserError` when its weights cannot be found or downloaded."""
+        from benchmark.models.clip_models import load_clip
+
         clip = self._embeddings
         self._clip = load_clip(clip.model, clip.pretrained, device, clip.precision)
 

@@ -1,22 +1,26 @@
 """Uid list: a published selection."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import UID_DTYPE, UidArray, encode_uid_column, read_subset, sort_uids
 from filters.base import Filter, Scores
+
+if TYPE_CHECKING:
+    import torch
 
 UID = "uid"
 SUFFIXES = (".npy", ".parquet", ".csv", ".txt")

@@ -1,20 +1,23 @@
 """The jobs of a command: their configurations, composed and checked before the first of them runs."""
 
+from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from hydra import compose, initialize_config_dir
+from hydra._internal.callbacks import Callbacks
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra._internal.utils import get_args_parser
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.types import RunMode
+from hydra.core.utils import run_job as hydra_job
+from hydra.types import HydraContext, RunMode, TaskFunction
 from omegaconf import DictConfig, open_dict
 
-from benchmark.command_line.settings_schema import check_settings
+from benchmark.command_line.mistakes import of_job
 from benchmark.command_line.wrong_overrides import explain_command
 from benchmark.config import CONF, USER_ERRORS, call_task, choice, explain
 from benchmark.core.errors import UserError
@@ -74,11 +77,24 @@ def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[Job]:
             for of_job in job_overrides(given.overrides):
                 overrides.append(of_job)
                 indices.append(index)
-                composed.append(_composed(of_job, given.config_dir, given.config_name))
+                try:
+                    composed.append(_composed(of_job, given, RunMode.MULTIRUN))
+                except USER_ERRORS as error:
+                    composed.append(explain_command(error, of_job))
     names = _names(overrides)
     _refuse([(name, c if isinstance(c, str) else None) for name, c in zip(names, composed, strict=True)])
     jobs = zip(names, indices, composed, strict=True)
     return [Job(name, index, c) for name, index, c in jobs if not isinstance(c, str)]
+
+
+def run_single(arguments: Sequence[str], task: TaskFunction) -> None:
+    """Compose the configuration of a single run, and call `task` with it as Hydra would, which composes it twice."""
+    given = get_args_parser().parse_args(list(arguments))
+    with initialize_config_dir(str(CONF), version_base="1.3", job_name="benchmark"):
+        composed = _composed(given.overrides, given, RunMode.RUN)
+        context = HydraContext(GlobalHydra.instance().config_loader(), Callbacks(composed))
+        done = hydra_job(task, composed, "hydra.run.dir", None, context)
+    _ = done.return_value  # raises what the task raised
 
 
 def run_job(cfg: DictConfig) -> None:
@@ -87,6 +103,9 @@ def run_job(cfg: DictConfig) -> None:
         check_job(cfg)
         print_plan([(choice(cfg, "filter"), cfg)])
         return
+    # Imported here: a misspelt command should be answered before pydantic is imported.
+    from benchmark.command_line.settings_schema import check_settings
+
     check_settings(cfg)  # the task itself checks what it needs
     check_shards(cfg)
     call_task(cfg)
@@ -99,10 +118,11 @@ def check_jobs(jobs: Sequence[Job]) -> None:
 
 def check_job(cfg: DictConfig) -> None:
     """Raise `UserError` unless the settings of a run are right and what its task needs is there."""
+    from benchmark.command_line.settings_schema import check_settings
+
     try:
         check_settings(cfg)
-        # Imported here: a misspelt command should be answered before torch is imported.
-        from benchmark.tasks.preflight import check_before_run
+        from benchmark.tasks.preflight import check_before_run  # imported once the settings are right
 
         check_shards(cfg)
         check_before_run(cfg)
@@ -151,7 +171,7 @@ def _refuse(mistakes: Sequence[tuple[str, str | None]]) -> None:
     if len(wrong) == len(mistakes) and len({mistake for _, mistake in wrong}) == 1:
         raise WrongJobsError([str(wrong[0][1])])
     if wrong:
-        raise WrongJobsError([f"{name}: {mistake}" for name, mistake in wrong])
+        raise WrongJobsError([of_job(name, mistake) for name, mistake in wrong])
 
 
 def job_overrides(overrides: Sequence[str]) -> list[list[str]]:
@@ -163,15 +183,16 @@ def job_overrides(overrides: Sequence[str]) -> list[list[str]]:
     return [list(job) for job in jobs]
 
 
-def _composed(overrides: Sequence[str], config_dir: str | None, config_name: str | None) -> DictConfig | str:
-    """Return the configuration of a job, or the user's mistake for which there is none."""
-    own = [] if config_dir is None else [f"hydra.searchpath=['file://{Path(config_dir).absolute()}']"]
-    try:
-        composed = compose(config_name or "config", [*overrides, *own], return_hydra_config=True)
-    except USER_ERRORS as error:
-        return explain_command(error, overrides)
+def _composed(overrides: Sequence[str], given: Namespace, mode: RunMode) -> DictConfig:
+    """Return the configuration of a job; `given` are the command's options."""
+    own = (
+        []
+        if given.config_dir is None
+        else [f"hydra.searchpath=['file://{Path(given.config_dir).absolute()}']"]
+    )
+    composed = compose(given.config_name or "config", [*overrides, *own], return_hydra_config=True)
     with open_dict(composed):
-        composed.hydra.mode = RunMode.MULTIRUN
+        composed.hydra.mode = mode
     return composed
 
 

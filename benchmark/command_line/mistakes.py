@@ -12,3 +12,8 @@ def end_with_mistakes(*lines: str) -> NoReturn:
     for line in lines:
         sys.stderr.write(f"error: {redact(remote_paths(' '.join(line.split())))}\n")
     sys.exit(2)
+
+
+def of_job(name: str, mistake: str) -> str:
+    """Return a job's mistake with the job's name before it, once: many begin with it, ``seed=x must be ...``."""
+    return mistake if mistake.startswith(f"{name} ") else f"{name}: {mistake}"

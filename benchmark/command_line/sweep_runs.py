@@ -19,6 +19,7 @@ from hydra.types import TaskFunction
 from omegaconf import DictConfig
 
 from benchmark.command_line.jobs import check_jobs, compose_jobs, print_plan, settings_of
+from benchmark.command_line.mistakes import of_job
 from benchmark.command_line.outcomes import Outcome, counts, job_file, read_outcome, write_outcome
 from benchmark.command_line.stopping import end_with, is_stop, raise_if_stopped
 from benchmark.config import call_task, register_resolvers
@@ -26,7 +27,6 @@ from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, process_count
 from benchmark.core.paths import cache_dir
 from benchmark.core.progress import configure_logging, log_to_file
-from benchmark.report.terminal import print_tables
 from benchmark.tasks.output import Finished
 
 log = logging.getLogger(__name__)
@@ -101,7 +101,7 @@ class Sweep:
                 sys.stdout.write(printed.read_text(encoding="utf-8"))
                 sys.stdout.flush()
             if outcome.exit_code:
-                log.error("error: %s: %s", outcome.run, outcome.text)
+                log.error("error: %s", of_job(outcome.run, outcome.text))
         self._first += jobs
 
     @property
@@ -113,6 +113,7 @@ class Sweep:
         """Print a row per job, and the headline metrics of those with a result."""
         # Imported here: a misspelt command should be answered before torch is imported.
         from benchmark.command_line.sweep_tables import outcome_tables
+        from benchmark.report.terminal import print_tables
 
         if is_main_process():
             print_tables(outcome_tables(self._outcomes()), stderr=True)
@@ -132,7 +133,7 @@ class Sweep:
         outcome = _outcome(self.names[number], cfg)
         write_outcome(self.folder, number, outcome)
         if outcome.exit_code:
-            log.error("error: %s: %s", outcome.run, outcome.text)
+            log.error("error: %s", of_job(outcome.run, outcome.text))
         return outcome
 
     def _outcome(self, number: int, lost: str) -> Outcome:

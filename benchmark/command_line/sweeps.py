@@ -10,7 +10,21 @@ from benchmark.config import CONF
 from benchmark.core.errors import UserError
 
 MULTIRUN = "--multirun"
+SINGLE = {
+    "--config-dir",
+    "-cd",
+    "--config-name",
+    "-cn",
+    "--run",
+    "-r",
+}  # options that leave a command a single run
 SHOWS = {"--cfg", "-c", "--help", "-h", "--hydra-help", "--info", "-i", "--shell-completion", "-sc"}
+
+
+def is_single_run(arguments: Sequence[str]) -> bool:
+    """Return whether a command without sweeps is a run, and not one of the other things that Hydra does."""
+    options = {argument.partition("=")[0] for argument in arguments if argument.startswith("-")}
+    return options <= SINGLE and not any(argument.startswith("hydra.mode=") for argument in arguments)
 
 
 def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:

@@ -55,10 +55,20 @@ def _unknown(name: str, arguments: Sequence[str]) -> str:
     """Return the message for a setting that there is not, with the names that could be meant."""
     if name in GROUPS:
         return f"{name} takes the name of a config; `python -m benchmark --help {name}` lists them"
-    known = list(_names(_composed(name, arguments)))
-    suggestions = _meant(name, known)
-    hint = f"did you mean {' or '.join(suggestions)}?" if suggestions else ALL
+    # A misspelt group is answered without a second composition.
+    suggestions = get_close_matches(name, GROUPS, n=1) or _meant(
+        name, list(_names(_composed(name, arguments)))
+    )
+    value = _value(name, arguments)
+    meant = " or ".join(f"{suggestion}={value}" if value else suggestion for suggestion in suggestions)
+    hint = f"did you mean {meant}?" if meant else ALL
     return f"there is no setting {name!r}; {hint}"
+
+
+def _value(name: str, arguments: Sequence[str]) -> str:
+    """Return the value that a command gives to the setting `name`; empty if it gives none."""
+    values = (a.partition("=")[2] for a in settings_given(arguments) if a.partition("=")[0] == name)
+    return next(values, "")
 
 
 def _meant(name: str, known: Sequence[str]) -> list[str]:

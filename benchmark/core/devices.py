@@ -1,17 +1,44 @@
-"""The device a stage runs on, and the precision that it computes in."""
+"""The device a stage runs on, and the precision that it computes in; torch is imported when one is asked for."""
 
+from __future__ import annotations
+
+import ctypes
 import re
-
-import torch
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmark.core.errors import UserError
 from benchmark.core.ranges import DEVICES
 
+if TYPE_CHECKING:
+    import torch
+
 PRECISIONS = ("fp32", "bf16")
+
+
+def has_gpu() -> bool:
+    """Return whether torch sees a GPU; on a machine without a GPU's driver torch is not imported to ask it."""
+    if "torch" not in sys.modules and not _has_driver():
+        return False
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def _has_driver() -> bool:
+    """Return whether the driver of an NVIDIA or AMD GPU is there, without which torch finds none."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return Path("/dev/kfd").exists()
+    return True
 
 
 def resolve_device(name: str) -> torch.device:
     """Return the device of ``auto``, ``cpu``, ``cuda`` or ``cuda:N``. Raises `UserError` if the machine lacks it."""
+    import torch
+
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if not re.fullmatch(DEVICES, name):
@@ -35,6 +62,8 @@ def autocast(precision: str, device: torch.device) -> torch.autocast:
 
     Raises `UserError` where the device has no instructions for bf16.
     """
+    import torch
+
     if precision == "bf16" and not _computes_bf16(device):
         raise UserError(
             "precision=bf16 needs a GPU that computes bf16, or a CPU with AMX or AVX512-BF16; this machine's"
@@ -44,6 +73,8 @@ def autocast(precision: str, device: torch.device) -> torch.autocast:
 
 
 def _computes_bf16(device: torch.device) -> bool:
+    import torch
+
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()

@@ -3,8 +3,6 @@
 import logging
 from typing import Any
 
-import fsspec
-
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 
@@ -31,6 +29,8 @@ def file_system(url: str) -> tuple[Any, str]:
     elif protocol in _S3 + _GCS:
         require("cloud", "s3fs" if protocol in _S3 else "gcsfs")
         logging.getLogger("gcsfs").setLevel(logging.CRITICAL)  # else it prints what it also raises
+    import fsspec
+
     try:
         system, path = fsspec.core.url_to_fs(url, **_options(protocol))
     except (ValueError, ImportError) as error:

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from benchmark.core.paths import cache_dir
 
 log = logging.getLogger(__name__)
@@ -20,6 +18,8 @@ def locked(path: Path) -> Iterator[None]:
     Another process may have made it in the meantime: check whether `path` exists before making it. The lock of a
     process that dies is released.
     """
+    from filelock import FileLock, Timeout
+
     name = hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:32]
     file = cache_dir() / "locks" / f"{name}.lock"
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,8 @@ Processes and not threads, as preprocessing holds Python's lock: two threads do 
 processes 1.8 times (`make perf`); where images are small and the preprocessing is in numpy, threads gain nothing.
 """
 
+from __future__ import annotations
+
 import multiprocessing
 import os
 import threading
@@ -16,22 +18,24 @@ from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import forkserver
 from multiprocessing.util import Finalize
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from PIL import Image
 
 from benchmark.core.batch import SampleError
 from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent
 from benchmark.core.usage import peak_rss_bytes, record_helpers
 
+if TYPE_CHECKING:
+    import torch
+
 # Fewer images are read in series before processes have started, which takes as long as a thousand images do.
 MANY_IMAGES = 2000
 CHUNK = 8  # images that one process works on at a time
 QUEUE_BYTES = 256 << 20  # of pixels that wait for the caller
-Preprocessing = Callable[[Image.Image], torch.Tensor]
+Preprocessing = Callable[[Image.Image], "torch.Tensor"]
 Pixels = npt.NDArray[np.float32]
 Waiting = deque[tuple[Future["Filled"], int]]
 _fill: Callable[..., Any]  # in a worker process: what it does with a chunk
@@ -95,6 +99,8 @@ class PixelWorkers:
     """
 
     def __init__(self, preprocess: Preprocessing, processes: int, device: torch.device) -> None:
+        import torch
+
         sample = preprocess(Image.new("RGB", (64, 64)))
         assert sample.dtype == torch.float32, sample.dtype
         self.shape = tuple(sample.shape)
@@ -108,6 +114,8 @@ class PixelWorkers:
 
     def batches(self, batches: Sequence[Sequence[Loadable]]) -> Iterator[PixelBatch]:
         """Yield the pixels of each batch, in order."""
+        import torch
+
         chunks = (batch[start : start + CHUNK] for batch in batches for start in range(0, len(batch), CHUNK))
         with closing(self.blocks(chunks)) as blocks:
             for batch in batches:
@@ -165,6 +173,8 @@ def _shut_down(pool: ProcessPoolExecutor) -> None:
 
 
 def _start_worker(preprocess: Preprocessing, memory: Any, slot: int, shape: tuple[int, ...]) -> None:
+    import torch
+
     global _fill  # a process pool gives its workers no other place for state
     threading.Thread(target=end_with_parent, daemon=True).start()
     torch.set_num_threads(1)

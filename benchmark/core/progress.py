@@ -1,30 +1,43 @@
-"""Progress bars on a terminal; elsewhere a line in the log every 30 seconds."""
+"""Progress bars on a terminal; elsewhere a line in the log every 30 seconds, and rich is not imported."""
+
+from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-
-from rich.console import Console
-from rich.logging import RichHandler
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from typing import TYPE_CHECKING
 
 from benchmark.core.launch import is_main_process
 from benchmark.core.paths import remote_paths
 from benchmark.core.redaction import redact
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 log = logging.getLogger(__name__)
-console = Console(stderr=True)  # stdout is kept for results: its last line is the path of the result
 LOG_EVERY_SECONDS = 30.0
+
+
+@cache
+def _console() -> Console:
+    """Return the console on stderr: stdout is kept for results, its last line is the path of the result."""
+    from rich.console import Console
+
+    return Console(stderr=True)
 
 
 def configure_logging() -> None:
     """Log to stderr: above the progress bars on a terminal, plain lines elsewhere; one process of a launch logs."""
     handler: logging.Handler = logging.StreamHandler()
-    if console.is_terminal:
+    if sys.stderr.isatty():
+        from rich.logging import RichHandler
+
         handler = RichHandler(
-            console=console, show_path=False, show_level=False, show_time=False, highlighter=None
+            console=_console(), show_path=False, show_level=False, show_time=False, highlighter=None
         )
     handler.addFilter(_publish)
     line, time_of_day = "%(asctime)s %(message)s", "%H:%M:%S"
@@ -58,9 +71,11 @@ def log_to_file(path: Path, *, alone: bool = False) -> Iterator[None]:
 @contextmanager
 def progress(title: str, total: int, unit: str) -> Iterator[Callable[[int, str], None]]:
     """Yield ``advance(amount, text)``, which moves a bar of `total` and shows `text` (a rate, a loss) beside it."""
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         yield _log_lines(title, total, unit)
         return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     text = TextColumn("{task.fields[text]}", markup=False)
     with Progress(
         TextColumn(title),
@@ -69,7 +84,7 @@ def progress(title: str, total: int, unit: str) -> Iterator[Callable[[int, str],
         TextColumn(unit),
         text,
         TimeRemainingColumn(),
-        console=console,
+        console=_console(),
         transient=True,
     ) as bars:
         bar = bars.add_task(title, total=total, text="")

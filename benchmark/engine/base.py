@@ -1,9 +1,13 @@
 """The interfaces of engines and of the work that they run."""
 
-from collections.abc import Iterator, Sequence
-from typing import Generic, Protocol, TypeVar
+from __future__ import annotations
 
-import torch
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    import torch
+
 
 Piece = TypeVar("Piece")
 Piece_contra = TypeVar("Piece_contra", contravariant=True)

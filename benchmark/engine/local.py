@@ -11,8 +11,6 @@ from multiprocessing.queues import Queue
 from multiprocessing.util import Finalize
 from typing import Any, TypeVar
 
-import torch
-
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent
 from benchmark.core.ranges import Device, PositiveInt
@@ -33,11 +31,13 @@ class LocalEngine:
     """
 
     def __init__(self, device: Device = "auto", workers: PositiveInt | None = None) -> None:
-        self.device = resolve_device(device)
+        self.device = device  # resolved when there is work: cached scores need no torch
         self.workers = workers
 
     def run(self, work: Work[Piece, T], pieces: Sequence[Piece]) -> Iterator[T]:
         """Yield the return value of each piece as soon as it is done."""
+        import torch
+
         devices = self._devices(1 if work.light else len(pieces))
         if len(devices) == 1:
             work.setup(torch.device(devices[0]))
@@ -65,11 +65,14 @@ class LocalEngine:
 
     def _devices(self, pieces: int) -> list[str]:
         """Return the device of each worker; at most as many workers as pieces."""
-        if self.device.type != "cuda":
+        import torch
+
+        device = resolve_device(self.device)
+        if device.type != "cuda":
             count = self.workers or _cores()
-            return [str(self.device)] * max(1, min(count, pieces))
-        if self.device.index is not None:
-            return [str(self.device)]
+            return [str(device)] * max(1, min(count, pieces))
+        if device.index is not None:
+            return [str(device)]
         gpus = torch.cuda.device_count()
         count = min(self.workers or gpus, pieces)
         return [f"cuda:{i % gpus}" for i in range(max(1, count))]
@@ -80,6 +83,8 @@ def _cores() -> int:
 
 
 def _start(work: Work[Any, Any], places: "Queue[tuple[int, str]]", threads: int, usage: Any) -> None:
+    import torch
+
     global _work  # a process pool gives its workers no other place for state
     threading.Thread(target=end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,8 @@ from PIL import Image
 
 from benchmark.core.batch import Batch
 from benchmark.core.devices import autocast, check_precision
-from benchmark.core.errors import UserError, did_you_mean
-from benchmark.core.requirements import OnFirstUseError, Requirement, look
-from benchmark.models.checkpoints import WEIGHTS, on_the_hub, revision
-
-LOCAL = "local-dir:"
-# open_clip takes the first that is there.
-HUB_FILES = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
+from benchmark.core.errors import UserError
+from benchmark.models.clip_weights import check_clip_model
 
 
 @dataclass(frozen=True)
@@ -77,66 +71,6 @@ class ClipModel:
         return 256 if self.device.type == "cuda" else 32
 
 
-def local_clip_folder(model: str) -> Path | None:
-    """Return the folder of a ``local-dir:`` model. Raises `UserError` when it is not there."""
-    if not model.startswith(LOCAL):
-        return None
-    folder = Path(model.removeprefix(LOCAL))
-    if not (folder / "open_clip_config.json").is_file():
-        raise UserError(f"checkpoint {folder} is not there; give a folder with an open_clip_config.json")
-    return folder
-
-
-def clip_revision(model: str) -> dict[str, str]:
-    """Return the revision of a ``local-dir:`` model; empty for others, whose name and tag identify the weights."""
-    folder = local_clip_folder(model)
-    return {"revision": revision(folder)} if folder else {}
-
-
-def clip_identity(model: str, pretrained: str | None) -> dict[str, str | None]:
-    """Return `model` and `pretrained` for a cache key: a folder or file by the revision of its content."""
-    folder = local_clip_folder(model)
-    weights = Path(pretrained) if pretrained else None
-    return {
-        "model": revision(folder) if folder else model,
-        "pretrained": revision(weights) if weights and weights.is_file() else pretrained,
-    }
-
-
-def clip_requirement(model: str, pretrained: str | None) -> Requirement:
-    """Return whether the weights that `load_clip` would load are on this machine, or how large their download is."""
-    name = f"CLIP {Path(model).name} {Path(pretrained).name if pretrained else ''}".strip()
-    return look(name, lambda: _locate_weights(model, pretrained))
-
-
-def _locate_weights(model: str, pretrained: str | None) -> Path:
-    """Return the file or folder of the weights. Raises `UserError`, or `OnFirstUseError` for a download."""
-    if folder := local_clip_folder(model):
-        if not any(path for pattern in WEIGHTS for path in folder.glob(pattern)):
-            raise UserError(f"checkpoint {folder} holds no weights; copy or download it again")
-        return folder
-    if pretrained and Path(pretrained).is_file():
-        return Path(pretrained)
-    _check_model(model, pretrained)
-    if model.startswith("hf-hub:"):
-        return on_the_hub(model.removeprefix("hf-hub:"), HUB_FILES)
-    from open_clip import get_pretrained_cfg, list_pretrained_tags_by_model
-
-    tag = get_pretrained_cfg(model, pretrained or "")
-    if not tag:
-        tags = list_pretrained_tags_by_model(model)
-        raise UserError(
-            f"model {model} has no weights {pretrained!r}, nor is that a file; {did_you_mean(str(pretrained), tags)}"
-        )
-    if tag.get("hf_hub"):
-        repository, _, file = str(tag["hf_hub"]).rpartition("/")
-        return on_the_hub(repository, (file,) if file else HUB_FILES)
-    path = Path.home() / ".cache" / "clip" / Path(tag["url"]).name  # where open_clip keeps what it fetches
-    if not path.is_file():
-        raise OnFirstUseError(f"from {tag['url']}", folder=path.parent)
-    return path
-
-
 def load_clip(
     model: str,
     pretrained: str | None,
@@ -161,7 +95,7 @@ def load_clip(
     """
     import open_clip
 
-    _check_model(model, pretrained)
+    check_clip_model(model, pretrained)
     autocast(check_precision(precision), device)  # refuses before the weights are loaded
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
@@ -184,22 +118,6 @@ def load_clip(
         raise UserError(f"CLIP {model} / {pretrained} cannot be loaded: {reason}") from None
     network.eval().to(memory_format=torch.channels_last)
     return ClipModel(network, preprocess, tokenizer, device, precision)
-
-
-def _check_model(model: str, pretrained: str | None) -> None:
-    """Raise `UserError` for an unknown model, or one without weights."""
-    import open_clip
-
-    if local_clip_folder(model) or model.startswith("hf-hub:"):
-        return
-    if model not in open_clip.list_models():
-        raise UserError(f"open_clip has no model {model!r}; {did_you_mean(model, open_clip.list_models())}")
-    if not pretrained:  # open_clip would only warn, and leave random weights
-        tags = ", ".join(open_clip.list_pretrained_tags_by_model(model))
-        raise UserError(
-            f"model {model} needs weights; set pretrained, beside model (models.clip.pretrained for the pool's CLIP),"
-            f" to one of {tags}, or to a weights file"
-        )
 
 
 def _numpy(parts: list[torch.Tensor]) -> npt.NDArray[np.float32]:

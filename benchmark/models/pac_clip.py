@@ -14,7 +14,8 @@ from torch import Tensor
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, State, look
 from benchmark.models.checkpoints import read_weights, revision
-from benchmark.models.clip_models import ClipModel, clip_requirement, clip_revision, load_clip
+from benchmark.models.clip_models import ClipModel, load_clip
+from benchmark.models.clip_weights import clip_requirement, clip_revision
 
 PREFIX = "A photo depicts "  # before every caption (as in CLIPScore)
 PACSCORE_WEIGHT = 2.0  # factor of the clipped cosine; CLIPScore has 2.5

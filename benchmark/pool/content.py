@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.progress import progress
@@ -71,4 +70,6 @@ def _sums(uids: UidArray, values: npt.NDArray[np.object_] | Hashes) -> Hashes:
 
 
 def _hashed(values: npt.NDArray[np.object_] | Hashes) -> Hashes:
+    import pandas as pd
+
     return np.asarray(pd.util.hash_array(values, categorize=False), np.uint64)

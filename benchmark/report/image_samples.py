@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
+from benchmark.core.arrow import to_numpy
 from downstream.evaluation.image_scores import FILE
 from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
 from downstream.metrics.intervals import resampled_sums
@@ -36,17 +37,18 @@ def read_image_scores(folder: Path) -> ImageScores:
     """Read the scores of single images in the folder of a run's model; empty where there are none."""
     if not (folder / FILE).is_file():
         return {}
-    table = pq.read_table(folder / FILE, read_dictionary=KEYS).unify_dictionaries().combine_chunks()
+    with pq.ParquetFile(folder / FILE, read_dictionary=KEYS) as file:  # pq.read_table would import pandas
+        table = file.read().unify_dictionaries().combine_chunks()
     evaluations, metrics, images = (table[key].chunk(0) for key in KEYS)
-    names = images.dictionary.to_numpy(zero_copy_only=False)
+    names = np.array(images.dictionary.to_pylist(), object)
     order = np.argsort(names)  # images are put in the order of their ids
     place = np.empty(len(names), np.int64)
     place[order] = np.arange(len(names))
-    group = (
-        evaluations.indices.to_numpy().astype(np.int64) * len(metrics.dictionary) + metrics.indices.to_numpy()
+    group = to_numpy(evaluations.indices).astype(np.int64) * len(metrics.dictionary) + to_numpy(
+        metrics.indices
     )
-    cells, cell_of_row = np.unique(group * len(names) + place[images.indices.to_numpy()], return_inverse=True)
-    sums = np.bincount(cell_of_row, table["value"].to_numpy()).astype(float)
+    cells, cell_of_row = np.unique(group * len(names) + place[to_numpy(images.indices)], return_inverse=True)
+    sums = np.bincount(cell_of_row, to_numpy(table["value"])).astype(float)
     queries = np.bincount(cell_of_row).astype(float)
     groups, image_of_cell = np.divmod(cells, len(names))
     borders = np.flatnonzero(np.diff(groups)) + 1

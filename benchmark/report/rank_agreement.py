@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from scipy.stats import kendalltau
+import numpy as np
 
 from benchmark.report.headlines import Headline, headlines
 from benchmark.report.leaderboard_entries import Entry, by_setting, group
@@ -51,11 +51,18 @@ def _rows(headline: Headline, entries: Sequence[Entry], sets: Sequence[str]) -> 
     for names, one, other in _pairs(headline, entries, sets):
         shared = sorted(one.keys() & other.keys())
         if len(shared) >= FEWEST:
-            tau = float(
-                kendalltau([one[label] for label in shared], [other[label] for label in shared]).statistic
-            )
+            tau = kendall_tau([one[label] for label in shared], [other[label] for label in shared])
             text = MISSING if math.isnan(tau) else f"{tau:.2f}"
             yield plain(names, METRICS[headline.metric], str(len(shared)), text)
+
+
+def kendall_tau(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return tau-b of two rankings of the same n items, which corrects for ties; NaN where one is all ties."""
+    first, second = (np.sign(np.subtract.outer(values, values)) for values in (one, other))
+    untied = [np.count_nonzero(signs) for signs in (first, second)]
+    if not all(untied):
+        return math.nan
+    return float(np.sum(first * second) / math.sqrt(untied[0]) / math.sqrt(untied[1]))
 
 
 def _pairs(

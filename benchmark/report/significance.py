@@ -10,8 +10,7 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm, ttest_1samp
-from scipy.stats import t as student
+from scipy.special import ndtr, stdtrit  # scipy.stats takes a second to import
 
 from downstream.metrics.corpus_scores import Doubles
 from downstream.metrics.intervals import LEVEL
@@ -113,8 +112,11 @@ def t_interval(values: Sequence[float]) -> Interval | None:
         return None
     if len(set(values)) == 1:
         return values[0], values[0]
-    low, high = ttest_1samp(values, 0).confidence_interval(LEVEL)
-    return float(low), float(high)
+    count = len(values)
+    mean, error = np.mean(values), np.sqrt(np.var(values) * (count / (count - 1)) / count)
+    tail = (1 - LEVEL) / 2
+    low, high = (float(stdtrit(count - 1, p) * error + mean) for p in (tail, 1 - tail))
+    return low, high
 
 
 def _percentiles(resampled: Doubles | None) -> Interval | None:
@@ -134,7 +136,7 @@ def _signs_over_seeds(values: Sequence[Sequence[float]]) -> Signs:
     freedom = np.divide(
         error**2, squares[:, None] + squares[None, :], out=np.ones_like(error), where=error > 0
     )
-    half = student.ppf((1 + LEVEL) / 2, freedom) * np.sqrt(error)
+    half = stdtrit(freedom, (1 + LEVEL) / 2) * np.sqrt(error)
     difference = means[:, None] - means[None, :]
     return np.asarray(np.sign(difference) * (np.abs(difference) > half), np.int8)
 
@@ -152,7 +154,7 @@ def _signs_over_images(means: Sequence[float], resampled: Sequence[Doubles | Non
     difference = np.array(means)[rows][one] - np.array(means)[rows][other]
     error = np.sqrt(np.maximum(variance, 0))
     z = np.divide(difference, error, out=np.where(difference == 0, 0, np.inf), where=error > 0)
-    significant = holm(2 * norm.sf(np.abs(z)))
+    significant = holm(2 * ndtr(-np.abs(z)))
     found = np.where(significant, np.sign(difference), 0)
     signs[np.array(rows)[one], np.array(rows)[other]] = found
     signs[np.array(rows)[other], np.array(rows)[one]] = -found

@@ -1,23 +1,29 @@
 """Pairs of a pool whose image is close to an evaluation image by CLIP, where the pool's embeddings are cached."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, unite_uids
-from benchmark.models.clip_models import ClipModel, load_clip
 from benchmark.pool.pool import Pool
 from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.shard_reader import features_path
 from downstream.evaluation.image_digests import digest_images
 from downstream.evaluation.image_files import ImageFile
 from filters.clip import ClipFeatures
+
+if TYPE_CHECKING:
+    import torch
+
+    from benchmark.models.clip_models import ClipModel
 
 ROWS = 1024  # images that are embedded, or compared, at a time
 Embeddings = npt.NDArray[np.float32]
@@ -50,6 +56,8 @@ class NearImages:
         key = hashlib.sha256(inputs.encode()).hexdigest()[:16]
         cached = cache_dir() / "near_images" / pool.key / f"{key}.json"
         if not cached.is_file():
+            from benchmark.models.clip_models import load_clip
+
             clip = load_clip(
                 self.features.model, self.features.pretrained, self.device, self.features.precision
             )

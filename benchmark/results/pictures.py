@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -61,8 +61,7 @@ def write_gallery(folder: Path, pairs: Sequence[GalleryPair]) -> None:
 
 def read_gallery(folder: Path) -> list[GalleryPair]:
     """Read ``gallery.parquet`` in the folder of a run; none where there is no such file."""
-    path = folder / GALLERY
-    return [GalleryPair(**row) for row in pq.read_table(path).to_pylist()] if path.is_file() else []
+    return [GalleryPair(**row) for row in _read(folder / GALLERY)]
 
 
 def write_examples(folder: Path, examples: Sequence[Example]) -> None:
@@ -73,9 +72,16 @@ def write_examples(folder: Path, examples: Sequence[Example]) -> None:
 
 def read_examples(folder: Path) -> list[Example]:
     """Read ``examples.parquet`` in the folder of a run; none where there is no such file."""
-    path = folder / EXAMPLES
-    rows = pq.read_table(path).to_pylist() if path.is_file() else []
-    return [Example(**row | {"references": tuple(row["references"])}) for row in rows]
+    return [Example(**row | {"references": tuple(row["references"])}) for row in _read(folder / EXAMPLES)]
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a parquet; none where there is no such file."""
+    if not path.is_file():
+        return []
+    with pq.ParquetFile(path) as file:  # pq.read_table would import pandas
+        rows: list[dict[str, Any]] = file.read().to_pylist()
+    return rows
 
 
 def _write(path: Path, rows: Sequence[GalleryPair | Example], fields: dict[str, pa.DataType]) -> None:

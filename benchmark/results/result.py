@@ -9,7 +9,7 @@ from benchmark.results.protocol import Protocol
 from benchmark.results.stopwatch import Stage
 from benchmark.selection.selection import Manifest
 from downstream.metrics.metric import Metric
-from downstream.training.checkpointing import TrainReport
+from downstream.training.train_report import TrainReport
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,16 @@
 """Fitting filters on the embeddings of a pool: in memory-mapped files, on the engine, resumable."""
 
+from __future__ import annotations
+
 import json
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy.typing as npt
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
@@ -24,6 +26,9 @@ from benchmark.scoring.score_folder import fit_folder
 from benchmark.scoring.shard_reader import PoolBatches, features_path
 from benchmark.scoring.survivors import Survivors
 from filters.embeddings.corpus import ByUid, CorpusFilter, Fill, PieceWork
+
+if TYPE_CHECKING:
+    import torch
 
 
 class MappedCorpus:
@@ -105,6 +110,8 @@ def fit_on_corpus(
     Raises:
         UserError: when the pool has no usable pair.
     """
+    import torch
+
     folder = fit_folder(pool, scorer, survivors)
     (features,) = scorer.features
     paths = [features_path(pool, shard, features) for shard in pool.shards(scorer.sources)]

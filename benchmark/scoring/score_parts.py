@@ -68,7 +68,9 @@ def write_part(
 
 def read_part(path: Path) -> ScorePart:
     """Read what `write_part` wrote."""
-    table, info = pq.read_table(path), read_part_info(path)
+    info = read_part_info(path)
+    with pq.ParquetFile(path) as file:  # pq.read_table would import pyarrow.dataset
+        table = file.read()
     scores = to_numpy(table[SCORE])
     return ScorePart(read_uid_columns(table), scores, info.drops, info.seconds, info.features, info.processor)
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from benchmark.core.batch import DUPLICATE_UID
 from benchmark.core.errors import UserError
@@ -93,6 +92,8 @@ def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
         run_on_shards("extract", ExtractShard(pool, scorer), engine, lacking)
     if isinstance(scorer, CorpusFilter):
         return fit_on_corpus(pool, scorer, engine, survivors)
+    import torch
+
     started = now()
     scorer.fit(PoolBatches(pool, scorer, torch.device("cpu"), survivors))
     return since(started)

@@ -144,8 +144,8 @@ class ScoreTable:
     """The scores of n samples, each uid once.
 
     `drops` counts samples without a score by reason. `own_seconds` is the time that scoring took when it was done,
-    `features` the extraction seconds of each of the filter's features by its key, `processor` the processor seconds of
-    both; `reused` is the share of parts that an earlier run had scored.
+    `features` the extraction seconds of each of the filter's features by its key, `processor` the processor seconds
+    of both; `reused` is the share of parts that an earlier run had scored.
     """
 
     source: ScoreSource

@@ -1,14 +1,15 @@
 """The batches that filters and features read: samples of a shard, joined with the features under them."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
@@ -21,6 +22,9 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.feature_cache import FeatureTable, load_features, save_features
 from benchmark.scoring.survivors import Survivors, among
 from filters.base import Features, Reader
+
+if TYPE_CHECKING:
+    import torch
 
 
 class ShardReader:
@@ -82,6 +86,8 @@ class ShardReader:
         uids = [np.empty(0, UID_DTYPE)]
         columns: dict[str, list[Any]] = {}
         if key not in self._ready:  # load models only once a shard lacks its features
+            import torch
+
             features.setup(self.device)
             self._ready.add(key)
             if isinstance(features, Preprocesses) and (processes := torch.get_num_threads()) > 1:

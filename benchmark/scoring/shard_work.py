@@ -1,11 +1,13 @@
 """What workers do with one shard: extract features, or score and write the part."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
@@ -19,6 +21,9 @@ from benchmark.scoring.score_parts import read_part, write_part
 from benchmark.scoring.shard_reader import ShardReader, shards_without_features
 from benchmark.scoring.survivors import Survivors, among
 from filters.base import Filter, Reader, Scores
+
+if TYPE_CHECKING:
+    import torch
 
 
 class ScoreShard:

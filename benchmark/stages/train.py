@@ -17,7 +17,8 @@ from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.validation import make_validation
 from downstream.models.base import Downstream, Trainable
-from downstream.training.checkpointing import TrainReport, finished
+from downstream.training.checkpointing import finished
+from downstream.training.train_report import TrainReport
 
 log = logging.getLogger(__name__)
 

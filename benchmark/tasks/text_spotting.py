@@ -12,7 +12,8 @@ from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.records import read_records, write_record
 from benchmark.models.checkpoints import revision
-from benchmark.models.clip_models import LOCAL, clip_revision, load_clip
+from benchmark.models.clip_models import load_clip
+from benchmark.models.clip_weights import LOCAL, clip_revision
 from benchmark.report.terminal import print_tables
 from benchmark.results.provenance import library_versions
 from benchmark.studies.text_spotting.evaluation import Model, TextSpottingEvaluation, evaluate

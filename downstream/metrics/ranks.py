@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 CHUNK_BYTES = 1 << 26
 # Similarities closer than this are ties: float64 sums in another order differ by 1e-15, and ranks must not depend on
@@ -88,6 +87,8 @@ def topk_hits(
     The rule of CLIP_benchmark: similarities in float32, and the order of equal items is torch's, which is arbitrary
     and differs between values of k. Arguments as in `ranks`.
     """
+    import torch
+
     hits = {k: np.empty(len(query_group), np.bool_) for k in cutoffs}
     for part in _chunks(len(query_group), len(item_group)):
         similarity = torch.from_numpy(rows(part).astype(np.float32, copy=False))

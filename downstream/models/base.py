@@ -29,7 +29,8 @@ from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.metric import Metric
-from downstream.training.checkpointing import TrainReport, finished, mark_finished
+from downstream.training.checkpointing import finished, mark_finished
+from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig
 from downstream.training.training_data import EpochSamples
 from downstream.training.validation import Validate

@@ -32,7 +32,7 @@ from downstream.models.base import (
     seeded,
 )
 from downstream.models.timm_encoder import as_positions, is_timm, load_encoder, timm_processor
-from downstream.training.checkpointing import TrainReport
+from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
 from downstream.training.training_data import EpochSamples, Inputs, SampleOrder, TrainingData
 

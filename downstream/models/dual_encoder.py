@@ -41,9 +41,9 @@ from downstream.models.base import (
     seeded,
 )
 from downstream.models.contrastive import PairCollate, TwoTowers
-from downstream.training.checkpointing import TrainReport
 from downstream.training.embeddings import EmbeddedSample, embed_subset
 from downstream.training.image_augmentation import ImageAugmentation
+from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
 from downstream.training.training_data import EpochSamples, SampleOrder, Samples, TrainingData
 

@@ -16,7 +16,8 @@ from PIL import Image
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers, revision
-from benchmark.models.clip_models import clip_identity, load_clip
+from benchmark.models.clip_models import load_clip
+from benchmark.models.clip_weights import clip_identity
 from downstream.batching import chunks, pixel_batches
 from downstream.evaluation.captioning import evaluate_captions, score_captions_of_sets
 from downstream.evaluation.classification_sets import ClassificationSet

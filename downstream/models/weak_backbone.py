@@ -23,7 +23,7 @@ from benchmark.core.uids import UidArray, encode_uids
 from downstream.batching import chunks, to_pixels
 from downstream.models.base import CPU, Trainable, half_precision, model_folder, seeded
 from downstream.models.timm_encoder import timm_processor
-from downstream.training.checkpointing import TrainReport
+from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
 from downstream.training.training_data import EpochSamples, Inputs, SampleOrder, TrainingData
 

@@ -25,9 +25,10 @@ from benchmark.core.ranges import (
     Seed,
     ShareBelowOne,
 )
-from downstream.training.checkpointing import TrainReport, TrainState, load_checkpoint, save_checkpoint
+from downstream.training.checkpointing import TrainState, load_checkpoint, save_checkpoint
 from downstream.training.optimizers import OptimizerName, make_optimizer
 from downstream.training.stepper import Step, Stepper
+from downstream.training.train_report import TrainReport
 from downstream.training.training_data import StepBatches, TrainingData, loader
 from downstream.training.validation import Validate, log_validation
 

@@ -1,14 +1,18 @@
 """Clusters of images: PCA of their embeddings, then k-means (Lin et al. 2023, sections 4.1 and 11)."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmark.core.mapped_files import MappedArray, save_array, write_array
 from filters.embeddings.corpus import CHUNK, Rows, Subset, chunks
+
+if TYPE_CHECKING:
+    import torch
 
 PER_CLUSTER = 256  # training embeddings per cluster, faiss' default
 LIGHT_ROWS = 1 << 17  # so many are assigned in less time than starting a worker process takes
@@ -53,7 +57,7 @@ class ImageClusters:
         self._axes = MappedArray(folder / "axes.npy")  # rows: principal components; no file without PCA
         self._origin = MappedArray(folder / "origin.npy")  # the mean, in these components
 
-    def fit(self, embeddings: Rows) -> "ImageClusters":
+    def fit(self, embeddings: Rows) -> ImageClusters:
         """Cluster embeddings of shape (n, d), n at least 1. Holds one chunk; the points lie in a file meanwhile."""
         if self._centroids.path.is_file():
             return self

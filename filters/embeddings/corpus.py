@@ -1,19 +1,23 @@
 """What a filter is fitted on whose scores depend on the embeddings of the whole pool."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.mapped_files import Indices, MappedArray, MappedUids
 from benchmark.core.uids import UidArray, decode_uid
 from filters.base import Filter, Scores
+
+if TYPE_CHECKING:
+    import torch
 
 Floats = npt.NDArray[np.floating[Any]]
 Fill = Callable[[npt.NDArray[Any]], None]

@@ -1,14 +1,15 @@
 """Target embeddings from a file, and second moments of a pool's and of a target's embeddings."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
@@ -16,6 +17,9 @@ from benchmark.core.mapped_files import write_array
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import Requirement, look
 from filters.embeddings.corpus import CHUNK, Corpus, CorpusFilter, Rows, chunks
+
+if TYPE_CHECKING:
+    import torch
 
 LIGHT_ROWS = 1 << 20  # the sum of so many outer products takes less time than starting a worker process
 

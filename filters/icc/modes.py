@@ -1,19 +1,23 @@
-"""SBA, VBA and ICC as filters: the distilled scorer, or the pipeline it was distilled from."""
+"""SBA, VBA and ICC as filters: the distilled scorer, or the pipeline it was distilled from.
+
+Only the direct mode imports the pipeline and torch.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import locate_checkpoint
 from filters.base import Filter
-from filters.icc.combine import Combination, load_combination
-from filters.icc.direct import DirectICC, DirectScorer, standardizer_file
-from filters.icc.sba import FrozenParts, SemanticBottleneck
 from filters.icc.scorer import DistilledScorer
-from filters.icc.similarity import BertScoreSimilarity, EditSimilarity, Similarity
-from filters.icc.standardize import Standardizer, load_standardizer
-from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
+
+if TYPE_CHECKING:
+    from filters.icc.similarity import Similarity
+    from filters.icc.standardize import Standardizer
 
 DISTILLED, DIRECT = "distilled", "direct"
 Settings = dict[str, str | int | float | None]  # constructor arguments of one model
@@ -45,6 +49,9 @@ def sba(
     """
     if _is_distilled(mode):
         return DistilledScorer(_checkpoint("sba", checkpoint, build), precision)
+    from filters.icc.direct import DirectScorer
+    from filters.icc.sba import FrozenParts, SemanticBottleneck
+
     if build is None:
         raise UserError(
             "filter.mode=direct of SBA needs a trained bridge; make one with task=icc_build and set"
@@ -80,6 +87,9 @@ def vba(
     """
     if _is_distilled(mode):
         return DistilledScorer(_checkpoint("vba", checkpoint, build), precision)
+    from filters.icc.direct import DirectScorer
+    from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
+
     autoencoder = VisualBottleneck(TextToImage(**text_to_image), ImageCaptioner(**captioner))  # type: ignore[arg-type]
     measure = choose_measure(similarity, bertscore)
     return DirectScorer(autoencoder, measure, _standardizer(build, "vba", similarity) if build else None)
@@ -103,6 +113,9 @@ def icc(
     """
     if _is_distilled(mode):
         return DistilledScorer(_checkpoint("icc", checkpoint, build), precision)
+    from filters.icc.combine import Combination, load_combination
+    from filters.icc.direct import DirectICC
+
     weights = (
         load_combination(Path(build) / "icc" / "combination" / "combination.json") if build else Combination()
     )
@@ -111,6 +124,8 @@ def icc(
 
 def measures(bertscore: Settings) -> dict[str, Similarity]:
     """Return all similarity measures by name (Table 6)."""
+    from filters.icc.similarity import BertScoreSimilarity, EditSimilarity
+
     return {"edit": EditSimilarity(), "bertscore": BertScoreSimilarity(**bertscore)}  # type: ignore[arg-type]
 
 
@@ -141,4 +156,7 @@ def _checkpoint(name: str, checkpoint: str | None, build: str | None) -> str:
 
 
 def _standardizer(build: str, name: str, measure: str) -> Standardizer:
+    from filters.icc.direct import standardizer_file
+    from filters.icc.standardize import load_standardizer
+
     return load_standardizer(locate_checkpoint(build) / name / "scores" / standardizer_file(measure))

@@ -7,8 +7,6 @@ from typing import Any
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-FAMILIES = frozenset({"roberta", "xlm-roberta", "camembert"})  # the same architecture under three names
-
 
 class PackedScorer:
     """Runs a `RobertaForSequenceClassification` of one label on captions sorted by length.

@@ -1,13 +1,15 @@
 """The distilled concreteness scorer: a text encoder with one logit (ICC paper, section 2; `moranyanuka/icc`)."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import torch
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import PRECISIONS, has_gpu
 from benchmark.core.errors import UserError
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.requirements import Requirement
@@ -18,10 +20,11 @@ from benchmark.models.checkpoints import (
     revision,
 )
 from filters.base import Filter, Scores
-from filters.icc.packed import FAMILIES, PackedScorer, token_budget_batches
-from filters.icc.padded import PaddedScorer
 
-PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
+if TYPE_CHECKING:
+    import torch
+
+FAMILIES = frozenset({"roberta", "xlm-roberta", "camembert"})  # RoBERTa's architecture under three names
 BLOCK = 4096  # captions tokenised at a time, which bounds memory
 
 
@@ -43,7 +46,7 @@ class DistilledScorer(Filter):
             raise UserError(f"filter.precision={precision} must be auto, fp32 or bf16")
         self.checkpoint = checkpoint
         if precision == "auto":  # resolved here and not in setup, because it is in the cache key
-            precision = "bf16" if torch.cuda.is_available() else "fp32"
+            precision = "bf16" if has_gpu() else "fp32"
         self.precision = precision
         self.token_budget = token_budget
         self._model: Any = None
@@ -66,12 +69,17 @@ class DistilledScorer(Filter):
 
         RoBERTa, as released, takes the path without padding; other text encoders (BERT, DistilBERT, ...) are padded.
         """
+        import torch
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+        from filters.icc.packed import PackedScorer
+        from filters.icc.padded import PaddedScorer
 
         model = load_pretrained(AutoModelForSequenceClassification, self.checkpoint, dtype=torch.float32)
         _check(self.checkpoint, model.config)
         scorer = PackedScorer if model.config.model_type in FAMILIES else PaddedScorer
-        self._model = scorer(model.to(device).eval(), PRECISIONS[self.precision])
+        dtype = torch.bfloat16 if self.precision == "bf16" else torch.float32
+        self._model = scorer(model.to(device).eval(), dtype)
         tokenizer = load_pretrained(AutoTokenizer, self.checkpoint)
         self._tokenizer = tokenizer.backend_tokenizer  # twice as fast without masks and type ids
         self._tokenizer.enable_truncation(_max_length(tokenizer, model.config))
@@ -82,19 +90,23 @@ class DistilledScorer(Filter):
         self._budget = self.token_budget or (65536 if gpu else 2048)
         self._threads = min(8, os.cpu_count() or 1) if gpu else 1
 
-    @torch.inference_mode()
     def score(self, batch: Batch) -> Scores:
         """Return logits of shape (n,); captions are truncated to the model's length."""
+        import torch
+
+        from filters.icc.packed import token_budget_batches
+
         scores = np.empty(len(batch), np.float32)
         order = sorted(
             range(len(batch)), key=lambda r: len(batch.texts[r])
         )  # so a block's captions have similar lengths
         blocks = [order[start : start + BLOCK] for start in range(0, len(order), BLOCK)]
         texts = ([batch.texts[row] for row in block] for block in blocks)
-        for block, tokens in zip(blocks, prefetch_map(self._tokenize, texts, self._threads), strict=True):
-            passes = list(token_budget_batches([len(t) for t in tokens], self._budget))
-            logits = torch.cat([self._model([tokens[r] for r in rows]) for rows in passes])
-            scores[[block[r] for rows in passes for r in rows]] = logits.float().cpu().numpy()
+        with torch.inference_mode():
+            for block, tokens in zip(blocks, prefetch_map(self._tokenize, texts, self._threads), strict=True):
+                passes = list(token_budget_batches([len(t) for t in tokens], self._budget))
+                logits = torch.cat([self._model([tokens[r] for r in rows]) for rows in passes])
+                scores[[block[r] for rows in passes for r in rows]] = logits.float().cpu().numpy()
         return scores
 
     def _tokenize(self, texts: list[str]) -> list[list[int]]:

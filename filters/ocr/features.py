@@ -1,13 +1,16 @@
 """The two steps of OCR as cached features: each pool is read once, for all filters."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from __future__ import annotations
 
-import torch
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchmark.core.batch import Batch
 from filters.base import Features
 from filters.ocr.spotter import TextSpotter
+
+if TYPE_CHECKING:
+    import torch
 
 MAX_CHARACTERS = 300  # per line: text in images is untrusted input
 

@@ -1,13 +1,17 @@
 """The interface of OCR engines."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import torch
 from PIL import Image
 
 from benchmark.core.identity import Identified
+
+if TYPE_CHECKING:
+    import torch
 
 Polygon = list[int]  # x0, y0, x1, y1, ... in pixels of the image, clockwise from the top left of the text
 

@@ -1,15 +1,18 @@
 """The n-grams of AVA-Captions: nouns, and pairs of descriptive words (Ghosal et al. 2019, section 3)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
-
-import torch
 
 from benchmark.core.batch import Batch
 from filters.base import Features
 from filters.text.lemmas import singular
 from filters.text.parsing import CaptionParser
+
+if TYPE_CHECKING:
+    import torch
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
@@ -51,7 +54,7 @@ class Ngrams(Features):
         return {"unigrams": [unigrams for unigrams, _ in pairs], "bigrams": [bigrams for _, bigrams in pairs]}
 
 
-def ngrams(doc: "Doc") -> tuple[list[str], list[str]]:
+def ngrams(doc: Doc) -> tuple[list[str], list[str]]:
     """Return the nouns, and the bigrams (noun | adjective | adverb)(noun | adjective), joined by a space.
 
     Nouns are lemmas, as in the supplement's table 3 ("rule third", "color reflection"); other words and names are as
@@ -67,5 +70,5 @@ def ngrams(doc: "Doc") -> tuple[list[str], list[str]]:
     return unigrams, bigrams
 
 
-def _lemma(token: "Token") -> str:
+def _lemma(token: Token) -> str:
     return singular(token.lower_) if token.pos_ == "NOUN" else str(token.lower_)

@@ -99,4 +99,4 @@ def test_launchers_run_all_jobs_and_say_how_each_ended(run: Run, cache: Path, la
     assert "seed=5 must be another" in done.stderr
     assert "Traceback" not in done.stderr
     (log,) = (cache / "pairsift" / "sweeps").glob("*/job-002.log")
-    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d error: seed=5: seed=5 must be", log.read_text())
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d error: seed=5 must be", log.read_text())

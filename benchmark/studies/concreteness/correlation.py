@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 Floats = npt.NDArray[np.float64]
 PEARSON, SPEARMAN, KENDALL = "pearson", "spearman", "kendall"
@@ -48,6 +47,8 @@ def correlate(
     reason = _undefined(x, y)
     if reason:
         return {name: Correlation(None, reason=reason) for name in NAMES}
+    from scipy import stats
+
     values = {
         PEARSON: stats.pearsonr(x, y).statistic,
         SPEARMAN: stats.spearmanr(x, y).statistic,
@@ -147,6 +148,8 @@ def _kendall_by_matrix(x: Floats, y: Floats) -> Callable[[Floats], Floats]:
 
 
 def _kendall_by_sorting(x: Floats, y: Floats) -> Callable[[Floats], Floats]:
+    from scipy import stats
+
     texts = np.arange(len(x))
 
     def tau(counts: Floats) -> Floats:

@@ -6,7 +6,6 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmark.core.uids import UidArray, find_uids
 from benchmark.pool.pool import Pool
@@ -53,6 +52,8 @@ def _sample(
 
 
 def _embeddings(pool: Pool, features: ClipFeatures) -> Iterator[tuple[UidArray, npt.NDArray[np.float32]]]:
+    import torch
+
     reader = ShardReader(pool, torch.device("cpu"))
     for shard in pool.shards(features.sources):
         table = reader.table(shard, features)

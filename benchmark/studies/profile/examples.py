@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from benchmark.core.uids import UidIndex, decode_uid
 from benchmark.pool.pool import Pool
@@ -40,6 +39,8 @@ def top_examples(
     best = np.array([rows[np.argmax(measured.clip[rows])] for rows in members], np.int64)
     index = UidIndex(measured.uids[best])
     examples = {}
+    import torch
+
     reader = ShardReader(pool, torch.device("cpu"))
     for shard in pool.shards(recognition.sources):
         table = reader.table(shard, recognition)

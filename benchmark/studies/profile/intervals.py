@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 Floats = npt.NDArray[np.float32]
 Z = 1.959963984540054  # 97.5th percentile of the normal distribution
@@ -30,6 +29,8 @@ def share(hits: int, count: int) -> Estimate:
     """Return hits / count with the score interval of Wilson (1927)."""
     if not count:
         return Estimate(None, None, None, 0, "no such image")
+    from scipy import stats
+
     interval = stats.binomtest(hits, count).proportion_ci(method="wilson")
     return _estimate(hits / count, interval.low, interval.high, count)
 
@@ -50,6 +51,8 @@ def mean(values: Floats, seed: int) -> Estimate:
     if count > NORMAL:
         half = Z * float(exact.std(ddof=1)) / np.sqrt(count)
         return _estimate(centre, centre - half, centre + half, count)
+    from scipy import stats
+
     interval = stats.bootstrap(
         (exact,),
         np.mean,

@@ -12,7 +12,7 @@ from benchmark.results.result import DownstreamResult, Result, Scoring
 from benchmark.results.stopwatch import Stage
 from benchmark.selection.selection import Manifest
 from downstream.metrics.metric import Metric
-from downstream.training.checkpointing import TrainReport
+from downstream.training.train_report import TrainReport
 
 FAMILIES = {"random": "baseline", "clip": "clip", "icc": "concreteness", "oracle": "upper_bound"}
 TRAINING = TrainReport(

@@ -12,8 +12,8 @@ from torch import nn
 from benchmark.core import progress
 from benchmark.core.errors import UserError
 from downstream.training import checkpointing
-from downstream.training.checkpointing import TrainReport
 from downstream.training.optimizers import make_optimizer
+from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
 from downstream.training.training_data import SampleOrder, TrainingData
 from downstream.training.validation import Validate

@@ -1,0 +1,89 @@
+"""Which heavy libraries each kind of command imports, in a process of its own: no line waits for torch in vain."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from benchmark.core.records import write_record
+from tests.benchmark.report.made_results import result
+from tests.command_line import Run
+from tests.pools import rows, write_pool
+
+LIBRARIES = frozenset(
+    {
+        "torch",
+        "pandas",
+        "transformers",
+        "sklearn",
+        "torchvision",
+        "open_clip",
+        "timm",
+        "matplotlib",
+        "ray",
+        "wandb",
+    }
+    | {"faiss", "spacy", "accelerate", "diffusers", "huggingface_hub", "scipy.stats", "pyarrow.dataset"}
+    | {"scipy", "numpy", "pyarrow", "PIL", "pydantic", "rich", "fsspec", "filelock", "jinja2", "plotly"}
+)
+AT_EXIT = """
+import atexit, json, sys
+libraries = json.loads(sys.argv.pop(1))
+atexit.register(lambda: print("\\n" + json.dumps([name for name in libraries if name in sys.modules])))
+from benchmark.__main__ import main
+main()
+"""
+SETTINGS = {"pydantic", "numpy"}  # checked, and numbers of the demo resolved
+SELECT = SETTINGS | {"pyarrow", "PIL", "fsspec", "filelock"}  # a lock is held where the demo is drawn
+REPORT = SELECT | {"rich", "scipy", "jinja2", "plotly"}
+
+
+def imported(*arguments: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", AT_EXIT, json.dumps(sorted(LIBRARIES)), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "allowed"),
+    [
+        (["filter=iccc"], set()),
+        (["filter=random", "seed=x"], SETTINGS),
+        pytest.param(["--help"], set(), marks=pytest.mark.slow),
+        pytest.param(["fliter=icc"], set(), marks=pytest.mark.slow),
+        pytest.param(["filter=random,iccc"], set(), marks=pytest.mark.slow),
+        pytest.param(["--cfg", "job"], {"numpy"}, marks=pytest.mark.slow),
+    ],
+    ids=" ".join,
+)
+def test_help_and_mistakes_import_nothing_heavy(arguments: Sequence[str], allowed: set[str]) -> None:
+    assert imported(*arguments) <= allowed
+
+
+def test_a_selection_from_cached_scores_imports_no_torch(run: Run, tmp_path: Path) -> None:
+    pool = write_pool(tmp_path / "pool", [rows(20)])
+    select = ["task=select", "pool=img2dataset", f"pool.url={pool}", "filter=random", "size.samples=5"]
+    assert run(*select).returncode == 0
+    assert imported(*select) <= SELECT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["clip", "icc"])
+def test_cached_scores_of_a_model_import_no_torch(name: str, run: Run, small_demo: list[str]) -> None:
+    select = ["task=select", *small_demo, f"filter={name}", "size.samples=20000", "engine.workers=1"]
+    assert run(*select).returncode == 0
+    assert imported(*select) <= SELECT
+
+
+def test_a_report_imports_no_torch(tmp_path: Path) -> None:
+    for seed in (0, 1, 2):
+        write_record(tmp_path, result("random", seed=seed))
+    assert imported("task=report", f"results_dir={tmp_path}") <= REPORT
