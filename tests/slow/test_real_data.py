@@ -65,7 +65,8 @@ def test_coco_photos_go_through_the_whole_chain(
     captions, without = coco_photos(shared_data)
     assert len(captions) + len(without) == 239
     write_photo_pool(tmp_path / "pool", captions, without)
-    write_karpathy(tmp_path / "coco", captions)
+    evaluated = dict([*captions.items()][:60])
+    write_karpathy(tmp_path / "coco", evaluated)
     monkeypatch.setenv("COCO_ROOT", str(tmp_path / "coco"))
     done = run(
         "pool=img2dataset", f"pool.url={tmp_path / 'pool'}", "models=demo", "filter=clip", "size.samples=100",
@@ -85,7 +86,7 @@ def test_coco_photos_go_through_the_whole_chain(
     assert {"BLEU-1", "BLEU-4", "METEOR", "ROUGE_L", "CIDEr", "BERTScore", "SPICE", "Polos"} <= set(found)
     for name in ("BLEU-1", "METEOR", "ROUGE_L", "CIDEr", "BERTScore"):
         assert found[name]["value"] is not None, found[name]
-        assert found[name]["count"] == len(captions)
+        assert found[name]["count"] == len(evaluated)
     assert found["Polos"]["value"] is None
     assert "weights" in found["Polos"]["reason"]
     recall = {m["name"]: m["value"] for m in dual["evaluations"]["coco"]}
