@@ -4,6 +4,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import pytest
+from hydra._internal.hydra import Hydra
 from hydra.core.global_hydra import GlobalHydra
 
 from benchmark.__main__ import main
@@ -21,15 +23,15 @@ Run = Callable[..., Done]
 
 def run_main(*arguments: str) -> int:
     """Run the command line in this process and return its exit code; sys.argv stays as it was."""
-    before = sys.argv
     GlobalHydra.instance().clear()
-    try:
-        sys.argv = ["benchmark", *arguments]
-        main()
-    except SystemExit as stopped:
-        return int(stopped.code or 0)
-    finally:
-        sys.argv = before
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["benchmark", *arguments])
+        # Hydra composes every command twice, first to see whether it sets `hydra.mode`. None does: test_fixtures.py.
+        patch.setattr(Hydra, "get_mode", lambda *_, **__: None)
+        try:
+            main()
+        except SystemExit as stopped:
+            return int(stopped.code or 0)
     return 0
 
 

@@ -5,6 +5,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +15,8 @@ import pytest
 import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from omegaconf import OmegaConf
+from hydra.core.override_parser.types import Override, OverrideType
+from omegaconf import DictConfig, OmegaConf
 
 from benchmark.command_line.help_text import answer
 from benchmark.command_line.overrides import normalised
@@ -81,24 +83,38 @@ def check_extras(requirement: str) -> None:
 
 
 def check_overrides(arguments: list[str]) -> None:
-    """Compose the configuration, for a sweep once with each value, and look up the task."""
+    """Compose the configuration with the configs that are chosen, set the rest, and look up the task."""
     if answer(arguments):
         return
     for overrides in jobs(name_own_filters(normalised(arguments))):
-        with initialize_config_dir(str(CONF), version_base="1.3"):
-            cfg = compose("config", overrides)
+        parsed = OverridesParser.create().parse_overrides(overrides)
+        cfg = composed(*(str(o.input_line) for o in parsed if not is_setting(o))).copy()
+        for override in filter(is_setting, parsed):  # one that there is not is refused
+            OmegaConf.update(cfg, override.key_or_group, override.value())
         OmegaConf.to_container(cfg, resolve=True)
         assert callable(hydra.utils.get_method(cfg.task._target_))
 
 
+@cache
+def composed(*choices: str) -> DictConfig:
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose("config", list(choices))
+
+
+def is_setting(override: Override) -> bool:
+    """Whether it gives a setting another value, and neither chooses a config nor adds or deletes anything."""
+    name = override.key_or_group
+    chooses = "/" in name or (CONF / name).is_dir() or override.package is not None
+    return override.type is OverrideType.CHANGE and not chooses
+
+
 def jobs(arguments: list[str]) -> Iterator[list[str]]:
-    """Yield overrides such that every value of a sweep is in one of them; not their product."""
-    values = [
-        [f"{o.key_or_group}={value}" for value in o.sweep_string_iterator()]
-        if o.is_sweep_override()
-        else [argument]
-        for argument, o in zip(arguments, OverridesParser.create().parse_overrides(arguments), strict=True)
-    ]
+    """Yield overrides such that every value of a sweep is in one of them, or a config of ours; not their product."""
+    values = []
+    for argument, o in zip(arguments, OverridesParser.create().parse_overrides(arguments), strict=True):
+        swept = list(o.sweep_string_iterator()) if o.is_sweep_override() else []
+        shipped = [v for v in swept[1:] if (CONF / o.key_or_group / f"{v}.yaml").is_file()]
+        values.append([f"{o.key_or_group}={v}" for v in swept if v not in shipped] or [argument])
     longest = max(map(len, values), default=1)
     padded = (list(itertools.islice(itertools.chain(v, itertools.repeat(v[0])), longest)) for v in values)
     yield from map(list, zip(*padded, strict=True)) if values else [[]]

@@ -35,10 +35,13 @@ def read_sources() -> dict[str, str]:
 SOURCES = read_sources()
 
 
+parsed = cache(ast.parse)
+
+
 @cache
 def imported_names(source: str, *, at_import_time: bool) -> frozenset[str]:
     """All modules that a file imports, and what it takes from them."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     imported = set()
     for node in tree.body if at_import_time else ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -113,7 +116,7 @@ def test_tests_mirror_the_packages() -> None:
 
 def test_heavy_libraries_are_imported_where_they_are_used() -> None:
     for name, source in SOURCES.items():
-        for node in ast.parse(source).body:
+        for node in parsed(source).body:
             imported = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             imported += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             assert not {n.split(".")[0] for n in imported} & HEAVY, name

@@ -68,7 +68,8 @@ def test_coco_photos_on_a_web_server_go_through_the_whole_chain(
     captions, without = coco_photos(shared_data)
     assert len(captions) + len(without) == 239
     write_photo_pool(tmp_path / "pool", captions, without)
-    write_karpathy(tmp_path / "coco", captions)
+    evaluated = dict([*captions.items()][:60])
+    write_karpathy(tmp_path / "coco", evaluated)
     monkeypatch.setenv("COCO_ROOT", str(tmp_path / "coco"))
     with http_server(tmp_path / "pool", Behaviour()) as url:
         done = run(
@@ -89,7 +90,7 @@ def test_coco_photos_on_a_web_server_go_through_the_whole_chain(
     assert {"BLEU-1", "BLEU-4", "METEOR", "ROUGE_L", "CIDEr", "BERTScore", "SPICE", "Polos"} <= set(found)
     for name in ("BLEU-1", "METEOR", "ROUGE_L", "CIDEr", "BERTScore"):
         assert found[name]["value"] is not None, found[name]
-        assert found[name]["count"] == len(captions)
+        assert found[name]["count"] == len(evaluated)
     assert found["Polos"]["value"] is None
     assert "weights" in found["Polos"]["reason"]
     recall = {m["name"]: m["value"] for m in dual["evaluations"]["coco"]}

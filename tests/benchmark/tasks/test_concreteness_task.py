@@ -9,6 +9,7 @@ from tests.command_line import Run, assert_one_line
 from tests.filters.checkpoints import roberta_scorer
 
 TASK = "task=concreteness"
+FEW = "task.demo=60"  # captions of the demo
 
 
 @pytest.fixture
@@ -79,8 +80,8 @@ def test_the_demo_is_evaluated_without_any_file(run: Run, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["filter=clip"], "filter=clip reads 'image' beside the caption"),
-        (["filter=oracle"], "filter=oracle reads 'concreteness' beside the caption"),
+        (["filter=clip", FEW], "filter=clip reads 'image' beside the caption"),
+        (["filter=oracle", FEW], "filter=oracle reads 'concreteness' beside the caption"),
         (["filter=random", "task.annotations=/nowhere.csv"], "task.annotations=/nowhere.csv does not exist"),
         (
             ["filter=random", "task.sample=0"],
@@ -90,8 +91,8 @@ def test_the_demo_is_evaluated_without_any_file(run: Run, tmp_path: Path) -> Non
         (["filter=random", "pool=img2dataset", "pool.url=/nowhere"], "task.annotations=FILE (data/caption_"),
         (["filter=random", "pool=img2dataset", "pool.url=/x", "task.demo=9"], "add pool=demo"),
         (["filter=random", "explain= "], "explain is empty"),
-        (["filter=lexicon"], "filter=lexicon needs filter.ratings=FILE"),
-        (["filter=score_file", "filter.path=/nowhere.csv"], "filter.path=/nowhere.csv not found"),
+        (["filter=lexicon", FEW], "filter=lexicon needs filter.ratings=FILE"),
+        (["filter=score_file", "filter.path=/nowhere.csv", FEW], "filter.path=/nowhere.csv not found"),
     ],
 )
 def test_a_users_mistake_is_one_clear_line(run: Run, arguments: list[str], message: str) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -10,13 +9,12 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from hydra.core.global_hydra import GlobalHydra
 
-from benchmark.__main__ import main
 from benchmark.core.paths import cache_dir
 from benchmark.core.uids import read_subset
 from benchmark.results.pictures import read_examples, read_gallery
 from benchmark.results.selection_summary import read_selection_summary
+from tests.command_line import run_main
 from tests.demos import draw, link
 
 DEMO = [
@@ -38,25 +36,17 @@ METRICS = {"BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE_L", "CIDEr", "Polos"}
 METRICS |= {"Diversity", "Unique-1", "Unique-2", "Unique-4"}
 
 
-def run(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
-) -> dict[str, Any]:
-    monkeypatch.setattr(sys, "argv", ["benchmark", *SMALL, *arguments])
-    GlobalHydra.instance().clear()
-    main()
+def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert run_main(*SMALL, *arguments) == 0
     last = capfd.readouterr().out.splitlines()[-1]
     found: dict[str, Any] = json.loads(Path(last).read_text())
     return found
 
 
-def plan_seconds(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
-) -> float:
+def plan_seconds(capfd: pytest.CaptureFixture[str], *arguments: str) -> float:
     """Return the processor seconds that a plan tells; a plan leaves nothing in the cache."""
     before = set(cache_dir().rglob("*.parquet"))
-    monkeypatch.setattr(sys, "argv", ["benchmark", *SMALL, *arguments, "plan=true"])
-    GlobalHydra.instance().clear()
-    main()
+    assert run_main(*SMALL, *arguments, "plan=true") == 0
     hours, minutes, seconds = re.search(
         r"\((\d+):(\d+):(\d+) of processors\)", capfd.readouterr().out
     ).groups()
@@ -80,9 +70,7 @@ def test_runs_in_empty_caches_agree_and_the_third_reuses(
     for name in ("one", "two"):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
         link(build_once("chain", partial(draw, settings=DEMO)), tmp_path / name)
-        runs.append(
-            run(capfd, monkeypatch, "filter=clip", "size.samples=20000", f"results_dir={tmp_path / name}")
-        )
+        runs.append(run(capfd, "filter=clip", "size.samples=20000", f"results_dir={tmp_path / name}"))
     first, second = runs
     assert first["k"] == 200
     assert first["run_id"] == second["run_id"]  # though their caches lie in different places
@@ -124,9 +112,9 @@ def test_runs_in_empty_caches_agree_and_the_third_reuses(
     assert first["contamination"] == dict.fromkeys(("coco", "nocaps", "flickr30k", "classes"), clean)
 
     again = ["filter=clip", "size.samples=10000", f"results_dir={tmp_path / 'two'}"]
-    planned = plan_seconds(capfd, monkeypatch, *again)  # by the second run: the first imported the libraries
+    planned = plan_seconds(capfd, *again)  # by the second run: the first imported the libraries
     caplog.clear()
-    third = run(capfd, monkeypatch, *again)
+    third = run(capfd, *again)
     measured = sum(stage["cpu_seconds"] for stage in third["stages"].values())
     assert measured / 1.5 < planned < measured * 1.5
     assert "reusing the scores of clip" in caplog.text
@@ -140,16 +128,12 @@ def test_runs_in_empty_caches_agree_and_the_third_reuses(
     assert len(list((tmp_path / "two").glob("*.json"))) == 2
 
     # The stages alone: the same training is found again, and evaluates to the same metrics.
-    monkeypatch.setattr(sys, "argv", ["benchmark", *SMALL, "task=train", "filter=clip", "size.samples=10000"])
-    GlobalHydra.instance().clear()
-    main()
+    assert run_main(*SMALL, "task=train", "filter=clip", "size.samples=10000") == 0
     folders = capfd.readouterr().out.splitlines()
     assert [Path(f).name.split("-")[0] for f in folders] == ["captioner", "dual_encoder"]
     arguments = ["task=evaluate", f"task.checkpoint={folders[1]}", "downstream=dual_encoder"]
     arguments.append(f"results_dir={tmp_path}")
-    monkeypatch.setattr(sys, "argv", ["benchmark", *(s for s in SMALL if "captioner" not in s), *arguments])
-    GlobalHydra.instance().clear()
-    main()
+    assert run_main(*(s for s in SMALL if "captioner" not in s), *arguments) == 0
     evaluated = json.loads(capfd.readouterr().out)
     assert evaluated == third["downstream"]["dual_encoder"]["evaluations"]
 
@@ -158,11 +142,7 @@ def test_runs_in_empty_caches_agree_and_the_third_reuses(
     before = beside.stat().st_mtime_ns
     arguments = ["task=evaluate", f"task.checkpoint={folders[0]}", "downstream=captioner"]
     arguments.append(f"results_dir={tmp_path}")
-    monkeypatch.setattr(
-        sys, "argv", ["benchmark", *(s for s in SMALL if "dual_encoder" not in s), *arguments]
-    )
-    GlobalHydra.instance().clear()
-    main()
+    assert run_main(*(s for s in SMALL if "dual_encoder" not in s), *arguments) == 0
     evaluated = json.loads(capfd.readouterr().out)
     assert evaluated == third["downstream"]["captioner"]["evaluations"]
     assert beside.stat().st_mtime_ns == before

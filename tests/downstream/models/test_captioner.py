@@ -17,6 +17,7 @@ from tests.downstream.tiny_models import CAPTIONS, Checkpoints, MemorySubset, Re
 
 CPU = torch.device("cpu")
 IMAGES = [draw(caption) for caption in CAPTIONS]
+LEARNT = {"samples_seen": 1500, "lr": 5e-3}  # enough to know eight pairs by heart
 
 
 def make(checkpoints: Checkpoints, **changes: Any) -> Captioner:
@@ -46,7 +47,7 @@ def built(checkpoints: Checkpoints) -> Captioner:
 def trained(
     checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path_factory: pytest.TempPathFactory
 ) -> Any:
-    captioner, tracker = make(checkpoints, samples_seen=2400), Recorder()
+    captioner, tracker = make(checkpoints, **LEARNT), Recorder()
     folder = tmp_path_factory.mktemp("captioner")
     report = captioner.train(eight_pairs, folder, CPU, tracker, "fingerprint")
     return captioner, folder, report, tracker
@@ -110,7 +111,7 @@ def test_load_gives_the_same_model(trained: Any, checkpoints: Checkpoints, tmp_p
 def test_a_finished_training_is_loaded_not_repeated(trained: Any, checkpoints: Checkpoints) -> None:
     _, folder, report, _ = trained
     unreadable = MemorySubset(CAPTIONS, dict.fromkeys(range(8), "image_missing"))
-    again = make(checkpoints, samples_seen=2400)
+    again = make(checkpoints, **LEARNT)
     assert again.train(unreadable, folder, CPU, Recorder(stop_at=0), "fingerprint") == report
     assert again.caption(IMAGES[:1]) == CAPTIONS[:1]
     assert not (folder / "checkpoints").exists()

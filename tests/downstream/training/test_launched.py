@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.downstream.tiny_models import Checkpoints
+from tests.downstream.training.launched import Training
 
 SCRIPT = Path(__file__).with_name("launched.py")
 ROOT = SCRIPT.parents[3]
@@ -35,27 +36,25 @@ class Trained:
         return {f"{f.parent.name}/{key}": tensor for f in files for key, tensor in load_file(f).items()}
 
 
-def launch(
-    models: Sequence[str], tiny: Checkpoints, folder: Path, *rest: Any, processes: int = 1
-) -> subprocess.CompletedProcess[str]:
-    """Train models one after the other in one launch: to start one costs more than to train ten."""
+def launch(trainings: Sequence[Training], processes: int = 1) -> list[dict[str, Any]]:
+    """Train one after the other in one launch, and return the lines that it prints, one per step and per end."""
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     command = [sys.executable, *(torchrun if processes > 1 else []), str(SCRIPT)]
-    command += [",".join(models), json.dumps(asdict(tiny)), str(folder), *map(str, rest)]
+    command.append(json.dumps([asdict(training) for training in trainings]))
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
-
-
-def trained(
-    done: subprocess.CompletedProcess[str], models: Sequence[str], folder: Path
-) -> dict[str, Trained]:
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    of_model = {name: [line for line in lines if line["model"] == name] for name in models}
-    return {
-        name: Trained(folder / name, [v for e in said for k, v in e.items() if k.endswith("/loss")], said[-1])
-        for name, said in of_model.items()
-    }
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def trained(lines: Sequence[dict[str, Any]], training: Training) -> Trained:
+    said = [
+        {key: value for key, value in line.items() if key != "name"}
+        for line in lines
+        if line["name"] == training.name and "ended" not in line
+    ]
+    losses = [value for line in said for key, value in line.items() if key.endswith("/loss")]
+    return Trained(Path(training.folder), losses, said[-1])
 
 
 @pytest.fixture(scope="session")
@@ -78,35 +77,34 @@ KILLED = ("captioner", "locked", "ds_clip")
 SPREAD = (*KILLED, "unlocked")
 
 
-@pytest.fixture(scope="module")
-def resumed(
-    checkpoints: Checkpoints, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[dict[str, Trained], dict[str, Trained]]:
-    """Models trained in one go, and models whose process was killed and started again."""
-    whole, cut = (tmp_path_factory.mktemp(name) for name in ("whole", "cut"))
-    in_one_go = trained(launch(KILLED, checkpoints, whole, 60), KILLED, whole)
-    for model in KILLED:
-        killed = launch([model], checkpoints, cut, 60, 30)
-        assert killed.returncode == -signal.SIGKILL
-        assert not (cut / model / "finished.json").exists()
-    return in_one_go, trained(launch(KILLED, checkpoints, cut, 60), KILLED, cut)
+Two = dict[str, tuple[Trained, Trained]]  # by model
 
 
 @pytest.fixture(scope="module")
-def spread(
-    without_dropout: Checkpoints, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[dict[str, Trained], dict[str, Trained]]:
-    """Models trained by one process, and by two."""
-    one, two = (tmp_path_factory.mktemp(name) for name in ("one", "two"))
-    alone = trained(launch(SPREAD, without_dropout, one, 61), SPREAD, one)
-    return alone, trained(launch(SPREAD, without_dropout, two, 61, processes=2), SPREAD, two)
+def compared(
+    checkpoints: Checkpoints, without_dropout: Checkpoints, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Two, Two]:
+    """Models trained in one go and by processes of which the first was killed; by one process and by two."""
+    root, tiny, quiet = tmp_path_factory.mktemp("launched"), asdict(checkpoints), asdict(without_dropout)
+    whole = [Training(f"{m} whole", m, tiny, str(root / "whole" / m), 60) for m in KILLED]
+    killed = [Training(f"{m} killed", m, tiny, str(root / "cut" / m), 60, kill_at=30) for m in KILLED]
+    again = [replace(training, name=f"{training.model} again", kill_at=None) for training in killed]
+    alone = [Training(f"{m} alone", m, quiet, str(root / "alone" / m), 61) for m in SPREAD]
+    spread = [replace(training, folder=str(root / "spread" / training.model)) for training in alone]
+
+    lines = launch([*whole, *killed, *again, *alone])
+    ended = {line["name"]: line["ended"] for line in lines if "ended" in line}
+    assert ended == {t.name: -signal.SIGKILL if t.kill_at else 0 for t in (*whole, *killed, *again, *alone)}
+    of_two = launch(spread, processes=2)
+    return (
+        {a.model: (trained(lines, a), trained(lines, b)) for a, b in zip(whole, again, strict=True)},
+        {a.model: (trained(lines, a), trained(of_two, b)) for a, b in zip(alone, spread, strict=True)},
+    )
 
 
 @pytest.mark.parametrize("model", KILLED)
-def test_killed_and_started_again_ends_with_the_same_bits(
-    model: str, resumed: tuple[dict[str, Trained], dict[str, Trained]]
-) -> None:
-    whole, cut = (trainings[model] for trainings in resumed)
+def test_killed_and_started_again_ends_with_the_same_bits(model: str, compared: tuple[Two, Two]) -> None:
+    whole, cut = compared[0][model]
     assert cut.report == whole.report | {"resumed_from": 4}
     assert cut.losses == whole.losses[4:]
     other = cut.tensors()
@@ -114,10 +112,8 @@ def test_killed_and_started_again_ends_with_the_same_bits(
 
 
 @pytest.mark.parametrize("model", SPREAD)
-def test_two_processes_train_as_one(
-    model: str, spread: tuple[dict[str, Trained], dict[str, Trained]]
-) -> None:
-    one, two = (trainings[model] for trainings in spread)
+def test_two_processes_train_as_one(model: str, compared: tuple[Two, Two]) -> None:
+    one, two = compared[1][model]
     assert len(one.losses) == 11
     assert two.losses == pytest.approx(one.losses, abs=2e-4)
     assert two.report == one.report

@@ -1,12 +1,18 @@
-"""Run by a test under torchrun: trains a bridge and a scorer. Usage: launched.py BASE FOLDER"""
+"""Run by a test as its own process: two ranks train a bridge and a scorer. Usage: launched.py BASE FOLDER
+
+The second rank is forked from the first, which has imported the libraries: that takes longer than to train.
+"""
 
 import json
 import os
+import socket
 import sys
 from pathlib import Path
 
 import numpy as np
+import open_clip  # noqa: F401, for both ranks, as the next line
 import torch
+from transformers import AutoTokenizer, LlamaForCausalLM, RobertaForSequenceClassification  # noqa: F401
 
 from benchmark.config import demo_model
 from filters.icc.distill import distill
@@ -35,6 +41,13 @@ def train(base: str, folder: Path) -> dict[str, float]:
 
 
 if __name__ == "__main__":
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    ranks = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
+    rank = "0" if (other := os.fork()) else "1"
+    os.environ.update(ranks, RANK=rank, LOCAL_RANK=rank)
     losses = train(sys.argv[1], Path(sys.argv[2]))
-    if os.environ["RANK"] == "0":
+    if rank == "0":
+        _, ended = os.waitpid(other, 0)
         print(json.dumps(losses))
+        sys.exit(os.waitstatus_to_exitcode(ended))

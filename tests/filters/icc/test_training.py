@@ -62,10 +62,9 @@ def test_two_processes_train_as_one(tmp_path):
         name: 0.0 for name in config if "dropout" in name
     }  # each process draws dropout of its own
     (base / "config.json").write_text(json.dumps(config | without_dropout))
-    torchrun = ["torch.distributed.run", "--standalone", "--nproc-per-node=2", launched.__file__]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run(
-        [sys.executable, "-m", *torchrun, str(base), str(tmp_path / "two")],
+        [sys.executable, launched.__file__, str(base), str(tmp_path / "two")],
         env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]

@@ -90,6 +90,7 @@ def totals(shared_data) -> dict[str, int]:
     return {name: sum(one[name] for one in each) for name in each[0]}
 
 
+@pytest.mark.slow
 def test_words_of_street_photos_are_found(totals) -> None:
     assert totals["words"] == 21
     assert totals["matched"] / totals["words"] > 0.52
@@ -98,6 +99,7 @@ def test_words_of_street_photos_are_found(totals) -> None:
     assert totals["on_text"] / totals["found"] > 0.7
 
 
+@pytest.mark.slow
 def test_words_of_street_photos_are_read(totals) -> None:
     assert totals["exact"] / totals["words"] > 0.37
     assert totals["alike"] / totals["words"] > 0.42

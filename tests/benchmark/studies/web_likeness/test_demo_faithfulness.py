@@ -72,7 +72,7 @@ def test_every_row_of_text_is_measured(monkeypatch: pytest.MonkeyPatch, rated: f
     assert set(OF_IMAGES) <= set(measured)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_every_row_is_in_its_accepted_range(rated: frozenset[str] | None) -> None:
     measured = measure_captions(pool_captions(), rated) | written_text()
     assert misses(measured) == []

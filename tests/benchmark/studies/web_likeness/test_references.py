@@ -25,6 +25,7 @@ from benchmark.studies.web_likeness.statistics import (
 from benchmark.studies.web_likeness.tokens import read_rated_words
 
 pytestmark = pytest.mark.slow
+# `make test-slow` measures the constants again; that the script would, too, is checked before a release.
 
 
 def laion(data: Path) -> list[str]:
@@ -96,6 +97,7 @@ def script(shared_data: Path) -> ModuleType:
     return module
 
 
+@pytest.mark.full
 def test_statistics_agree_with_the_defining_script(
     shared_data: Path, rated: frozenset[str], script: ModuleType
 ) -> None:
