@@ -18,7 +18,6 @@ from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.selection.selection import Selection, Selector, candidates
 from filters.base import Filter
-from filters.embeddings.cluster_labels import ClusterLabels
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -39,7 +38,7 @@ class ClusterSelector(Selector):
         order: the order in which a cluster's pairs are taken: ``random``, or by descending ``score``.
     """
 
-    def __init__(self, labels: ClusterLabels, weight: str, order: str) -> None:
+    def __init__(self, labels: Filter, weight: str, order: str) -> None:
         for name, value, known in (("weight", weight, EXPONENTS), ("order", order, ORDERS)):
             if value not in known:
                 raise UserError(f"selector.{name}={value} is unknown; {did_you_mean(value, known)}")

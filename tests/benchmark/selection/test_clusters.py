@@ -16,6 +16,7 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.selection.clusters import ClusterSelector, apportion, draw, quotas
 from benchmark.selection.selection import Selection
+from filters.base import Filter
 from filters.clip import ClipFeatures
 from filters.embeddings.cluster_labels import ClusterLabels
 from tests.filters.checkpoints import open_clip_model
@@ -24,7 +25,7 @@ from tests.pools import rows, write_pool
 ENGINE = LocalEngine("cpu", 1)
 
 
-class KnownLabels(ClusterLabels):
+class KnownLabels(Filter):
     """Clusters that are given, by uid: the harness asks for them as for any other."""
 
     needs = frozenset({"text"})
