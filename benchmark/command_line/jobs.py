@@ -185,6 +185,8 @@ def job_overrides(overrides: Sequence[str]) -> list[list[str]]:
 
 def _composed(overrides: Sequence[str], given: Namespace, mode: RunMode) -> DictConfig:
     """Return the configuration of a job; `given` are the command's options."""
+    if given.config_dir is not None and not Path(given.config_dir).is_dir():
+        raise UserError(f"--config-dir {given.config_dir} must be a folder with configs")
     own = (
         []
         if given.config_dir is None

@@ -101,6 +101,7 @@ NOT_COMPOSED = [
     ("'metrics=[bleu,cidr]'", "metrics=cidr is unknown; did you mean 'cider'?"),
     ("hydra/launcher=jobli", "hydra/launcher=jobli is unknown; did you mean 'joblib'?"),
     ("pool=/data/x", "for a folder or URL write pool=img2dataset pool.url=/data/x"),
+    ("--config-dir /no/folder", "--config-dir /no/folder must be a folder with configs"),
     ("fliter=icc", "there is no setting 'fliter'; did you mean filter=icc?"),
     ("lr=fast", "there is no setting 'lr'; did you mean downstream.captioner.training.lr=fast or"),
     ("filter=clip filter.modle=x", "there is no setting 'filter.modle'; did you mean filter.model=x?"),
