@@ -153,8 +153,10 @@ class PixelWorkers:
                 waiting.append((pool.submit(_call, list(chunk), slot), slot))
             while waiting:
                 yield from self._next(waiting, free)
-        finally:  # until no process writes into the memory any more
-            wait([future for future, _ in waiting if not future.cancel()])
+        finally:
+            # Until no process writes into the memory any more. Not cancelled: where Ctrl-C has ended the processes,
+            # their pool sets an error for each, which a cancelled one refuses.
+            wait([future for future, _ in waiting])
 
     def _next(self, waiting: Waiting, free: deque[int]) -> Iterator[Block]:
         future, slot = waiting[0]
