@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
-from hydra._internal.hydra import Hydra
 from hydra.core.global_hydra import GlobalHydra
 
 from benchmark.__main__ import main
@@ -26,8 +25,6 @@ def run_main(*arguments: str) -> int:
     GlobalHydra.instance().clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["benchmark", *arguments])
-        # Hydra composes every command twice, first to see whether it sets `hydra.mode`. None does: test_fixtures.py.
-        patch.setattr(Hydra, "get_mode", lambda *_, **__: None)
         try:
             main()
         except SystemExit as stopped:

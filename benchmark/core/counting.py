@@ -77,8 +77,7 @@ def _order_keys(scores: npt.NDArray[Any]) -> _Keys:
     bits = scores.view(f"i{scores.itemsize}")
     # All bits of a negative number are turned, the sign of a positive one.
     turned = bits >> (scores.itemsize * 8 - 1) | np.iinfo(bits.dtype).min
-    keys: _Keys = (bits ^ turned).view(f"u{scores.itemsize}")
-    return keys
+    return np.asarray((bits ^ turned).view(f"u{scores.itemsize}"))
 
 
 def _score_of(key: int, dtype: np.dtype[Any]) -> float:

@@ -14,7 +14,7 @@ from benchmark.core.counting import ScoreCounts
 from benchmark.core.errors import UserError
 from benchmark.core.ties import HighestHashes, hash_uids, highest
 from benchmark.core.uids import UID_DTYPE, UidArray, are_sorted, first_of_each, sort_uids
-from benchmark.scoring import repeated_uids, score_parts
+from benchmark.scoring import repeated_uids
 from benchmark.scoring.score_parts import read_part, write_part
 from benchmark.scoring.score_pool import load_parts
 from benchmark.selection.top_k import select_top_k
@@ -81,9 +81,7 @@ def random_scores(rng: np.random.Generator, count: int) -> Scores:
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Row groups of 11 rows, 8 hashes in memory at once, few spare ties."""
     plain = pq.write_table
-    monkeypatch.setattr(
-        score_parts.pq, "write_table", lambda *args, **kwargs: plain(*args, **kwargs, row_group_size=11)
-    )
+    monkeypatch.setattr(pq, "write_table", lambda *args, **kwargs: plain(*args, **kwargs, row_group_size=11))
     monkeypatch.setattr(repeated_uids, "HASHES_AT_ONCE", 8)
     monkeypatch.setattr(ties, "_SPARE", 2)
 
