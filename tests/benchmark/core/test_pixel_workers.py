@@ -109,6 +109,7 @@ def test_an_error_reaches_the_caller_and_the_processes_go_on(workers: PixelWorke
     assert len(list(workers.blocks(chunks([5])))) == 1
 
 
+@pytest.mark.slow
 def test_processes_end_with_their_owner() -> None:
     before = set(multiprocessing.active_children())
     made = PixelWorkers(to_pixels, 1, CPU)
