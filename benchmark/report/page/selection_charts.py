@@ -101,7 +101,8 @@ def _shares(name: str, summaries: Summaries) -> Variant:
     rows = {POOL: {value: share.pool for value, share in first.items()}}
     rows |= {label: {v: share.kept for v, share in s.shares[name].items()} for label, s in summaries.items()}
     values = {value for row in rows.values() for value in row}
-    most = sorted(values, key=lambda value: -max(row.get(value, 0.0) for row in rows.values()))[:MOST_VALUES]
+    highest = {value: max(row.get(value, 0.0) for row in rows.values()) for value in values}
+    most = sorted(values, key=lambda value: (-highest[value], value))[:MOST_VALUES]
     shares = {value: [row.get(value, 0.0) for row in rows.values()] for value in most}
     rest = [max(0.0, 1 - sum(row.get(value, 0.0) for value in most)) for row in rows.values()]
     if max(rest) > 0.0005:
