@@ -23,7 +23,7 @@ from benchmark.core.paths import write_text
 from benchmark.results.provenance import machine
 
 ROOT = Path(__file__).resolve().parents[2]
-ROWS, PAGE = ROOT / "results" / "performance.json", ROOT / "docs" / "performance.md"
+ROWS, PAGE = ROOT / "docs" / "performance.json", ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PAIRS = 3
 HEADER = "| work | ours | reference | ratio | goal | peak memory, ours / reference | measured |"

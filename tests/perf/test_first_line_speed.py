@@ -27,7 +27,7 @@ def seconds_beside_torch(work: str, arguments: list[str], goal: float) -> float:
 
 
 def test_a_misspelt_filter() -> None:
-    assert seconds_beside_torch("answer `filter=iccc`", ["filter=iccc"], 0.2) < 0.25
+    assert seconds_beside_torch("answer a misspelt filter", ["filter=iccc"], 0.2) < 0.25
 
 
 def test_a_selection_from_cached_scores(run: Run, tmp_path: Path) -> None:
