@@ -56,9 +56,8 @@ def _unknown(name: str, arguments: Sequence[str]) -> str:
     if name in GROUPS:
         return f"{name} takes the name of a config; `python -m benchmark --help {name}` lists them"
     # A misspelt group is answered without a second composition.
-    suggestions = get_close_matches(name, GROUPS, n=1) or _meant(
-        name, list(_names(_composed(name, arguments)))
-    )
+    group = [] if "." in name else get_close_matches(name, GROUPS, n=1)
+    suggestions = group or _meant(name, list(_names(_composed(name, arguments))))
     value = _value(name, arguments)
     meant = " or ".join(f"{suggestion}={value}" if value else suggestion for suggestion in suggestions)
     hint = f"did you mean {meant}?" if meant else ALL
