@@ -49,6 +49,13 @@ def test_infinities_are_scores() -> None:
     assert select_top_k(table([np.inf, -np.inf, 1.0, np.nan]), 3, 0).threshold == -np.inf
 
 
+def test_a_selection_costs_what_its_scores_did() -> None:
+    scored = table([1.0, 2.0])
+    scored.own_seconds, scored.processor = 3.0, {"": 1.5, "clip": 0.5}
+    chosen = select_top_k(scored, 1, seed=0)
+    assert (chosen.seconds, chosen.processor_seconds) == (3.0, 2.0)
+
+
 def test_of_equal_scores_every_seed_keeps_others() -> None:
     uids = numbered_uids(20_000)  # sequential, as in many pools
     chosen = [
