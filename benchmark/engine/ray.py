@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
 
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
+from benchmark.core.paths import cache_dir
 from benchmark.core.ranges import NonNegativeFloat, PositiveInt
 from benchmark.engine.base import Work
 from benchmark.engine.worker_usage import Usage, own_usage, record_workers
@@ -44,9 +46,8 @@ class RayEngine:
             ray.init(address=self.address, include_dashboard=False, log_to_driver=False)
         make_actor = ray.remote(num_gpus=self.gpus)(_Actor)
         device = "cuda" if self.gpus else "cpu"
-        actors: list[Any] = [
-            make_actor.remote(work, device) for _ in range(max(1, min(self.workers, len(pieces))))
-        ]
+        count = max(1, min(self.workers, len(pieces)))
+        actors: list[Any] = [make_actor.remote(work, device, cache_dir().parent) for _ in range(count)]
         pool: Any = ActorPool(actors)  # its annotations do not allow this lambda
         try:
             yield from pool.map_unordered(lambda a, piece: a.call.remote(piece), list(pieces))
@@ -58,9 +59,10 @@ class RayEngine:
 
 
 class _Actor:
-    """One worker of the cluster."""
+    """One worker of the cluster, with the cache of the process that started it: what it writes is read there."""
 
-    def __init__(self, work: Work[Any, Any], device: str) -> None:
+    def __init__(self, work: Work[Any, Any], device: str, cache_home: Path) -> None:
+        os.environ["XDG_CACHE_HOME"] = str(cache_home)
         self._work = work
         self._device: str | None = device
 
