@@ -72,7 +72,7 @@ def ensure_classes(config: ClassesConfig) -> Path:
     """
     root = cache_dir() / "demo" / f"classes-{config.fingerprint}"
     if looks_only() and not root.is_dir():
-        raise OnFirstUseError("drawn", folder=root)
+        raise OnFirstUseError(f"will be drawn into {root}", folder=root)
     with locked(root):
         if not root.is_dir():
             log.info("evaluation sets: generating the demo's classification set in %s", root)

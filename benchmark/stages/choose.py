@@ -83,15 +83,22 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
         versions=library_versions(),
     )
     write_selection(path, selection, manifest)
-    log.info("select: %s of %s, down to score %.4g", f"{k:,}", f"{selection.scored:,}", selection.threshold)
-    if selection.tied_kept < selection.tied:
-        tied, kept = f"{selection.tied:,}", f"{selection.tied_kept:,}"
+    _log_selection(manifest, paths)
+    return Chosen(selection, manifest, paths, table, scorer)
+
+
+def _log_selection(manifest: Manifest, paths: list[Path]) -> None:
+    """Log the threshold, the ties that the seed decided, and where the subset file lies."""
+    log.info(
+        "select: %s of %s, down to score %.4g", f"{manifest.k:,}", f"{manifest.scored:,}", manifest.threshold
+    )
+    if manifest.tied_kept < manifest.tied:
+        tied, kept = f"{manifest.tied:,}", f"{manifest.tied_kept:,}"
         log.info("select: of %s pairs with that score %s are kept, which the seed decides", tied, kept)
     if len(paths) > 1:
         distinct = f"{manifest.distinct:,}"
         log.info("select: %d different epochs with %s distinct pairs", len(paths), distinct)
     log.info("select: %s", paths[0])
-    return Chosen(selection, manifest, paths, table, scorer)
 
 
 def make_scores(cfg: DictConfig, pool: Pool, scorer: Filter, engine: Engine) -> ScoreTable:

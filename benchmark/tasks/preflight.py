@@ -190,7 +190,7 @@ def _evaluation_sets(command: Command) -> Requirements:
     evaluation_limit(command.cfg)
     for name, node in evaluation_nodes(command.cfg).items():
         if command.pool is None and "demo_evalset" in OmegaConf.to_yaml(node):
-            yield Requirement(name, State.FIRST_USE, "drawn with the demo's pool")
+            yield Requirement(name, State.FIRST_USE, "will be drawn with the demo's pool")
         else:
             yield from _found(name, partial(_evaluation_set, name), Command(node))
 
