@@ -1,12 +1,17 @@
 """The indexes of a pool's tars, made on the engine before selected samples are looked up in them."""
 
-import torch
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from benchmark.core.progress import progress
 from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.subset.subset import IMAGE_NEEDS
+
+if TYPE_CHECKING:
+    import torch
 
 _LIGHT = 32  # tars of 10,000 samples, which take ten seconds
 

@@ -1,5 +1,7 @@
 """Writes samples of a pool into new tars: what workers do in resharding."""
 
+from __future__ import annotations
+
 import io
 import json
 import tarfile
@@ -8,11 +10,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from heapq import merge
 from itertools import groupby
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmark.core.output_folder import OutputFolder
 from benchmark.core.uids import decode_uids
@@ -22,6 +23,9 @@ from benchmark.pool.tar_headers import BLOCK, padded, plain_members
 from benchmark.pool.tar_samples import IMAGE_EXTENSIONS, Extents, parse_json
 from benchmark.subset.metadata import Row, write_rows
 from benchmark.subset.subset import ShardSamples
+
+if TYPE_CHECKING:
+    import torch
 
 NAME = "{:08d}"  # of a tar, by its number
 _BUFFER = 2**20  # bytes per tar that is open
@@ -77,7 +81,7 @@ class WriteTars:
                         self._copy(file, list(same))
         return len(tars)
 
-    def _copy(self, file: BinaryIO, same: Sequence["_Sample"]) -> None:
+    def _copy(self, file: BinaryIO, same: Sequence[_Sample]) -> None:
         """Write one sample of a tar to each output that has it."""
         sample = same[0]
         members = _members(file, sample.extents)
@@ -88,7 +92,7 @@ class WriteTars:
             if copy.unlisted:
                 copy.output.rows.append(fields)
 
-    def _fields(self, fields: dict[str, Any], sample: "_Sample") -> dict[str, Any]:
+    def _fields(self, fields: dict[str, Any], sample: _Sample) -> dict[str, Any]:
         """Return all fields of a sample's JSON, with ours under our names: its reader needs no map of columns."""
         ours = {name: fields[theirs] for name, theirs in self.pool.columns.items() if theirs in fields}
         captions = dict.fromkeys(("caption", *(["text"] if "text" in fields | ours else [])), sample.text)

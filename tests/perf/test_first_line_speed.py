@@ -23,7 +23,7 @@ def seconds_beside_torch(work: str, arguments: list[str], goal: float) -> float:
     """Return the processor seconds of a command by those of ``import torch``."""
     command = partial(measure_command, sys.executable, "-m", "benchmark", *arguments)
     reference = partial(measure_command, sys.executable, "-c", "import torch")
-    return compare(work, command, "import torch", reference, goal).ratio
+    return compare(work, command, "import torch", reference, goal).cpu_ratio
 
 
 def test_a_misspelt_filter() -> None:
