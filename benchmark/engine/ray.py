@@ -4,7 +4,7 @@ import logging
 import os
 import socket
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +22,7 @@ from benchmark.engine.workers import WorkerDiedError, WorkerRun
 Piece = TypeVar("Piece")
 T = TypeVar("T")
 GIB = 1 << 30
+ANSWER_SECONDS = 10.0
 PLACEMENT_SECONDS = 30.0  # between two looks at the cluster's nodes while an actor waits for one
 REMEDY = (
     "if memory ran out, give each actor more of it (engine.memory_gib=N), or more CPUs so that fewer share a node"
@@ -61,6 +62,8 @@ class RayEngine:
         Raises:
             UserError: when no node of the cluster holds an actor, or a node does not share the cache.
         """
+        if not pieces:
+            return
         ray = self._connect()
         room = self._room()
         places = min(self.workers or room, len(pieces))
@@ -77,6 +80,7 @@ class RayEngine:
 
     def _connect(self) -> Any:
         """Return the module `ray`, connected to the cluster."""
+        self._require_answer()
         # Otherwise Ray writes a token file into the home folder, and sends statistics of its use to its makers.
         os.environ.setdefault("RAY_AUTH_MODE", "disabled")
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -88,10 +92,24 @@ class RayEngine:
                     self.address, include_dashboard=False, log_to_driver=False, logging_level=logging.WARNING
                 )
             except ConnectionError:
-                raise UserError(
-                    f"engine.address={self.address}: no Ray cluster answers there; start one with `ray start --head`"
-                ) from None
+                raise self._no_answer() from None
         return ray
+
+    def _require_answer(self) -> None:
+        """Raise `UserError` if nothing listens at the address: Ray would try again for many minutes."""
+        if self.address in (None, "auto", "local"):
+            return
+        host, _, port = str(self.address).removeprefix("ray://").rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS).close()
+        except (OSError, ValueError, OverflowError):
+            raise self._no_answer() from None
+
+    def _no_answer(self) -> UserError:
+        return UserError(
+            f"engine.address={self.address}: no Ray cluster answers there; start one with `ray start --head` and give"
+            " the host:port that it prints, or auto on one of its nodes"
+        )
 
     def _room(self) -> int:
         """Return how many actors the cluster holds. Raises `UserError` if it is not even one."""
@@ -127,7 +145,7 @@ def _token() -> Iterator[Path]:
 class _RayWorker:
     """An actor as a `Worker`."""
 
-    def __init__(self, actor: Any, check_room: Any) -> None:
+    def __init__(self, actor: Any, check_room: Callable[[], int]) -> None:
         self._actor = actor
         self._check_room = check_room
 

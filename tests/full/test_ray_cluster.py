@@ -108,6 +108,23 @@ def test_a_node_that_is_killed_costs_its_pieces_alone(
     assert_same_as_local(pool, scorer, cache, monkeypatch)
 
 
+def test_a_run_ends_when_no_node_is_left_for_its_actors(
+    nodes: TwoNodes, pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmark.engine.ray.PLACEMENT_SECONDS", 2.0)
+    third = nodes.cluster.add_node(num_cpus=2)
+    scorer = Watched(str(tmp_path), 0.5)
+    parts = score_paths(pool, scorer)
+    engine = RayEngine(nodes.cluster.address, cpus=2)
+    scored = engine.run(ScoreShard(pool, scorer, parts, Seconds(), None), list(parts))
+    assert next(scored) == 30
+    nodes.cluster.remove_node(third, allow_graceful=False)
+    with pytest.raises(
+        UserError, match=r"no node of the Ray cluster holds an actor with engine.cpus=2 .* 1 CPUs"
+    ):
+        list(scored)
+
+
 def test_a_command_goes_on_where_its_killed_driver_was(
     nodes: TwoNodes, pool: Pool, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """What can be said of the Ray engine without Ray; tests/slow and tests/full start clusters."""
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,8 @@ import torch
 
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
-from benchmark.engine.ray import _Actor, _token
+from benchmark.engine.ray import RayEngine, _Actor, _token
+from tests.extras import needs_extra
 
 
 class Loads:
@@ -36,3 +38,12 @@ def test_an_actor_on_a_node_with_another_cache_says_so(tmp_path: Path) -> None:
         UserError, match=rf"the Ray node .* does not see .*{elsewhere.parent}; set XDG_CACHE_HOME"
     ):
         _Actor(Loads(), "cpu", elsewhere).setup()
+
+
+@needs_extra("ray")
+def test_a_cluster_that_does_not_answer_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        closed = f"127.0.0.1:{server.getsockname()[1]}"
+    for address in (closed, "cluster", "127.0.0.1:99999"):
+        with pytest.raises(UserError, match=rf"^engine.address={address}: no Ray cluster answers there"):
+            list(RayEngine(address).run(Loads(), [1]))
