@@ -133,8 +133,8 @@ class WorkerRun(Generic[Piece, T]):
     def _name(self, task: int) -> str:
         if task < 0:
             return "the setup of the work"
-        number = f"piece {task + 1} of {len(self._pieces)}"
-        return str(getattr(self._pieces[task], "name", number))
+        shard = getattr(self._pieces[task], "name", None)
+        return f"shard {shard}" if shard else f"piece {task + 1} of {len(self._pieces)}"
 
     def _end(self) -> None:
         for worker in self._workers.values():

@@ -189,13 +189,15 @@ def test_the_piece_of_a_dead_worker_is_tried_again(tmp_path: Path, caplog: pytes
     work = Deadly(tmp_path, deaths=1, at="b")
     assert sorted(LocalEngine("cpu", 2).run(work, PIECES)) == ["a", "b", "c", "d"]
     assert [work.attempts(piece.name) for piece in PIECES] == [1, 2, 1, 1]
-    assert caplog.messages == ["a worker died at b (SIGKILL): try 2 of 3"]
+    assert caplog.messages == ["a worker died at shard b (SIGKILL): try 2 of 3"]
     assert WORKER_RUNS[-1].processor_seconds > 0
 
 
 def test_a_piece_that_kills_three_workers_is_named(tmp_path: Path) -> None:
     work = Deadly(tmp_path, deaths=TRIES, at="c")
-    with pytest.raises(UserError, match=r"^3 workers died at c \(the last: SIGKILL\); .*engine\.workers=N"):
+    with pytest.raises(
+        UserError, match=r"^3 workers died at shard c \(the last: SIGKILL\); .*engine\.workers=N"
+    ):
         list(LocalEngine("cpu", 2).run(work, PIECES))
     assert work.attempts("c") == 3
     assert work.attempts("d") <= 1
