@@ -2,24 +2,26 @@
 
 import multiprocessing
 import os
+import pickle
+import signal
 import threading
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from functools import partial
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from multiprocessing import forkserver
-from multiprocessing.queues import Queue
-from multiprocessing.util import Finalize
+from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent
 from benchmark.core.ranges import Device, PositiveInt
 from benchmark.engine.base import Work
-from benchmark.engine.worker_usage import Usage, own_usage, record_workers
+from benchmark.engine.worker_usage import Usage, own_usage
+from benchmark.engine.workers import WorkerDiedError, WorkerRun
 
 Piece = TypeVar("Piece")
 T = TypeVar("T")
-_work: Any = None  # in a worker process: its copy of the work, set up
+REMEDY = "if memory ran out, let fewer workers share it (engine.workers=N); the same command then goes on from here"
 
 
 class LocalEngine:
@@ -43,25 +45,12 @@ class LocalEngine:
             work.setup(torch.device(devices[0]))
             yield from map(work, pieces)
             return
-        # The fork server has imported only this module: forking it is cheap and copies no lock and no CUDA context.
-        context = multiprocessing.get_context("forkserver")
         with ctrl_c_left_to_parent():
             forkserver.ensure_running()
-        queue: Queue[tuple[int, str]] = context.Queue()
-        for place in enumerate(devices):
-            queue.put(place)
-        usage = context.RawArray(
-            "d", 2 * len(devices)
-        )  # of worker i: its seconds at 2 * i, its bytes beside them
         threads = max(1, _cores() // len(devices))
-        with ProcessPoolExecutor(len(devices), context, _start, (work, queue, threads, usage)) as pool:
-            futures = [pool.submit(_call, piece) for piece in pieces]
-            try:
-                for future in as_completed(futures):
-                    yield future.result()
-            finally:
-                pool.shutdown(cancel_futures=True)
-                record_workers(Usage(usage[i], int(usage[i + 1])) for i in range(0, len(usage), 2))
+        yield from WorkerRun(
+            lambda place: _Process(work, devices[place], threads), len(devices), pieces, REMEDY
+        ).results()
 
     def _devices(self, pieces: int) -> list[str]:
         """Return the device of each worker; at most as many workers as pieces."""
@@ -82,32 +71,83 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _start(work: Work[Any, Any], places: "Queue[tuple[int, str]]", threads: int, usage: Any) -> None:
+class _Process:
+    """A worker process, and this end of the pipe to it.
+
+    A process and a pipe take three file descriptors, a `ProcessPoolExecutor` of one eight: with 128 cores more than
+    the usual limit of 1,024.
+    """
+
+    def __init__(self, work: Work[Any, Any], device: str, threads: int) -> None:
+        # The fork server has imported only this module: forking it is cheap and copies no lock and no CUDA context.
+        context = multiprocessing.get_context("forkserver")
+        self._pipe, its_end = context.Pipe()
+        self._process = context.Process(target=_serve, args=(its_end, work, device, threads))
+        self._process.start()
+        its_end.close()
+
+    def setup(self) -> tuple[Any, Usage]:
+        return self._receive()
+
+    def call(self, piece: Any) -> tuple[Any, Usage]:
+        with suppress(BrokenPipeError):  # `_receive` says how the process died
+            self._pipe.send((piece,))
+        return self._receive()
+
+    def stop(self) -> None:
+        with suppress(BrokenPipeError):
+            self._pipe.send(())
+
+    def join(self) -> None:
+        self._process.join()
+        self._pipe.close()
+
+    def _receive(self) -> tuple[Any, Usage]:
+        wait([self._pipe, self._process.sentinel])
+        try:
+            if not self._pipe.poll():  # a process of the dead one may hold the pipe's other end
+                raise EOFError
+            value, failure, usage = self._pipe.recv()
+        except (EOFError, ConnectionError):
+            self._process.join()
+            raise WorkerDiedError(_ending(self._process.exitcode or 0)) from None
+        if failure is not None:
+            error, text = failure
+            raise error from _RaisedInWorkerError(text)
+        return value, usage
+
+
+class _RaisedInWorkerError(Exception):
+    """The traceback of an error in a worker, which Python prints as the error's cause."""
+
+
+def _ending(exit_code: int) -> str:
+    return signal.Signals(-exit_code).name if exit_code < 0 else f"exit code {exit_code}"
+
+
+def _serve(pipe: "Connection[bytes, Any]", work: Work[Any, Any], device: str, threads: int) -> None:
+    """Set up the work, answer, and do so for each piece that comes in a tuple, until an empty tuple comes."""
     import torch
 
-    global _work  # a process pool gives its workers no other place for state
     threading.Thread(target=end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
-    number, device = places.get()
-    Finalize(None, _report, (number, usage), exitpriority=0)
+    pipe.send_bytes(_answer(work.setup, torch.device(device)))
+    while message := pipe.recv():
+        pipe.send_bytes(_answer(work, *message))
+
+
+def _answer(action: Callable[[Any], Any], argument: Any) -> bytes:
+    """Return the pickled (value, failure, usage) of the action: failure is None, or the error and its traceback."""
     try:
-        work.setup(torch.device(device))
-    except (
-        Exception
-    ) as error:  # raised by the first call: raised here, it would break the pool without a message
-        _work = partial(_raise, error)
-    else:
-        _work = work
+        return pickle.dumps((action(argument), None, own_usage()))
+    except Exception as error:
+        text = f"in a worker process:\n{traceback.format_exc()}"
+        return pickle.dumps((None, (_portable(error), text), own_usage()))
 
 
-def _report(number: int, usage: Any) -> None:
-    own = own_usage()
-    usage[2 * number : 2 * number + 2] = [own.processor_seconds, own.peak_rss_bytes]
-
-
-def _call(piece: Any) -> Any:
-    return _work(piece)
-
-
-def _raise(error: Exception, piece: Any) -> Any:
-    raise error
+def _portable(error: Exception) -> Exception:
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301 (its own)
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error

@@ -1,7 +1,11 @@
 """Work on a Ray cluster; needs the extra ``pairsift[ray]``."""
 
+import logging
 import os
-from collections.abc import Iterator, Sequence
+import socket
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -9,13 +13,21 @@ import torch
 
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
-from benchmark.core.paths import cache_dir
-from benchmark.core.ranges import NonNegativeFloat, PositiveInt
+from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.ranges import NonNegativeFloat, PositiveFloat, PositiveInt
 from benchmark.engine.base import Work
-from benchmark.engine.worker_usage import Usage, own_usage, record_workers
+from benchmark.engine.worker_usage import Usage, own_usage
+from benchmark.engine.workers import WorkerDiedError, WorkerRun
 
 Piece = TypeVar("Piece")
 T = TypeVar("T")
+GIB = 1 << 30
+ANSWER_SECONDS = 10.0
+PLACEMENT_SECONDS = 30.0  # between two looks at the cluster's nodes while an actor waits for one
+REMEDY = (
+    "if memory ran out, give each actor more of it (engine.memory_gib=N), or more CPUs so that fewer share a node"
+    " (engine.cpus=N); the same command then goes on from here"
+)
 
 
 class RayEngine:
@@ -23,55 +35,173 @@ class RayEngine:
 
     Args:
         address: the cluster's address; None starts one on this machine.
-        workers: number of actors.
+        workers: number of actors; by default as many as the nodes of the cluster hold.
+        cpus: CPUs per actor.
         gpus: GPUs per actor; 0 runs on the CPU.
+        memory_gib: GiB of memory that Ray sets aside per actor; 0 sets none aside.
     """
 
     def __init__(
-        self, address: str | None = None, workers: PositiveInt = 2, gpus: NonNegativeFloat = 0
+        self,
+        address: str | None = None,
+        workers: PositiveInt | None = None,
+        cpus: PositiveFloat = 1,
+        gpus: NonNegativeFloat = 0,
+        memory_gib: NonNegativeFloat = 0,
     ) -> None:
         require("ray")
         self.address = address
         self.workers = workers
+        self.cpus = cpus
         self.gpus = gpus
+        self.memory_gib = memory_gib
 
     def run(self, work: Work[Piece, T], pieces: Sequence[Piece]) -> Iterator[T]:
-        """Yield the return value of each piece as soon as it is done."""
-        # Otherwise Ray writes a token file into the home folder.
+        """Yield the return value of each piece as soon as it is done.
+
+        Raises:
+            UserError: when no node of the cluster holds an actor, or a node does not share the cache.
+        """
+        if not pieces:
+            return
+        ray = self._connect()
+        room = self._room()
+        places = min(self.workers or room, len(pieces))
+        make_actor = ray.remote(
+            num_cpus=self.cpus, num_gpus=self.gpus, memory=int(self.memory_gib * GIB) or None
+        )(_Actor)
+        shared_work = ray.put(work)  # pickled once, not for each actor
+        device = "cuda" if self.gpus else "cpu"
+        with _token() as token:
+            yield from WorkerRun(
+                lambda _: _RayWorker(make_actor.remote(shared_work, device, token), self._room),
+                places, pieces, REMEDY,
+            ).results()  # fmt: skip
+
+    def _connect(self) -> Any:
+        """Return the module `ray`, connected to the cluster."""
+        self._require_answer()
+        # Otherwise Ray writes a token file into the home folder, and sends statistics of its use to its makers.
         os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         import ray
-        from ray.util import ActorPool
 
         if not ray.is_initialized():
-            ray.init(address=self.address, include_dashboard=False, log_to_driver=False)
-        make_actor = ray.remote(num_gpus=self.gpus)(_Actor)
-        device = "cuda" if self.gpus else "cpu"
-        count = max(1, min(self.workers, len(pieces)))
-        actors: list[Any] = [make_actor.remote(work, device, cache_dir().parent) for _ in range(count)]
-        pool: Any = ActorPool(actors)  # its annotations do not allow this lambda
+            try:
+                ray.init(
+                    self.address, include_dashboard=False, log_to_driver=False, logging_level=logging.WARNING
+                )
+            except ConnectionError:
+                raise self._no_answer() from None
+        return ray
+
+    def _require_answer(self) -> None:
+        """Raise `UserError` if nothing listens at the address: Ray would try again for many minutes."""
+        if self.address in (None, "auto", "local"):
+            return
+        host, _, port = str(self.address).removeprefix("ray://").rpartition(":")
         try:
-            yield from pool.map_unordered(lambda a, piece: a.call.remote(piece), list(pieces))
-            record_workers(ray.get([actor.usage.remote() for actor in actors]))
-        except ray.exceptions.RayTaskError as error:
+            socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS).close()
+        except (OSError, ValueError, OverflowError):
+            raise self._no_answer() from None
+
+    def _no_answer(self) -> UserError:
+        return UserError(
+            f"engine.address={self.address}: no Ray cluster answers there; start one with `ray start --head` and give"
+            " the host:port that it prints, or auto on one of its nodes"
+        )
+
+    def _room(self) -> int:
+        """Return how many actors the cluster holds. Raises `UserError` if it is not even one."""
+        import ray
+
+        needs = {"CPU": self.cpus, "GPU": self.gpus, "memory": self.memory_gib * GIB}
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        # Shares of a GPU such as 0.1 are not exact.
+        room = sum(
+            min(int(node.get(of, 0) / need + 1e-6) for of, need in needs.items() if need) for node in nodes
+        )
+        if not room:
+            most = {of: max((node.get(of, 0) for node in nodes), default=0) for of in needs}
+            raise UserError(
+                f"no node of the Ray cluster holds an actor with engine.cpus={self.cpus:g} engine.gpus={self.gpus:g}"
+                f" engine.memory_gib={self.memory_gib:g}; the most that a node has is {most['CPU']:g} CPUs,"
+                f" {most['GPU']:g} GPUs and {most['memory'] / GIB:.1f} GiB"
+            )
+        return room
+
+
+@contextmanager
+def _token() -> Iterator[Path]:
+    """Yield a file in the cache folder that each actor looks for: who does not see it has another cache."""
+    path = cache_dir() / f"driver-{uuid.uuid4().hex}"
+    write_text(path, "")
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+class _RayWorker:
+    """An actor as a `Worker`."""
+
+    def __init__(self, actor: Any, check_room: Callable[[], int]) -> None:
+        self._actor = actor
+        self._check_room = check_room
+
+    def setup(self) -> tuple[Any, Usage]:
+        import ray
+
+        done = self._actor.setup.remote()
+        while not ray.wait([done], timeout=PLACEMENT_SECONDS)[0]:
+            self._check_room()  # the node that it waits for may have gone down
+        return self._get(done)
+
+    def call(self, piece: Any) -> tuple[Any, Usage]:
+        return self._get(self._actor.call.remote(piece))
+
+    def stop(self) -> None:
+        import ray
+
+        ray.kill(self._actor)
+
+    def join(self) -> None:
+        """Return at once: the cluster ends the actor."""
+
+    def _get(self, answer: Any) -> tuple[Any, Usage]:
+        import ray
+        from ray.exceptions import ObjectLostError, OutOfMemoryError, RayActorError, RayTaskError
+
+        try:
+            value, usage = ray.get(answer)
+        except RayTaskError as error:
             if isinstance(error.cause, UserError):
                 raise error.cause from None
             raise
+        except (RayActorError, OutOfMemoryError, ObjectLostError) as error:
+            raise WorkerDiedError(type(error).__name__) from error
+        return value, usage
 
 
 class _Actor:
     """One worker of the cluster, with the cache of the process that started it: what it writes is read there."""
 
-    def __init__(self, work: Work[Any, Any], device: str, cache_home: Path) -> None:
-        os.environ["XDG_CACHE_HOME"] = str(cache_home)
+    def __init__(self, work: Work[Any, Any], device: str, token: Path) -> None:
         self._work = work
-        self._device: str | None = device
+        self._device = device
+        self._token = token
 
-    def call(self, piece: Any) -> Any:
+    def setup(self) -> tuple[None, Usage]:
         # Not in the constructor: Ray would report an error there only as a dead actor.
-        if self._device is not None:
-            self._work.setup(torch.device(self._device))
-            self._device = None
-        return self._work(piece)
+        cache = self._token.parent
+        if not self._token.is_file():
+            raise UserError(
+                f"the Ray node {socket.gethostname()} does not see this machine's cache {cache}; set XDG_CACHE_HOME"
+                " here to a folder on a disk that all nodes share under the same path"
+            )
+        os.environ["XDG_CACHE_HOME"] = str(cache.parent)
+        self._work.setup(torch.device(self._device))
+        return None, own_usage()
 
-    def usage(self) -> Usage:
-        return own_usage()
+    def call(self, piece: Any) -> tuple[Any, Usage]:
+        return self._work(piece), own_usage()

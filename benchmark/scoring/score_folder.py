@@ -47,7 +47,7 @@ def remove_scores(pool: Pool, scorer: Filter, sweep: Path | None = None) -> None
     """
     for part in scorer.filters.values() if isinstance(scorer, Composite) else ():
         remove_scores(pool, part, sweep)
-    folders = [cache_dir() / room / pool.key / scorer.key() for room in ("scores", "fits")]
+    folders = [cache_dir() / room / pool.key / scorer.key() for room in ("scores", "fits", "shares")]
     readers: list[Reader] = [scorer]
     while readers:
         readers += (features := readers.pop().features)

@@ -23,6 +23,7 @@ from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_parts import read_part, read_part_info, write_part
 from benchmark.scoring.score_table import ArraySource, PartSource, ScoreTable
 from benchmark.scoring.shard_reader import PoolBatches, shards_without_features
+from benchmark.scoring.shard_share import require_all_shares
 from benchmark.scoring.shard_work import ExtractShard, ScoreShard
 from benchmark.scoring.survivors import Survivors, save_survivors
 from filters.base import Composite, Filter, Scores
@@ -57,6 +58,8 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     elif isinstance(scorer, Composite):
         reused = _score_composite(pool, scorer, engine, survivors, parts)
     else:
+        if not scorer.corpus_dependent:
+            require_all_shares(pool, scorer, missing)
         log.info("score: %s on %d of %d shards of pool %s", name, len(missing), len(parts), pool.name)
         # Fitting is part of the cost of scores: the missing parts share its seconds.
         share = fit_filter(pool, scorer, engine, survivors).times(1 / len(missing))
@@ -89,6 +92,7 @@ def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     if not scorer.corpus_dependent:
         return Seconds()
     if lacking := shards_without_features(pool, scorer, pool.shards(scorer.sources)):
+        require_all_shares(pool, scorer, lacking)
         run_on_shards("extract", ExtractShard(pool, scorer), engine, lacking)
     if isinstance(scorer, CorpusFilter):
         return fit_on_corpus(pool, scorer, engine, survivors)

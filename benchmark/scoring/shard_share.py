@@ -1,23 +1,19 @@
-"""One part of a pool's shards, for jobs that score a pool together on several machines with one cache."""
+"""One share of a pool's shards, for jobs that score a pool together on several machines with one cache."""
 
-import logging
+import hashlib
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmark.core.errors import UserError
-from benchmark.core.usage import Seconds
-from benchmark.engine.base import Engine
+from benchmark.core.paths import cache_dir, write_text
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
-from benchmark.scoring.score_folder import score_paths
-from benchmark.scoring.score_pool import check_columns, run_on_shards
-from benchmark.scoring.shard_reader import shards_without_features
-from benchmark.scoring.shard_work import ExtractShard, ScoreShard
-from filters.base import Composite, Filter
+from filters.base import Filter
 
-log = logging.getLogger(__name__)
+LISTED = 5  # shares that an error names
 
 
 @dataclass(frozen=True)
@@ -38,6 +34,24 @@ class ShardShare:
             )
         return share
 
+    @classmethod
+    def of_slurm_array(cls) -> "ShardShare | None":
+        """Return the share of this task of Slurm's job array; None outside an array, and in one of a single task.
+
+        Raises:
+            UserError: when the numbers of the array's tasks do not follow one another.
+        """
+        names = [f"SLURM_ARRAY_TASK_{name}" for name in ("ID", "MIN", "MAX", "COUNT")]
+        if any(name not in os.environ for name in names):
+            return None
+        number, first, last, count = (int(os.environ[name]) for name in names)
+        if last - first + 1 != count:
+            raise UserError(
+                "the numbers of this Slurm array do not follow one another, as those of sbatch --array=1-8 do; give"
+                " the share itself, such as shards=3/8, or shards=1/1 for all shards"
+            )
+        return cls(number - first + 1, count) if count > 1 else None
+
     def of(self, shards: Sequence[Shard]) -> list[Shard]:
         """Return this share of the shards; those of all numbers are each shard once."""
         return list(shards[self.number - 1 :: self.parts])
@@ -46,57 +60,35 @@ class ShardShare:
         return f"{self.number}/{self.parts}"
 
 
-def score_share(pool: Pool, scorer: Filter, engine: Engine, share: ShardShare) -> None:
-    """Do for one share of the shards what needs no other shard; `score_pool` does the rest.
+def record_share(pool: Pool, scorer: Filter, share: ShardShare) -> None:
+    """Note in the cache into how many parts the shards of the filter are shared out, for `require_all_shares`."""
+    path = _record(pool, scorer)
+    if share.parts == 1:
+        path.unlink(missing_ok=True)
+    else:
+        write_text(path, str(share.parts))
 
-    That is the scores of a filter, of a composite those of its parts. A filter that is fitted on the whole pool gets
-    its features extracted.
 
-    Raises:
-        UserError: when nothing of the filter can be done without the other shards, or the pool lacks what it needs.
-    """
-    leaves = _leaves(scorer)
-    apart = [leaf for leaf in leaves if leaf.features or not leaf.corpus_dependent]
-    if not apart:
+def require_all_shares(pool: Pool, scorer: Filter, missing: Iterable[Shard]) -> None:
+    """Raise `UserError` if the shards are shared out and some are missing: this process would score them alone."""
+    path = _record(pool, scorer)
+    if not path.is_file():
+        return
+    parts, lacking = int(path.read_text()), set(missing)
+    shards = pool.shards(scorer.sources)
+    shares = [ShardShare(number, parts) for number in range(1, parts + 1)]
+    unfinished = [str(share) for share in shares if lacking & set(share.of(shards))]
+    if unfinished:
+        more = f" and {len(unfinished) - LISTED} others" if len(unfinished) > LISTED else ""
         raise UserError(
-            f"shards={share}: {_name(leaves[0])} is fitted on the whole pool and extracts nothing that is worth"
-            " sharing; run task=score without shards"
+            f"{type(scorer).__name__.lower()}: {len(lacking):,} of {len(shards):,} shards are missing, those of"
+            f" shards={', '.join(unfinished[:LISTED])}{more}; run task=score with each of these, or with shards=1/1"
+            " to score what is missing here"
         )
-    for leaf in apart:
-        check_columns(pool, leaf)
-        shards = share.of(pool.shards(leaf.sources))
-        if leaf.corpus_dependent:
-            log.info(
-                "shards: %s is fitted on the whole pool; only its features are extracted here", _name(leaf)
-            )
-            missing = shards_without_features(pool, leaf, shards)
-            _log_share("extract", leaf, share, missing, shards)
-            run_on_shards("extract", ExtractShard(pool, leaf), engine, missing)
-        else:
-            parts = score_paths(pool, leaf)
-            missing = [shard for shard in shards if not parts[shard].is_file()]
-            _log_share("score", leaf, share, missing, shards)
-            run_on_shards(
-                "score", ScoreShard(pool, leaf, _of(parts, missing), Seconds(), None), engine, missing
-            )
 
 
-def _log_share(
-    verb: str, leaf: Filter, share: ShardShare, missing: Sequence[Shard], shards: Sequence[Shard]
-) -> None:
-    log.info("%s: %s on %d of the %d shards of part %s", verb, _name(leaf), len(missing), len(shards), share)
-
-
-def _of(parts: Mapping[Shard, Path], shards: Sequence[Shard]) -> dict[Shard, Path]:
-    return {shard: parts[shard] for shard in shards}
-
-
-def _leaves(scorer: Filter) -> list[Filter]:
-    """Return the filters of a composite, or the filter itself."""
-    if not isinstance(scorer, Composite):
-        return [scorer]
-    return [leaf for part in scorer.filters.values() for leaf in _leaves(part)]
-
-
-def _name(scorer: Filter) -> str:
-    return type(scorer).__name__.lower()
+def _record(pool: Pool, scorer: Filter) -> Path:
+    """Return the file with the number of parts; a pool that grew has another one, for its other shards."""
+    text = " ".join(f"{shard.name}-{shard.fingerprint}" for shard in pool.shards(scorer.sources))
+    name = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return cache_dir() / "shares" / pool.key / scorer.key() / name

@@ -5,7 +5,7 @@ from omegaconf import DictConfig
 from benchmark.config import make_engine, make_filter, make_pool
 from benchmark.core.batch import counts
 from benchmark.scoring.score_folder import score_folder
-from benchmark.scoring.shard_share import score_share
+from benchmark.scoring.score_share import score_share
 from benchmark.stages.choose import make_scores
 from benchmark.tasks.output import print_result
 from benchmark.tasks.preflight import check_before_run

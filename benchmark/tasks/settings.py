@@ -1,16 +1,30 @@
 """Settings that several tasks read."""
 
+import logging
+
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from benchmark.core.errors import UserError
 from benchmark.scoring.shard_share import ShardShare
 
+log = logging.getLogger(__name__)
+
 
 def shard_share(cfg: DictConfig) -> ShardShare | None:
-    """Return the part of the pool's shards that ``shards=`` asks for, None for all; raise `UserError` if wrong."""
+    """Return the part of the pool's shards that ``shards=`` asks for, None for all; raise `UserError` if wrong.
+
+    By default ``task=score`` in a Slurm job array scores the part of its task. Jobs of a sweep do not: launchers of
+    sweeps make arrays, too.
+    """
     text = cfg.get("shards")
-    if text is None:
-        return None
-    if cfg.task.name != "score":
+    if text is not None and cfg.task.name != "score":
         raise UserError(f"shards={text} is for task=score alone; leave it out when all parts are scored")
-    return ShardShare.parse(str(text))
+    if text is not None:
+        return ShardShare.parse(str(text))
+    share = ShardShare.of_slurm_array() if cfg.task.name == "score" else None
+    if share is None or HydraConfig.get().mode == RunMode.MULTIRUN:
+        return None
+    log.info("score: shards=%s, the part of this task of a Slurm array; shards=1/1 scores all", share)
+    return share

@@ -1,5 +1,7 @@
 """Locks among processes: one makes what several want, the others find it made."""
 
+import errno
+import fcntl
 import subprocess
 import sys
 import threading
@@ -65,6 +67,18 @@ def test_a_killed_process_releases_its_lock(tmp_path: Path) -> None:
     started = time.monotonic()
     with locked(tmp_path / "made"):
         assert time.monotonic() - started < 5
+
+
+def test_on_a_file_system_without_locks_nothing_is_held(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock(*_: object) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with locked(tmp_path / "made"), locked(tmp_path / "made"):
+        pass  # the second one would wait for a marker, as would the next run if this one were killed
+    assert not any(path.read_bytes() for path in cache.rglob("*.lock"))
 
 
 class Slow(Filter):

@@ -1,6 +1,7 @@
 """The engine of one machine: what its workers return, and what happens when they cannot start or go on."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.usage import helpers_peak_rss_bytes
 from benchmark.engine.local import LocalEngine
 from benchmark.engine.worker_usage import WORKER_RUNS
+from benchmark.engine.workers import TRIES
 from benchmark.results.stopwatch import Stopwatch
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -146,3 +148,72 @@ def is_running(pid: int) -> bool:
 def test_the_first_error_ends_the_run(workers: int) -> None:
     with pytest.raises(ZeroDivisionError, match="at 3"):
         list(LocalEngine("cpu", workers).run(Square(breaks_at=3), range(50)))
+
+
+@dataclass
+class Deadly:
+    """Kills its worker at one piece, or at its start, as often as `deaths` says; a file per attempt counts."""
+
+    folder: Path
+    deaths: int
+    at: str
+    light: bool = False
+
+    def setup(self, device: torch.device) -> None:
+        """Die, perhaps."""
+        self.attempt("setup")
+
+    def __call__(self, piece: Path) -> str:
+        """Return the name of the piece."""
+        self.attempt(piece.name)
+        if piece.name == "wrong":
+            raise KeyError(piece.name)
+        return piece.name
+
+    def attempt(self, name: str) -> None:
+        """Die at `at`, unless that has happened often enough."""
+        earlier = self.attempts(name)
+        (self.folder / f"{name}-{earlier}").touch()
+        if name == self.at and earlier < self.deaths:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def attempts(self, name: str) -> int:
+        """Return how often a piece was begun."""
+        return len(list(self.folder.glob(f"{name}-*")))
+
+
+PIECES = [Path("a"), Path("b"), Path("c"), Path("d")]
+
+
+def test_the_piece_of_a_dead_worker_is_tried_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    work = Deadly(tmp_path, deaths=1, at="b")
+    assert sorted(LocalEngine("cpu", 2).run(work, PIECES)) == ["a", "b", "c", "d"]
+    assert [work.attempts(piece.name) for piece in PIECES] == [1, 2, 1, 1]
+    assert caplog.messages == ["a worker died at shard b (SIGKILL): try 2 of 3"]
+    assert WORKER_RUNS[-1].processor_seconds > 0
+
+
+def test_a_piece_that_kills_three_workers_is_named(tmp_path: Path) -> None:
+    work = Deadly(tmp_path, deaths=TRIES, at="c")
+    with pytest.raises(
+        UserError, match=r"^3 workers died at shard c \(the last: SIGKILL\); .*engine\.workers=N"
+    ):
+        list(LocalEngine("cpu", 2).run(work, PIECES))
+    assert work.attempts("c") == 3
+    assert work.attempts("d") <= 1
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_before_its_first_piece_is_replaced(tmp_path: Path) -> None:
+    work = Deadly(tmp_path, deaths=1, at="setup")
+    assert sorted(LocalEngine("cpu", 2).run(work, PIECES)) == ["a", "b", "c", "d"]
+    with pytest.raises(UserError, match="3 workers died at the setup of the work"):
+        list(LocalEngine("cpu", 2).run(Deadly(tmp_path, deaths=100, at="setup"), PIECES))
+
+
+def test_an_error_of_the_work_is_not_tried_again(tmp_path: Path) -> None:
+    work = Deadly(tmp_path, deaths=0, at="")
+    with pytest.raises(KeyError, match="wrong") as raised:
+        list(LocalEngine("cpu", 2).run(work, [Path("a"), Path("wrong")]))
+    assert work.attempts("wrong") == 1
+    assert "raise KeyError(piece.name)" in str(raised.value.__cause__)

@@ -11,10 +11,11 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.score_folder import score_paths
+from benchmark.scoring.score_folder import remove_scores, score_paths
 from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.score_share import score_share
 from benchmark.scoring.shard_reader import features_path
-from benchmark.scoring.shard_share import ShardShare, score_share
+from benchmark.scoring.shard_share import ShardShare
 from filters.base import Features, Filter, Scores
 from filters.composite import RankSum
 from filters.random import Random
@@ -96,3 +97,57 @@ def test_of_a_fitted_filter_the_features_are_extracted(pool: Pool, caplog: pytes
     assert "only its features are extracted here" in caplog.text
     with pytest.raises(UserError, match=r"fitted is fitted on the whole pool .* without shards"):
         score_share(pool, Fitted(), ENGINE, ShardShare(1, 3))
+
+
+def test_nothing_is_selected_while_a_share_is_missing(pool: Pool) -> None:
+    for number in (1, 3):
+        score_share(pool, Random(), ENGINE, ShardShare(number, 4))
+    message = r"^random: 2 of 5 shards are missing, those of shards=2/4, 4/4; run task=score with each .* shards=1/1"
+    with pytest.raises(UserError, match=message):
+        score_pool(pool, Random(), ENGINE)
+    score_share(pool, Random(), ENGINE, ShardShare(2, 4))
+    score_share(pool, Random(), ENGINE, ShardShare(4, 4))
+    assert score_pool(pool, Random(), ENGINE).reused == 1
+
+
+def test_all_that_is_missing_can_be_scored_in_one_place(pool: Pool) -> None:
+    score_share(pool, Random(), ENGINE, ShardShare(1, 40))
+    score_share(pool, Random(), ENGINE, ShardShare(1, 1))
+    assert score_pool(pool, Random(), ENGINE).reused == 1
+    score_paths(pool, Random()).popitem()[1].unlink()
+    assert score_pool(pool, Random(), ENGINE).reused == 0.8
+
+
+def test_a_filter_is_not_fitted_while_features_of_a_share_are_missing(pool: Pool) -> None:
+    score_share(pool, LongerThanMean(), ENGINE, ShardShare(1, 2))
+    with pytest.raises(UserError, match=r"^longerthanmean: 2 of 5 shards are missing, those of shards=2/2;"):
+        score_pool(pool, LongerThanMean(), ENGINE)
+
+
+def test_shares_of_a_smaller_pool_and_removed_scores_hold_nothing_up(pool: Pool, tmp_path: Path) -> None:
+    score_share(pool, Random(), ENGINE, ShardShare(1, 2))
+    write_pool(tmp_path / "pool", [rows(4, start=4 * i) for i in range(6)])
+    grown = Pool("p", str(tmp_path / "pool"))
+    assert len(score_pool(grown, Random(), ENGINE)) == 24
+    score_share(pool, Random(2), ENGINE, ShardShare(1, 2))
+    remove_scores(pool, Random(2))
+    assert score_pool(pool, Random(2), ENGINE).reused == 0
+
+
+@pytest.mark.parametrize(
+    ("array", "share"), [((3, 1, 8, 8), "3/8"), ((0, 0, 7, 8), "1/8"), ((5, 5, 5, 1), None), (None, None)]
+)
+def test_the_share_of_a_task_of_a_slurm_array(
+    array: tuple[int, ...] | None, share: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in zip(("ID", "MIN", "MAX", "COUNT"), array or (), strict=bool(array)):
+        monkeypatch.setenv(f"SLURM_ARRAY_TASK_{name}", str(value))
+    of_array = ShardShare.of_slurm_array()
+    assert (of_array and str(of_array)) == share
+
+
+def test_a_slurm_array_with_gaps_says_what_to_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"ID": 3, "MIN": 3, "MAX": 5, "COUNT": 2}.items():
+        monkeypatch.setenv(f"SLURM_ARRAY_TASK_{name}", str(value))
+    with pytest.raises(UserError, match=r"do not follow one another, .* such as shards=3/8"):
+        ShardShare.of_slurm_array()

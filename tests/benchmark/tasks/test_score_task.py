@@ -11,6 +11,7 @@ from benchmark.core.batch import Batch
 from benchmark.scoring.score_parts import read_part
 from benchmark.tasks.score import score
 from filters.base import Filter, Scores
+from tests.command_line import Run, assert_one_line
 from tests.pools import rows, write_pool
 
 RANDOM = {"_target_": "filters.random.Random", "seed": 1}
@@ -50,3 +51,27 @@ def test_the_last_line_is_the_folder_of_the_parts(
     parts = sorted(Path(folder).iterdir())
     assert [path.name.split("-")[0] for path in parts] == ["00000000", "00000001"]
     assert [len(read_part(path).uids) for path in parts] == [3, 4]
+
+
+def test_a_task_of_a_slurm_array_scores_its_share(
+    run: Run,
+    cache: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for name, value in {"ID": 2, "MIN": 1, "MAX": 3, "COUNT": 3}.items():
+        monkeypatch.setenv(f"SLURM_ARRAY_TASK_{name}", str(value))
+    pool = write_pool(tmp_path / "pool", [rows(3, start=3 * i) for i in range(3)])
+    settings = ["pool=img2dataset", f"pool.url={pool}", "filter=no_filter", "size.samples=5"]
+    assert run("task=score", *settings).returncode == 0
+    assert "score: shards=2/3, the part of this task of a Slurm array" in caplog.text
+    assert scored_shards(cache) == ["00000001"]
+    assert_one_line(run("task=select", *settings), "2 of 3 shards are missing, those of shards=1/3, 3/3")
+    swept = run("task=score", *settings, "seed=0,1", "rescore=true")
+    assert swept.returncode == 0, swept.stderr
+    assert scored_shards(cache) == ["00000000", "00000001", "00000002"]
+
+
+def scored_shards(cache: Path) -> list[str]:
+    return sorted(path.name.split("-")[0] for path in (cache / "pairsift" / "scores").rglob("[!.]*.parquet"))

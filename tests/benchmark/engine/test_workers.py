@@ -1,0 +1,98 @@
+"""Pieces over workers that die, with threads in place of processes and actors."""
+
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
+
+import pytest
+
+from benchmark.core.errors import UserError
+from benchmark.engine.worker_usage import WORKER_RUNS, Usage
+from benchmark.engine.workers import WorkerDiedError, WorkerRun
+
+USED = Usage(processor_seconds=2.0, peak_rss_bytes=3)
+
+
+class Fake:
+    """Doubles numbers. `script` says for each task, a piece or "setup", how often it kills its worker."""
+
+    def __init__(self, script: dict[int | str, int], death: Exception) -> None:
+        self.script = script
+        self.death = death
+        self.calls: list[int] = []
+        self.starts = 0
+        self.joins = 0
+
+    def start(self, place: int) -> "Fake":
+        return self
+
+    def attempt(self, task: int | str) -> None:
+        if self.script.get(task, 0) > 0:
+            self.script[task] -= 1
+            raise self.death
+
+    def setup(self) -> tuple[None, Usage]:
+        self.attempt("setup")
+        return None, USED
+
+    def call(self, piece: int) -> tuple[int, Usage]:
+        self.calls.append(piece)
+        self.attempt(piece)
+        return 2 * piece, USED
+
+    def stop(self) -> None:
+        pass
+
+    def join(self) -> None:
+        self.joins += 1
+
+
+def run(fake: Fake, places: int, pieces: int) -> list[int]:
+    start: Callable[[int], Fake] = fake.start
+    return sorted(WorkerRun(start, places, range(pieces), "add memory").results())
+
+
+@pytest.mark.parametrize("death", [WorkerDiedError("SIGKILL"), BrokenExecutor("of its own")])
+def test_each_piece_is_returned_once_whatever_dies(death: Exception) -> None:
+    fake = Fake({0: 2, 3: 1, 4: 2, "setup": 1}, death)
+    assert run(fake, 3, 5) == [0, 2, 4, 6, 8]
+    assert sorted(fake.calls) == [0, 0, 0, 1, 2, 3, 3, 4, 4, 4]
+
+
+def test_a_node_with_many_starting_workers_may_die() -> None:
+    class Node(Fake):
+        def start(self, place: int) -> Fake:
+            self.starts += 1
+            return Fake({"setup": 1} if self.starts <= 8 else {}, WorkerDiedError())
+
+    assert run(Node({}, WorkerDiedError()), 8, 8) == [2 * piece for piece in range(8)]
+
+
+def test_the_third_death_at_one_piece_ends_the_run() -> None:
+    fake = Fake({1: 3}, WorkerDiedError("SIGKILL"))
+    with pytest.raises(
+        UserError, match=r"^3 workers died at piece 2 of 3 \(the last: SIGKILL\); add memory$"
+    ):
+        run(fake, 1, 3)
+    assert fake.calls.count(1) == 3
+    assert fake.joins == 1
+
+
+def test_a_start_that_fails_three_times_ends_the_run() -> None:
+    with pytest.raises(UserError, match=r"^3 workers died at the setup of the work"):
+        run(Fake({"setup": 9}, WorkerDiedError()), 1, 3)
+
+
+def test_other_errors_end_the_run_at_once() -> None:
+    fake = Fake({1: 1}, ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        run(fake, 1, 3)
+    assert fake.calls == [0, 1]
+
+
+def test_the_usage_of_dead_workers_is_what_they_last_said() -> None:
+    class New(Fake):
+        def start(self, place: int) -> Fake:
+            return Fake(self.script, self.death)
+
+    assert run(New({1: 1}, WorkerDiedError()), 1, 3) == [0, 2, 4]
+    assert WORKER_RUNS[-1] == Usage(processor_seconds=4.0, peak_rss_bytes=6)

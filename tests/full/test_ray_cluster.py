@@ -1,0 +1,164 @@
+"""A Ray cluster of two nodes on this machine: what dies is replaced, and the parts are those of the local engine."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmark.core.errors import UserError
+from benchmark.core.usage import Seconds
+from benchmark.engine.local import LocalEngine
+from benchmark.engine.ray import RayEngine
+from benchmark.engine.worker_usage import WORKER_RUNS
+from benchmark.pool.pool import Pool
+from benchmark.scoring.score_folder import score_paths
+from benchmark.scoring.score_parts import read_part
+from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.shard_work import ScoreShard
+from tests.full.watched_filter import Watched
+from tests.pools import rows, write_pool
+
+pytestmark = pytest.mark.full
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass
+class TwoNodes:
+    """A cluster with one CPU on each of two nodes."""
+
+    cluster: Any
+    second: Any
+
+    @property
+    def engine(self) -> RayEngine:
+        return RayEngine(address=self.cluster.address)
+
+
+@pytest.fixture
+def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[TwoNodes]:
+    if find_spec("ray") is None:
+        pytest.skip("pip install 'pairsift[ray]'")
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    import ray
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    yield TwoNodes(cluster, cluster.add_node(num_cpus=1))
+    ray.shutdown()
+    cluster.shutdown()
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Pool:
+    return Pool("p", str(write_pool(tmp_path / "pool", [rows(30, start=30 * i) for i in range(8)])))
+
+
+def scores_by_shard(pool: Pool, scorer: Watched) -> dict[str, tuple[Any, Any]]:
+    parts = {shard.name: read_part(path) for shard, path in score_paths(pool, scorer).items()}
+    return {name: (part.uids, part.scores) for name, part in parts.items()}
+
+
+def assert_same_as_local(pool: Pool, scorer: Watched, cache: Path, patch: pytest.MonkeyPatch) -> None:
+    on_ray = scores_by_shard(pool, scorer)
+    patch.setenv("XDG_CACHE_HOME", str(cache / "local"))
+    score_pool(pool, scorer, LocalEngine("cpu", 1))
+    local = scores_by_shard(pool, scorer)
+    assert on_ray.keys() == local.keys()
+    for name, (uids, scores) in local.items():
+        assert np.array_equal(on_ray[name][0], uids)
+        assert np.array_equal(on_ray[name][1], scores)
+
+
+def test_an_actor_that_is_killed_is_replaced(
+    nodes: TwoNodes, pool: Pool, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scorer = Watched(str(tmp_path), 1.5)  # longer than an actor takes to start
+    parts = score_paths(pool, scorer)
+    killed = None
+    for _ in nodes.engine.run(ScoreShard(pool, scorer, parts, Seconds(), None), list(parts)):
+        if killed is None:
+            killed = scorer.processes()[0]
+            os.kill(killed, signal.SIGKILL)
+    assert len(scorer.processes()) == 3  # two actors, and the one in place of the killed one
+    assert WORKER_RUNS[-1].processor_seconds > 0
+    assert_same_as_local(pool, scorer, cache, monkeypatch)
+
+
+def test_a_node_that_is_killed_costs_its_pieces_alone(
+    nodes: TwoNodes, pool: Pool, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scorer = Watched(str(tmp_path), 0.5)
+    parts = score_paths(pool, scorer)
+    both = False
+    for _ in nodes.engine.run(ScoreShard(pool, scorer, parts, Seconds(), None), list(parts)):
+        if not both and len(scorer.processes()) == 2:
+            both = True
+            nodes.cluster.remove_node(nodes.second, allow_graceful=False)
+    assert both
+    assert_same_as_local(pool, scorer, cache, monkeypatch)
+
+
+def test_a_run_ends_when_no_node_is_left_for_its_actors(
+    nodes: TwoNodes, pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmark.engine.ray.PLACEMENT_SECONDS", 2.0)
+    third = nodes.cluster.add_node(num_cpus=2)
+    scorer = Watched(str(tmp_path), 0.5)
+    parts = score_paths(pool, scorer)
+    engine = RayEngine(nodes.cluster.address, cpus=2)
+    scored = engine.run(ScoreShard(pool, scorer, parts, Seconds(), None), list(parts))
+    assert next(scored) == 30
+    nodes.cluster.remove_node(third, allow_graceful=False)
+    with pytest.raises(
+        UserError, match=r"no node of the Ray cluster holds an actor with engine.cpus=2 .* 1 CPUs"
+    ):
+        list(scored)
+
+
+def test_a_command_goes_on_where_its_killed_driver_was(
+    nodes: TwoNodes, pool: Pool, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scorer = Watched(str(tmp_path), 0.5)
+    command = [
+        sys.executable, "-m", "benchmark", "task=score", "filter=random", "~filter.seed",
+        "filter._target_=tests.full.watched_filter.Watched", f"+filter.folder={tmp_path}", "+filter.seconds=0.5",
+        "pool=img2dataset", f"pool.url={pool.url}", "engine=ray", f"engine.address={nodes.cluster.address}",
+    ]  # fmt: skip
+    first = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE)
+    end = time.monotonic() + 120
+    while len(scorer.processes()) < 2 or not made(cache):
+        assert first.poll() is None, first.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    first.kill()
+    first.communicate()
+    before = made(cache)
+    assert 0 < len(before) < 8
+    second = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert second.returncode == 0, second.stderr
+    after = made(cache)
+    assert len(after) == 8
+    assert before.items() <= after.items()
+    assert len(scorer.processes()) == 4
+
+
+def made(cache: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in (cache / "pairsift" / "scores").rglob("[!.]*.parquet")}
+
+
+def test_what_no_node_has_is_said_at_once(nodes: TwoNodes, pool: Pool, tmp_path: Path) -> None:
+    for settings in ({"gpus": 1}, {"cpus": 2}, {"memory_gib": 100_000}):
+        with pytest.raises(
+            UserError, match=r"no node of the Ray cluster holds an actor .* is 1 CPUs, 0 GPUs"
+        ):
+            score_pool(pool, Watched(str(tmp_path), 0), RayEngine(nodes.cluster.address, **settings))
