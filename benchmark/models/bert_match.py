@@ -13,7 +13,7 @@ import torch
 
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, look
-from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers
+from benchmark.models.checkpoints import load_model, load_pretrained, locate_checkpoint
 
 BATCH = 64
 
@@ -61,17 +61,9 @@ def load_bert_matcher(model: str, num_layers: int, device: torch.device) -> Bert
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 
     folder = locate_checkpoint(model)
-    config = AutoConfig.from_pretrained(folder)
+    config = load_pretrained(AutoConfig, model)
     _check_layers(folder, num_layers, config.num_hidden_layers)
-    with quiet_transformers():  # it would list every weight of the layers that are left out
-        encoder, report = AutoModel.from_pretrained(
-            folder, num_hidden_layers=num_layers, dtype=torch.float32, output_loading_info=True
-        )
-    missing = [key for key in report["missing_keys"] if not key.startswith("pooler.")]
-    if missing:  # transformers has initialised them at random
-        raise UserError(
-            f"{folder} lacks {len(missing)} weights of its encoder, e.g. {min(missing)}; give a complete checkpoint"
-        )
+    encoder = load_model(AutoModel, model, ("pooler.",), num_hidden_layers=num_layers, dtype=torch.float32)
     tokenizer = load_pretrained(AutoTokenizer, model)
     # A tokenizer saved without its maximum length reports 10^30, and a long caption then exceeds the positions.
     # RoBERTa counts positions from after its padding token.

@@ -145,7 +145,7 @@ def _missing_weights(folder: Path) -> str:
 
 
 def load_pretrained(auto_class: Any, name: str, **options: Any) -> Any:
-    """Load `name`, a folder or hub name, with a transformers Auto class.
+    """Load `name`, a folder or hub name, with a transformers Auto class. Python that comes with it is never run.
 
     Raises `UserError` if files are missing or do not fit. For a tokenizer without files, transformers would make an
     empty one, to which every word is unknown.
@@ -155,7 +155,9 @@ def load_pretrained(auto_class: Any, name: str, **options: Any) -> Any:
     folder = locate_checkpoint(name)
     try:
         with quiet_transformers():
-            loaded = auto_class.from_pretrained(folder, local_files_only=True, **options)
+            loaded = auto_class.from_pretrained(
+                folder, local_files_only=True, trust_remote_code=False, **options
+            )
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         reason = str(error).strip().split("\n")[0][:200]
         raise UserError(f"checkpoint {name} does not load as {auto_class.__name__}: {reason}") from error
@@ -164,6 +166,34 @@ def load_pretrained(auto_class: Any, name: str, **options: Any) -> Any:
     if special is not None and len(tokenizer) <= len(special):
         raise UserError(f"checkpoint {name} lacks the files of its tokenizer; copy or download it again")
     return loaded
+
+
+def load_model(auto_class: Any, name: str, new: tuple[str, ...] = (), **options: Any) -> Any:
+    """Load a model with its weights; only weights whose names contain one of `new` may be missing.
+
+    transformers initialises missing weights at random and only logs it: a whole tower would be noise.
+    Raises `UserError` if others are missing.
+    """
+    model, info = load_pretrained(auto_class, name, output_loading_info=True, **options)
+    missing = sorted(key for key in info["missing_keys"] if not any(part in key for part in new))
+    if missing:
+        raise UserError(
+            f"checkpoint {name} lacks {len(missing)} weights of {type(model).__name__}: {missing[0]}, ..."
+        )
+    return model
+
+
+@contextmanager
+def no_questions() -> Iterator[None]:
+    """Let transformers refuse a checkpoint that brings Python; it would ask on the terminal whether to run it."""
+    from transformers import dynamic_module_utils
+
+    seconds = dynamic_module_utils.TIME_OUT_REMOTE_CODE
+    dynamic_module_utils.TIME_OUT_REMOTE_CODE = 0
+    try:
+        yield
+    finally:
+        dynamic_module_utils.TIME_OUT_REMOTE_CODE = seconds
 
 
 @lru_cache

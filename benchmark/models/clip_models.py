@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from PIL import Image
 from benchmark.core.batch import Batch
 from benchmark.core.devices import autocast, check_precision
 from benchmark.core.errors import UserError
+from benchmark.models.checkpoints import no_questions
 from benchmark.models.clip_weights import check_clip_model
 
 
@@ -102,18 +103,23 @@ def load_clip(
         # open_clip only warns when the weights want QuickGELU (OpenAI's do) and the architecture's name does not.
         tag = open_clip.get_pretrained_cfg(model, pretrained or "")
         options: dict[str, Any] = {"device": device, "force_quick_gelu": bool(tag.get("quick_gelu"))}
-        if load_weights:
-            network, _, preprocess = open_clip.create_model_and_transforms(
-                model, pretrained=pretrained, weights_only=True, **options
-            )
-        else:
-            options |= {"image_mean": tag.get("mean"), "image_std": tag.get("std")}
-            with _errors_only():  # it would warn of random weights
-                network, _, preprocess = open_clip.create_model_and_transforms(
-                    model, load_weights=False, **options
+        text_settings = open_clip.get_model_config(model)["text_cfg"]
+        with no_questions() if "hf_model_name" in text_settings else nullcontext():
+            if load_weights:  # all of them: open_clip loads strictly
+                network, preprocess = open_clip.create_model_from_pretrained(
+                    model, pretrained, weights_only=True, **options
                 )
-        tokenizer = open_clip.get_tokenizer(model)
-    except (RuntimeError, OSError, ValueError) as error:  # an unknown tag, no network, a broken file
+            else:
+                options |= {"image_mean": tag.get("mean"), "image_std": tag.get("std")}
+                with _errors_only():  # it would warn of random weights
+                    network, _, preprocess = open_clip.create_model_and_transforms(
+                        model, load_weights=False, **options
+                    )
+            # A config may ask for a tokenizer whose Python comes with the weights; this is never run.
+            refused = {"trust_remote_code": False} if text_settings.get("hf_tokenizer_name") else {}
+            tokenizer = open_clip.get_tokenizer(model, **refused)
+    except (RuntimeError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        # An unknown tag, no network, a broken file, a config with other fields.
         reason = str(error).split("\n")[0][:200]
         raise UserError(f"CLIP {model} / {pretrained} cannot be loaded: {reason}") from None
     network.eval().to(memory_format=torch.channels_last)

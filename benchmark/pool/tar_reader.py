@@ -10,25 +10,29 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from benchmark.core.batch import IMAGE_UNREADABLE, Batch, SampleError
-from benchmark.core.images import decode_image
+from benchmark.core.batch import IMAGE_TOO_LARGE, IMAGE_UNREADABLE, Batch, SampleError
+from benchmark.core.images import HELD_PIXELS, MAX_BYTES, decode_image
 from benchmark.core.pixel_workers import PixelWorkers
 from benchmark.pool.tar_index import Integers, TarIndex
 
 
 def read_images(path: Path, index: TarIndex, batch_size: int, drops: Counter[str]) -> Iterator[Batch]:
-    """Yield batches with decoded images; unreadable ones are counted in `drops`."""
+    """Yield batches of decoded images, at most `batch_size` of them and 200 megapixels; count others in `drops`."""
+    rows: list[int] = []
+    images: list[Image.Image] = []
+    pixels = 0
     with path.open("rb") as file:
-        for start in range(0, len(index), batch_size):
-            rows, images = [], []
-            for row in range(start, min(start + batch_size, len(index))):
-                try:
-                    images.append(read_image(file, int(index.offsets[row]), int(index.sizes[row])))
-                    rows.append(row)
-                except SampleError as error:
-                    drops[error.reason] += 1
-            if rows:
+        for row in range(len(index)):
+            try:
+                images.append(read_image(file, int(index.offsets[row]), int(index.sizes[row])))
+                rows.append(row)
+                pixels += images[-1].width * images[-1].height
+            except SampleError as error:
+                drops[error.reason] += 1
+            last = (row + 1) % batch_size == 0 or row + 1 == len(index)
+            if rows and (last or pixels > HELD_PIXELS):
                 yield _batch(index, np.array(rows), images)
+                rows, images, pixels = [], [], 0
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ def read_texts(index: TarIndex, batch_size: int) -> Iterator[Batch]:
 
 def read_image(file: Any, offset: int, size: int) -> Image.Image:
     """Decode the image of `size` bytes at `offset` of an open tar. Raises `SampleError`."""
+    if size > MAX_BYTES:
+        raise SampleError(IMAGE_TOO_LARGE)
     file.seek(offset)
     data = file.read(size)
     if len(data) < size:

@@ -1,9 +1,13 @@
 """Tables of the report, and their Markdown."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from benchmark.core.visible import visible
+
 MISSING = "–"
+_MARKS = re.compile(r"[\\|<\[`]")  # begin a cell, an HTML tag, a link or image, code
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ def _markdown(cell: Cell) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return _MARKS.sub(r"\\\g<0>", visible(text.replace("\n", " ")))
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -117,7 +117,7 @@ class PolosEstimator(nn.Module):
 
         state = _read_state(folder)
         auto: Any = AutoModel  # untyped
-        encoder = auto.from_config(AutoConfig.from_pretrained(encoder_folder))
+        encoder = auto.from_config(load_pretrained(AutoConfig, str(encoder_folder)))
         weights = _part(state, "encoder.model.")
         weights.pop("embeddings.position_ids", None)  # older transformers saved this constant
         try:

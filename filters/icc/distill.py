@@ -12,10 +12,11 @@ from torch import Tensor, nn
 
 from benchmark.core.launch import is_main_process
 from benchmark.core.paths import atomic_folder
-from benchmark.models.checkpoints import load_pretrained, quiet_transformers
+from benchmark.models.checkpoints import load_model, load_pretrained, quiet_transformers
 from filters.icc.training import IGNORED, Recipe, train
 
 Item = tuple[str, float]
+HEAD = ("classifier",)  # what the weights of RoBERTa's head have in their names
 
 
 class Regression(nn.Module):
@@ -62,9 +63,10 @@ def distill(
     tokenizer = load_pretrained(AutoTokenizer, base)
     with torch.random.fork_rng():
         torch.manual_seed(recipe.seed)  # the head is new
-        classifier = load_pretrained(
+        classifier = load_model(
             AutoModelForSequenceClassification,
             base,
+            HEAD,
             num_labels=1,
             problem_type="regression",
             dtype=torch.float32,

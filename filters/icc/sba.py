@@ -14,6 +14,7 @@ from benchmark.core.identity import Identified
 from benchmark.core.requirements import Requirement, look
 from benchmark.models.checkpoints import (
     checkpoint_requirement,
+    load_model,
     load_pretrained,
     locate_checkpoint,
     quiet_transformers,
@@ -57,7 +58,7 @@ class FrozenParts(Identified):
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-        model = load_pretrained(AutoModelForCausalLM, self.llm, dtype=dtype)
+        model = load_model(AutoModelForCausalLM, self.llm, dtype=dtype)
         tokenizer = load_pretrained(AutoTokenizer, self.llm)
         end = _end_tokens(tokenizer)
         if tokenizer.bos_token_id is None or not end or "\n" not in tokenizer.decode(list(end[-1:])):

@@ -15,6 +15,7 @@ from benchmark.core.prefetch import prefetch_map
 from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import (
     checkpoint_requirement,
+    load_model,
     load_pretrained,
     locate_checkpoint,
     revision,
@@ -75,7 +76,7 @@ class DistilledScorer(Filter):
         from filters.icc.packed import PackedScorer
         from filters.icc.padded import PaddedScorer
 
-        model = load_pretrained(AutoModelForSequenceClassification, self.checkpoint, dtype=torch.float32)
+        model = load_model(AutoModelForSequenceClassification, self.checkpoint, dtype=torch.float32)
         _check(self.checkpoint, model.config)
         scorer = PackedScorer if model.config.model_type in FAMILIES else PaddedScorer
         dtype = torch.bfloat16 if self.precision == "bf16" else torch.float32

@@ -1,5 +1,6 @@
 """The visual-bottleneck autoencoder: caption to image to caption (ICC paper, section 2, appendix A.7 and A.8)."""
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from benchmark.core.identity import Identified
 from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import (
     checkpoint_requirement,
+    load_model,
     load_pretrained,
     locate_checkpoint,
     quiet_diffusers,
@@ -49,15 +51,16 @@ class TextToImage(Identified):
         """Load the pipeline: bf16 on a GPU."""
         from diffusers import AutoPipelineForText2Image, DPMSolverMultistepScheduler
 
-        folder = locate_checkpoint(self.checkpoint)
+        dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
         with quiet_diffusers():
-            pipeline = AutoPipelineForText2Image.from_pretrained(
-                folder,
-                dtype=torch.bfloat16 if device.type == "cuda" else torch.float32,
+            pipeline = load_pretrained(
+                AutoPipelineForText2Image,
+                self.checkpoint,
+                dtype=dtype,
                 safety_checker=None,  # it would replace some images by black ones
                 requires_safety_checker=False,
                 use_safetensors=True,
-                local_files_only=True,
+                **_networks(locate_checkpoint(self.checkpoint), dtype),
             )
             pipeline.scheduler = DPMSolverMultistepScheduler.from_config(
                 pipeline.scheduler.config, algorithm_type="dpmsolver++"
@@ -74,6 +77,22 @@ class TextToImage(Identified):
                 list(captions), num_inference_steps=self.steps, guidance_scale=self.guidance, generator=noise
             ).images
         return images
+
+
+def _networks(folder: Path, dtype: torch.dtype) -> dict[str, Any]:
+    """Load the networks of a diffusion pipeline by name: its own loader would leave missing weights at random."""
+    import diffusers
+    import transformers
+
+    libraries = {"diffusers": diffusers, "transformers": transformers}
+    parts = json.loads((folder / "model_index.json").read_text("utf-8"))
+    networks = {}
+    for name, (library, kind) in ((n, part) for n, part in parts.items() if isinstance(part, list)):
+        has_weights = any((folder / name).glob("*.safetensors"))
+        if has_weights and library in libraries and name != "safety_checker":
+            auto_class = getattr(libraries[library], kind)
+            networks[name] = load_model(auto_class, str(folder / name), dtype=dtype, use_safetensors=True)
+    return networks
 
 
 class ImageCaptioner(Identified):
@@ -107,7 +126,7 @@ class ImageCaptioner(Identified):
         from transformers import AutoModelForImageTextToText, AutoProcessor
 
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-        model = load_pretrained(AutoModelForImageTextToText, self.checkpoint, dtype=dtype)
+        model = load_model(AutoModelForImageTextToText, self.checkpoint, dtype=dtype)
         self._processor = load_pretrained(AutoProcessor, self.checkpoint)
         self._model = model.to(device).eval()
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import torch
 
 from benchmark.core.errors import UserError
-from benchmark.models.checkpoints import load_pretrained
+from benchmark.models.checkpoints import load_model, load_pretrained
 
 KEY = "OPENAI_API_KEY"
 MAX_ANSWER_TOKENS = 16
@@ -134,7 +134,7 @@ class LocalChat:
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-        self._model = load_pretrained(AutoModelForCausalLM, checkpoint, dtype=dtype).to(device).eval()
+        self._model = load_model(AutoModelForCausalLM, checkpoint, dtype=dtype).to(device).eval()
 
     @torch.inference_mode()
     def answer(self, system: str, questions: Sequence[str]) -> list[str]:

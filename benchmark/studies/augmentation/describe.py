@@ -8,7 +8,13 @@ from PIL import Image
 
 from benchmark.core.batch import Sample
 from benchmark.core.ranges import PositiveInt
-from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers, revision
+from benchmark.models.checkpoints import (
+    load_model,
+    load_pretrained,
+    locate_checkpoint,
+    quiet_transformers,
+    revision,
+)
 from benchmark.studies.augmentation.base import Augmenter, first_words
 from filters.icc.vba import ImageCaptioner
 
@@ -55,7 +61,7 @@ class Describe(Augmenter):
             return
         self._processor.tokenizer.padding_side = "left"  # generated tokens must follow the prompt directly
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-        model = load_pretrained(AutoModelForImageTextToText, self.checkpoint, dtype=dtype)
+        model = load_model(AutoModelForImageTextToText, self.checkpoint, dtype=dtype)
         self._model = model.to(device).eval()
 
     def captions(self, samples: Sequence[Sample]) -> list[str]:

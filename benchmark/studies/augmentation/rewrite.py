@@ -9,7 +9,13 @@ import torch
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.ranges import PositiveInt
-from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers, revision
+from benchmark.models.checkpoints import (
+    load_model,
+    load_pretrained,
+    locate_checkpoint,
+    quiet_transformers,
+    revision,
+)
 from benchmark.studies.augmentation.base import Augmenter, first_words
 
 PROMPT = "Rewrite this caption in detail and no more than 77 words."
@@ -79,7 +85,7 @@ class Rewrite(Augmenter):
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-        self._model = load_pretrained(AutoModelForCausalLM, self.checkpoint, dtype=dtype).to(device).eval()
+        self._model = load_model(AutoModelForCausalLM, self.checkpoint, dtype=dtype).to(device).eval()
         tokens = self._tokenizer.batch_decode([[token] for token in range(len(self._tokenizer))])
         newlines = [token for token, text in enumerate(tokens) if "\n" in text]
         self._ends = [*newlines, *({self._tokenizer.eos_token_id} - {None})]

@@ -6,6 +6,7 @@ from html import escape
 from rich.table import Table
 from rich.text import Text
 
+from benchmark.core.visible import visible
 from benchmark.report.html_page import page
 from benchmark.report.table import MISSING
 from benchmark.studies.concreteness.explanation import Explanation, Word
@@ -52,7 +53,7 @@ def coloured_line(explanation: Explanation) -> Text:
             # A small contribution is near grey, which is readable on dark and light backgrounds.
             strength = abs(word.contribution) / explanation.max_contribution
             style = "#" + "".join(f"{round(128 + strength * (c - 128)):02x}" for c in _hue(word.contribution))
-        line.append(word.text, style).append(" ")
+        line.append(visible(word.text), style).append(" ")
     return line
 
 
@@ -62,5 +63,5 @@ def contribution_table(explanation: Explanation) -> Table:
     table.add_column("contribution", justify="right")
     for word in explanation.words:
         contribution = MISSING if word.contribution is None else f"{word.contribution:+.4f}"
-        table.add_row(Text(word.text), contribution)
+        table.add_row(Text(visible(word.text)), contribution)
     return table

@@ -7,8 +7,6 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from benchmark.core.batch import SampleError
-from benchmark.core.images import MAX_PIXELS, decode_image
 from benchmark.core.uids import decode_uids
 from benchmark.pool.tar_index import index_tar, load_index, save_index
 from benchmark.pool.tar_reader import read_images
@@ -120,22 +118,6 @@ def test_every_unusable_sample_is_counted_under_its_reason(tmp_path) -> None:
         "image_too_large": 1,
         "metadata_invalid": 2,
     }
-
-
-@pytest.mark.parametrize("mode", ["L", "1", "P", "CMYK", "RGBA", "I;16", "LA"])
-def test_images_of_every_mode_become_rgb(mode: str) -> None:
-    buffer = io.BytesIO()
-    image = Image.new(mode, (5, 3))
-    image.save(buffer, {"CMYK": "JPEG"}.get(mode, "PNG"))
-    decoded = decode_image(buffer.getvalue())
-    assert (decoded.mode, decoded.size) == ("RGB", (5, 3))
-
-
-def test_a_bomb_is_refused_by_its_header() -> None:
-    buffer = io.BytesIO()
-    Image.new("1", (MAX_PIXELS // 100, 101)).save(buffer, "PNG")
-    with pytest.raises(SampleError, match="image_too_large"):
-        decode_image(buffer.getvalue())
 
 
 def test_a_saved_index_is_mapped_and_not_read(tmp_path) -> None:

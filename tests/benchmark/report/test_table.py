@@ -13,6 +13,17 @@ def test_markdown_escapes_and_emphasises() -> None:
     ]  # fmt: skip
 
 
+def test_text_from_the_web_is_shown_and_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table("T", ["f", "c"], [plain("a\x1b[31mred\u202e", "![](http://x/y.png)<img src=x>`")])
+    assert "| a\\\\x1b\\[31mred\\\\u202e | !\\[](http://x/y.png)\\<img src=x>\\` |" in to_markdown(
+        "T", "", [table]
+    )
+    print_tables([table])
+    printed = capsys.readouterr().out
+    assert "a\\x1b[31mred\\u202e" in printed
+    assert "\x1b[31m" not in printed
+
+
 def test_the_terminal_prints_each_note_once(capsys: pytest.CaptureFixture[str]) -> None:
     print_tables([TABLE, TABLE])
     printed = capsys.readouterr().out

@@ -101,7 +101,7 @@ def test_an_encoder_without_its_weights_is_no_random_encoder(tiny_roberta, tmp_p
     weights = load_file(folder / "model.safetensors")
     kept = {key: value for key, value in weights.items() if "layer.1.output" not in key}
     save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(UserError, match=r"lacks 4 weights of its encoder, e\.g\. encoder\.layer\.1\.output"):
+    with pytest.raises(UserError, match=r"lacks 4 weights of \w+: encoder\.layer\.1\.output"):
         BertScore(str(folder), 2).scores(CORPUS, CPU)
     assert BertScore(str(folder), 1).scores(CORPUS, CPU)  # the layer is not needed
 

@@ -1,9 +1,13 @@
+import shutil
+
 import numpy as np
 import pytest
 import torch
 from PIL import Image
+from safetensors.torch import load_file, save_file
 
 from benchmark.config import demo_model
+from benchmark.core.errors import UserError
 from filters.icc.autoencoder import caption_seed
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
 from tests.extras import needs_extra
@@ -40,6 +44,16 @@ def test_an_image_depends_on_its_caption_and_seed_alone(painter):
     np.testing.assert_allclose(together, alone, atol=2)  # levels of 0 to 255
     other = pixels(painter.generate(CAPTIONS[:1], [1]))
     assert np.abs(other[0] - together[0]).mean() > 5
+
+
+def test_a_network_without_one_weight_is_refused(tmp_path):
+    folder = shutil.copytree(demo_model("diffusion"), tmp_path / "diffusion")
+    (path,) = (folder / "unet").glob("*.safetensors")
+    weights = load_file(path)
+    weights.pop("conv_out.weight")
+    save_file(weights, path, {"format": "pt"})
+    with pytest.raises(UserError, match="lacks 1 weights of UNet2DConditionModel: conv_out"):
+        TextToImage(str(folder)).setup(CPU)
 
 
 def test_the_papers_sampler_is_used(painter):
