@@ -84,8 +84,9 @@ def _draw_member(image: Image, thing: Thing, x: float, y: float, tilt: float) ->
 def _fill_pattern(image: Image, points: npt.NDArray[np.int32], thing: Thing) -> None:
     """Draw the pattern of `thing` inside the polygon `points`."""
     size = image.shape[0]
-    left, top = np.maximum(points.min(axis=0) >> SHIFT, 0).tolist()
-    right, bottom = np.minimum((points.max(axis=0) >> SHIFT) + 1, size).tolist()
+    x, y, width, height = cv2.boundingRect(points)
+    left, top = max(x >> SHIFT, 0), max(y >> SHIFT, 0)
+    right, bottom = min(((x + width - 1) >> SHIFT) + 1, size), min(((y + height - 1) >> SHIFT) + 1, size)
     if right <= left or bottom <= top:
         return
     painted, mask = pattern_image(thing.pattern, thing.colour, size)
