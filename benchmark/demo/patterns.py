@@ -1,4 +1,4 @@
-"""Patterns and materials: a mask of where the extra colours go, and these colours."""
+"""Patterns and materials: where the extra colours go, and these colours."""
 
 from functools import lru_cache
 
@@ -14,8 +14,21 @@ RAINBOW: tuple[Colour, ...] = (
 LIGHT = frozenset({"white", "yellow", "pink", "grey", "orange"})
 
 
+@lru_cache(maxsize=256)
+def pattern_image(
+    pattern: str, colour: str, size: int
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    """Return the extra colours of a pattern on a thing of `colour`, and a mask of the pixels that have one.
+
+    RGB, shape (size, size, 3), and 255 or 0, shape (size, size), both uint8. They are cached: do not modify them.
+    """
+    numbers = _colour_numbers(pattern, size)
+    colours = np.array([(0, 0, 0), *_colours(pattern, colour)], np.uint8)
+    return colours[numbers], np.where(numbers > 0, np.uint8(255), np.uint8(0))
+
+
 @lru_cache
-def pattern_mask(pattern: str, size: int) -> npt.NDArray[np.uint8]:
+def _colour_numbers(pattern: str, size: int) -> npt.NDArray[np.uint8]:
     """Return for each pixel the number of the pattern's extra colour, 0 for none: uint8, shape (size, size)."""
     y, x = np.mgrid[:size, :size] * (128 / size)
     match pattern:
@@ -38,8 +51,7 @@ def pattern_mask(pattern: str, size: int) -> npt.NDArray[np.uint8]:
     return np.asarray(mask, np.uint8)
 
 
-@lru_cache(maxsize=256)
-def pattern_colours(pattern: str, colour: str) -> tuple[Colour, ...]:
+def _colours(pattern: str, colour: str) -> tuple[Colour, ...]:
     """Return the extra colours of a pattern on a thing of `colour`, in the order of the mask's numbers."""
     if pattern == "wooden":
         return (178, 124, 70), (120, 76, 38)

@@ -1,5 +1,6 @@
 """Renders a scene: the background, then the things from back to front with the effects of their actions."""
 
+import math
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
@@ -9,7 +10,7 @@ import numpy.typing as npt
 
 from benchmark.demo.action_effects import draw_effect
 from benchmark.demo.backgrounds import Image, backgrounds
-from benchmark.demo.patterns import pattern_colours, pattern_mask
+from benchmark.demo.patterns import pattern_image
 from benchmark.demo.sampling import pick
 from benchmark.demo.sprites import PAINTS, SPRITES, Part
 from benchmark.demo.vocabulary import COLOURS
@@ -50,12 +51,12 @@ def _place_points(
 ) -> list[npt.NDArray[np.int32]]:
     """Scale, mirror, rotate and shift the points of a sprite; return them per part, in sixteenths of a pixel."""
     points, spans, _ = _geometry(sprite)
-    angle = np.deg2rad(tilt)
-    c, s = radius * np.cos(angle), radius * np.sin(angle)
-    transformed = points @ np.array([[c * facing, s * facing], [-s, c]], np.float32) + np.array(
-        [x, y], np.float32
-    )
-    placed = np.rint(transformed * (size << SHIFT)).astype(np.int32)
+    angle = math.radians(tilt)
+    c, s = radius * math.cos(angle), radius * math.sin(angle)
+    transformed = points @ np.array([[c * facing, s * facing], [-s, c]], np.float32)
+    transformed += np.array([x, y], np.float32)
+    transformed *= size << SHIFT
+    placed = np.rint(transformed, out=transformed).astype(np.int32)
     return [placed[span] for span in spans]
 
 
@@ -64,7 +65,6 @@ def _draw_member(image: Image, thing: Thing, x: float, y: float, tilt: float) ->
     size = image.shape[0]
     sprite = f"{thing.kind}:{thing.action}" if f"{thing.kind}:{thing.action}" in SPRITES else thing.kind
     paints = _paints(thing.colour)
-    mask = None if thing.pattern == "plain" else pattern_mask(thing.pattern, size)
     # Black things have a light edge, or they would be invisible at night.
     edge = _shade(paints["main"], 1.35 if thing.colour == "black" else OUTLINE)
     placed = _place_points(sprite, x, y, thing.radius, thing.facing, tilt * thing.facing, size)
@@ -76,26 +76,24 @@ def _draw_member(image: Image, thing: Thing, x: float, y: float, tilt: float) ->
             continue
         cv2.fillPoly(image, [points], colour, cv2.LINE_AA, SHIFT)
         if part.paint == "main":
-            if mask is not None:
-                _fill_pattern(image, points, thing, mask)
+            if thing.pattern != "plain":
+                _fill_pattern(image, points, thing)
             cv2.polylines(image, [points], True, edge, 1, cv2.LINE_AA, SHIFT)
 
 
-def _fill_pattern(
-    image: Image, points: npt.NDArray[np.int32], thing: Thing, pattern: npt.NDArray[np.uint8]
-) -> None:
+def _fill_pattern(image: Image, points: npt.NDArray[np.int32], thing: Thing) -> None:
     """Draw the pattern of `thing` inside the polygon `points`."""
     size = image.shape[0]
-    left, top = np.maximum(points.min(axis=0) >> SHIFT, 0)
-    right, bottom = np.minimum((points.max(axis=0) >> SHIFT) + 1, size)
+    x, y, width, height = cv2.boundingRect(points)
+    left, top = max(x >> SHIFT, 0), max(y >> SHIFT, 0)
+    right, bottom = min(((x + width - 1) >> SHIFT) + 1, size), min(((y + height - 1) >> SHIFT) + 1, size)
     if right <= left or bottom <= top:
         return
+    painted, mask = pattern_image(thing.pattern, thing.colour, size)
     inside = np.zeros((bottom - top, right - left), np.uint8)
-    cv2.fillPoly(inside, [points - np.array([left << SHIFT, top << SHIFT], np.int32)], 1, cv2.LINE_8, SHIFT)
-    level = pattern[: bottom - top, : right - left] * inside
-    region = image[top:bottom, left:right]
-    for number, colour in enumerate(pattern_colours(thing.pattern, thing.colour), start=1):
-        region[level == number] = colour
+    cv2.fillPoly(inside, [points - np.array([left << SHIFT, top << SHIFT], np.int32)], 255, cv2.LINE_8, SHIFT)
+    inside &= mask[: bottom - top, : right - left]
+    cv2.copyTo(painted[: bottom - top, : right - left], inside, image[top:bottom, left:right])
 
 
 def _draw_thing(image: Image, thing: Thing) -> None:

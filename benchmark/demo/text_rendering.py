@@ -2,17 +2,13 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from operator import add
 
 import cv2
 import numpy as np
-import numpy.typing as npt
-from PIL import Image as PillowImage
-from PIL import ImageDraw, ImageFont
 
+from benchmark.demo.letters import LINE_SPACING, Image, line_width, text_coverage
 from benchmark.demo.sampling import pick
 
-Image = npt.NDArray[np.uint8]
 Colour = tuple[int, int, int]
 DARK: tuple[Colour, ...] = ((24, 24, 30), (120, 20, 40), (20, 50, 120), (20, 84, 50), (90, 40, 110))
 PALE: tuple[Colour, ...] = (
@@ -25,37 +21,6 @@ PALE: tuple[Colour, ...] = (
 MAX_HEIGHT, MIN_HEIGHT = 30, 11  # font sizes in an image of 128 pixels
 OUTLINE = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5))
 MAX_OVERLAY_HEIGHT = 17  # small enough to leave most of the scene visible
-
-
-@lru_cache(maxsize=64)
-def _font(height: int) -> ImageFont.FreeTypeFont:
-    font = ImageFont.load_default(height)
-    assert isinstance(font, ImageFont.FreeTypeFont), "Pillow without FreeType"
-    return font
-
-
-class _Advances(dict[str, float]):
-    """How far the pen moves for a letter before another, in pixels, by the two; a line's last letter is alone.
-
-    Measuring a line with Pillow takes ten times as long as adding these up.
-    """
-
-    def __init__(self, height: int) -> None:
-        self._font = _font(height)
-
-    def __missing__(self, pair: str) -> float:
-        self[pair] = self._font.getlength(pair) - self._font.getlength(pair[1:])
-        return self[pair]
-
-
-@lru_cache(maxsize=64)
-def _advances(height: int) -> _Advances:
-    return _Advances(height)
-
-
-def line_width(line: str, height: int) -> float:
-    """Return the width of `line` in pixels, as the font's `getlength` does."""
-    return sum(map(_advances(height).__getitem__, map(add, line, [*line[1:], ""])))
 
 
 def _lines(words: Sequence[str], limit: float, height: int) -> list[str]:
@@ -77,28 +42,20 @@ def _layout(
     limit, height = 0.92 * size, round(max_height * size / 128)
     while height > MIN_HEIGHT * size / 128:
         lines = _lines(words, limit, height)
-        fits = len(lines) <= max_lines and len(lines) * height * 1.2 <= 0.9 * size
+        fits = len(lines) <= max_lines and len(lines) * height * LINE_SPACING <= 0.9 * size
         if fits and max(line_width(line, height) for line in lines) <= limit:
             return tuple(lines), height
         height -= 2
     return tuple(_lines(words, limit, height)), height
 
 
-@lru_cache(maxsize=4096)
-def _coverage(lines: tuple[str, ...], height: int, width: int) -> Image:
-    """Return how much of each pixel the letters cover, 0 to 255: uint8, shape (text height + 4, width)."""
-    canvas = PillowImage.new("L", (width, round(len(lines) * height * 1.2) + 4))
-    pen = ImageDraw.Draw(canvas)
-    for number, text in enumerate(lines):
-        x = (width - line_width(text, height)) / 2
-        pen.text((x, number * height * 1.2), text, 255, _font(height))
-    return np.array(canvas)
-
-
 def _blend(region: Image, colour: Colour, coverage: Image) -> None:
-    weight = coverage[:, :, None].astype(np.uint16)
+    weight = cv2.merge([coverage] * 3).astype(np.uint16)
     weight += weight >> 7  # 255 becomes 256, so that a shift can replace the division
-    region[:] = (region * (256 - weight) + np.asarray(colour, np.uint16) * weight) >> 8
+    paint = np.tile(
+        np.asarray(colour, np.uint16), (region.shape[1], 1)
+    )  # a row: numpy is slow on three numbers
+    region[:] = (region * (256 - weight) + paint * weight) >> 8
 
 
 def _draw(
@@ -106,7 +63,7 @@ def _draw(
 ) -> None:
     """Draw `lines` into `image` starting at row `top`, with an outline of colour `edge` unless it is None."""
     region = image[top:]
-    coverage = _coverage(lines, height, image.shape[1])[: len(region)]
+    coverage = text_coverage(lines, height, image.shape[1])[: len(region)]
     region = region[: len(coverage)]
     if edge:
         _blend(region, edge, np.asarray(cv2.dilate(coverage, OUTLINE), np.uint8))
@@ -123,7 +80,7 @@ def render_text(words: Sequence[str], rng: np.random.Generator, size: int = 128)
     image[:] = ground
     if rng.random() < 0.3:
         cv2.rectangle(image, (4, 4), (size - 5, size - 5), ink, 2)
-    top = round((size - len(lines) * height * 1.2) / 2)
+    top = round((size - len(lines) * height * LINE_SPACING) / 2)
     _draw(image, lines, height, top, ink, None)
     return image
 
@@ -132,7 +89,7 @@ def overlay_text(image: Image, words: Sequence[str], rng: np.random.Generator) -
     """Return a copy of `image` with `words` at the top or the bottom, on a band or with an outline."""
     size = image.shape[0]
     lines, height = _layout(tuple(words), size, 2, MAX_OVERLAY_HEIGHT)
-    block = round(len(lines) * height * 1.2)
+    block = round(len(lines) * height * LINE_SPACING)
     top = 4 if rng.random() < 0.5 else max(size - block - 6, 0)
     ink, edge = pick(rng, PALE), pick(rng, DARK)
     image = image.copy()

@@ -1,9 +1,11 @@
 """Work beside its reference, each in processes of its own and in turns, and the table of docs/performance.md.
 
 A piece of work is a function of a test module with plain arguments: ``measure(select, "/tmp/parts", 3)``. Its module
-is imported before measuring begins.
+is imported before measuring begins; what a generator does before its first ``yield``, such as loading a model, is not
+measured either.
 """
 
+import inspect
 import json
 import os
 import re
@@ -12,12 +14,12 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from benchmark.core.paths import write_text
 from benchmark.results.provenance import machine
@@ -145,7 +147,11 @@ def _cells(row: Row) -> str:
 def call(name: str, arguments: str) -> Usage:
     """Call a function in this process, after its module is imported."""
     module, _, function = name.partition(":")
-    work = partial(getattr(import_module(module), function), *json.loads(arguments))
+    work: Callable[[], object] = partial(getattr(import_module(module), function), *json.loads(arguments))
+    if inspect.isgeneratorfunction(work):
+        steps = cast("Iterator[object]", work())
+        next(steps)
+        work = partial(next, steps, None)
     before, began = _cpu_seconds(), time.monotonic()
     work()
     seconds, cpu_seconds = time.monotonic() - began, _cpu_seconds() - before

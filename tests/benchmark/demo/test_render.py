@@ -1,16 +1,18 @@
 """Rendered images: every kind, colour, pattern and action is visible, and text fits."""
 
+import random
 from dataclasses import replace
 
 import cv2
 import numpy as np
 import pytest
-from PIL import ImageFont
+from PIL import Image, ImageDraw, ImageFont
 
 from benchmark.demo.backgrounds import PAINTERS, backgrounds
+from benchmark.demo.letters import line_width, text_coverage
 from benchmark.demo.render import render
 from benchmark.demo.sprites import PAINTS, SPRITES
-from benchmark.demo.text_rendering import line_width, overlay_text, render_text
+from benchmark.demo.text_rendering import overlay_text, render_text
 from benchmark.demo.vocabulary import COLOURS, KINDS, PATTERN_WORDS, PLACES
 from benchmark.demo.world import Scene, Thing, sample_scene
 
@@ -134,3 +136,17 @@ def test_letters_are_tall_enough_for_ocr():
 @pytest.mark.parametrize("height", [10, 17, 30])
 def test_a_line_is_as_wide_as_pillow_says(line, height):
     assert line_width(line, height) == ImageFont.load_default(height).getlength(line)
+
+
+@pytest.mark.parametrize("height", [11, 17, 30])
+def test_text_has_the_pixels_that_pillow_draws(height):
+    draw = random.Random(height)
+    printable = "".join(map(chr, range(33, 127))) + "    fijlrtÅÉÜçñß×–日"
+    for _ in range(100):
+        lines = ["".join(draw.choices(printable, k=draw.randint(1, 14))) for _ in range(3)]
+        canvas = Image.new("L", (128, round(3 * height * 1.2) + 4))
+        pen, font = ImageDraw.Draw(canvas), ImageFont.load_default(height)
+        for number, line in enumerate(lines):
+            start = (128 - line_width(line, height)) / 2
+            pen.text((start, number * height * 1.2), line, 255, font)
+        assert np.array_equal(text_coverage(lines, height, 128), np.asarray(canvas)), lines

@@ -1,14 +1,19 @@
 import json
 import math
+import random
 
 import pytest
 import torch
 
 from downstream.metrics.base import Request
 from downstream.metrics.cider import cider
-from downstream.metrics.coco_metrics import Cider, bleu, rouge_l
+from downstream.metrics.coco_metrics import Cider, bleu, bleu_counts, rouge_l
 from downstream.metrics.coco_results import read_coco_results
 from downstream.metrics.metric import Corpus
+
+
+def bleu_of(corpus: Corpus) -> dict[str, float]:
+    return bleu(list(bleu_counts(corpus).values()))
 
 
 def test_bleu_by_hand(capsys):
@@ -19,7 +24,7 @@ def test_bleu_by_hand(capsys):
     # Matches of all: 1-grams 5 of 6 and 3 of 3, 2-grams 3 of 5 and 2 of 2, 3-grams 1 of 4 and 1 of 1,
     # 4-grams 0 of 3 and 0 of 0. 9 words for 10.
     brevity = math.exp(1 - 10 / 9)
-    scores = bleu(corpus)
+    scores = bleu_of(corpus)
     assert scores["BLEU-1"] == pytest.approx(8 / 9 * brevity)
     assert scores["BLEU-2"] == pytest.approx((8 / 9 * 5 / 7) ** (1 / 2) * brevity)
     assert scores["BLEU-3"] == pytest.approx((8 / 9 * 5 / 7 * 2 / 5) ** (1 / 3) * brevity)
@@ -30,7 +35,24 @@ def test_bleu_by_hand(capsys):
 def test_bleu_clips_counts_and_takes_the_closest_length():
     corpus = Corpus({1: "the the the the"}, {1: ["the cat", "the cat the dog runs home now"]})
     # "the" counts twice at most; 4 words are closer to 2 than to 7, so nothing is taken off for brevity.
-    assert bleu(corpus)["BLEU-1"] == pytest.approx(2 / 4)
+    assert bleu_of(corpus)["BLEU-1"] == pytest.approx(2 / 4)
+
+
+@pytest.mark.parametrize("words", [1, 3, 7, 12])
+def test_bleu_is_that_of_pycocoevalcap_to_the_last_digit(words):
+    from pycocoevalcap.bleu.bleu import Bleu
+
+    draw = random.Random(words)
+    vocabulary = ["a", "the", "dog", "cat", "red", "on", "runs"]
+
+    def caption() -> str:
+        return " ".join(draw.choices(vocabulary, k=draw.randint(1, words)))
+
+    for images in (1, 2, 40):
+        candidates = {image: caption() for image in range(images)}
+        references = {image: [caption() for _ in range(3)] for image in range(images)}
+        expected, _ = Bleu(4).compute_score(references, {i: [c] for i, c in candidates.items()}, verbose=0)
+        assert list(bleu_of(Corpus(candidates, references)).values()) == expected
 
 
 def test_rouge_by_hand():
@@ -42,7 +64,7 @@ def test_rouge_by_hand():
 
 def test_references_of_other_images_are_left_out():
     corpus = Corpus({2: "two dogs", 1: "a cat"}, {1: ["a cat"], 2: ["two dogs"], 3: ["a dog"]})
-    assert bleu(corpus)["BLEU-1"] == pytest.approx(1)
+    assert bleu_of(corpus)["BLEU-1"] == pytest.approx(1)
     assert rouge_l(corpus) == {2: 1.0, 1: 1.0}
     assert cider(corpus) == pytest.approx({2: 5, 1: 5})
 
