@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from benchmark.core.arrow import to_numpy
-from benchmark.core.uids import UID_COLUMNS, UID_DTYPE, UidArray, read_uid_columns, sort_uids
+from benchmark.core.uids import UID_COLUMNS, UID_DTYPE, UidArray, UidIndex, read_uid_columns, sort_uids
 from benchmark.scoring.processor_time import ProcessorSeconds
 from benchmark.scoring.repeated_uids import Block, Words, find_repeated
 from benchmark.scoring.score_parts import SCORE, PartInfo, read_part, read_part_blocks
@@ -55,6 +55,14 @@ class ScoreSource(ABC):
     @abstractmethod
     def read(self, file: str) -> Block:
         """Return the uids (m,) and scores (m,) of one of the `files`; a uid may be in several, or twice in one."""
+
+    def of_uids(self, uids: UidArray, lowest: float) -> "ArraySource":
+        """Return the scores of k of the samples, (k,) sorted, none of which has a lower score than `lowest`."""
+        index, found = UidIndex(uids), np.empty(len(uids), self.dtype)
+        for some, scores in self.blocks(lambda scores: scores >= lowest):
+            rows = index.find(some)
+            found[rows[rows >= 0]] = scores[rows >= 0]
+        return ArraySource(uids, found)
 
 
 class ArraySource(ScoreSource):
