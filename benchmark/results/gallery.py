@@ -68,7 +68,7 @@ class Ranking:
         ranked = self.pairs[1]
         if len(ranked) < PAIRS:
             return ~np.isnan(scores)
-        return scores >= ranked[-1] if self.best else scores <= ranked[0]
+        return np.asarray(scores >= ranked[-1] if self.best else scores <= ranked[0])
 
     def add(self, uids: UidArray, scores: Scores) -> None:
         """Take more pairs, (n,)."""
