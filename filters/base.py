@@ -89,7 +89,9 @@ class Filter(Reader):
 
 
 class Composite(Filter):
-    """Combines the scores of other filters over the whole pool; each of these is scored and cached once.
+    """Combines the scores of other filters; each of these is scored and cached once.
+
+    What needs the scores of the whole pool to combine those of one pair is an `OverPool` (`filters/composite.py`).
 
     Args:
         filters: the filters by the names in the configuration, in order.
@@ -110,7 +112,10 @@ class Composite(Filter):
 
     @abstractmethod
     def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
-        """Combine each filter's scores of shape (n,) into one such array; NaN where a sample is never kept."""
+        """Combine each filter's scores of n pairs, any of the pool, (n,), into one such array.
+
+        NaN where a pair is never kept.
+        """
 
     def setup(self, device: torch.device) -> None:
         """Set up every part."""

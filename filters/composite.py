@@ -1,27 +1,32 @@
 """Filters made of filters: threshold, cascade, intersection, union, weighted sum of ranks."""
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.counting import ScoreCounts
 from benchmark.core.errors import UserError, did_you_mean
-from benchmark.core.ties import highest
+from benchmark.core.pool_scores import Columns, Combine, Keep, PoolScores, every_pair
+from benchmark.core.ranks import rank_share, sort_scores
+from benchmark.core.ties import HighestHashes, LastTie
 from benchmark.core.uids import UidArray
 from filters.base import Composite, Filter, Scores
 
 
-def rank_share(scores: Scores) -> npt.NDArray[np.float64]:
-    """Return each score's rank divided by the number of scores, in (0, 1]; ties share their mean rank, NaN stays."""
-    ranks = np.full(scores.shape, np.nan)
-    valid = np.flatnonzero(~np.isnan(scores))
-    order = valid[np.argsort(scores[valid])]  # the order of ties does not matter: they get one rank
-    ordered = scores[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(order) else order
-    ends = np.append(starts[1:], len(order))
-    ranks[order] = np.repeat((starts + ends + 1) / 2 / len(order), ends - starts)
-    return ranks
+class OverPool(Composite):
+    """A composite that has to see all scores of the pool before it can combine those of some pairs."""
+
+    @abstractmethod
+    def over(self, pool: PoolScores) -> Combine:
+        """Return the function that combines any pairs of the pool, as `combine` does."""
+
+    def combine(self, scores: Columns, uids: UidArray) -> Scores:
+        """Return scores of shape (n,) from those of each filter, (n,), where these pairs are the whole pool."""
+        return self.over(PoolScores.of(scores, uids))(scores, uids)
 
 
 @dataclass(frozen=True)
@@ -54,12 +59,36 @@ class Threshold(Composite):
         super().__init__({"filter": filter})
         self.minimum = minimum
 
-    def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
+    def combine(self, scores: Columns, uids: UidArray) -> Scores:
         """Return scores of shape (n,) from those of the filter, (n,)."""
         return np.where(scores[0] >= self.minimum, scores[0], np.float32(np.nan))
 
 
-class Cascade(Composite):
+@dataclass(frozen=True)
+class Cut:
+    """What a filter of a cascade keeps: scores from `minimum` on, of those equal to it as many as `last` says."""
+
+    minimum: float
+    last: LastTie | None = None
+
+    def keeps(self, scores: Scores, uids: UidArray) -> npt.NDArray[np.bool_]:
+        """Tell of n pairs which are kept, shape (n,); none with NaN is."""
+        kept = scores >= self.minimum
+        if self.last is not None:
+            tied = np.flatnonzero(scores == self.minimum)
+            kept[tied] = self.last.keeps(uids[tied])
+        return kept
+
+
+def _keep(cuts: Sequence[Cut], scores: Columns, uids: UidArray) -> npt.NDArray[np.bool_]:
+    """Tell which of n pairs the first filters keep, those that have a cut; shape (n,)."""
+    kept = np.ones(len(uids), bool)
+    for cut, column in zip(cuts, scores, strict=False):
+        kept &= cut.keeps(column, uids)
+    return kept
+
+
+class Cascade(OverPool):
     """Rank what all other filters keep, one after the other, by the last one (ICC on CLIP >= 0.3).
 
     A filter with corpus statistics (`fit`, ranks) computes them of the pairs that the filters before it keep.
@@ -96,33 +125,57 @@ class Cascade(Composite):
         """Whether a part depends on the rest of the pool, or a share is one of it."""
         return self.seed is not None or super().corpus_dependent
 
-    def survivors(self, scores: Sequence[Scores], uids: UidArray) -> npt.NDArray[np.bool_]:
-        """Return which of n pairs the first filters keep, from the scores (n,) of each of them; shape (n,)."""
-        rows = np.arange(len(uids))
-        for name, column in zip(self.filters, scores, strict=False):
-            rows = rows[~np.isnan(column[rows])]
-            keep = self.keep.get(name)
-            if isinstance(keep, Share):
-                count = round(keep.share * len(rows))
-                rows = rows[highest(column[rows], uids[rows], count, self.seed or 0)]
-            elif keep is not None:
-                rows = rows[column[rows] >= keep]
-        kept = np.zeros(len(uids), bool)
-        kept[rows] = True
-        return kept
+    def survivors(self, pool: PoolScores) -> Keep:
+        """Return the function that tells which of n pairs the first filters keep: those that `pool` has scores of."""
+        cuts: list[Cut] = []
+        for number, name in enumerate(list(self.filters)[: len(pool.dtypes)]):
+            cuts.append(self._cut(pool, number, self.keep.get(name), partial(_keep, tuple(cuts))))
+        return partial(_keep, cuts)
 
-    def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
-        """Return the last filter's scores of the pairs that the others keep, (n,), from each filter's (n,)."""
-        return np.where(self.survivors(scores[:-1], uids), scores[-1], np.float32(np.nan))
+    def _cut(self, pool: PoolScores, number: int, keep: Share | float | None, left: Keep) -> Cut:
+        """Return what a filter keeps of the pairs that are `left` by those before it."""
+        if not isinstance(keep, Share):
+            return Cut(-np.inf if keep is None else keep)
+        counts = ScoreCounts(partial(pool.column, number, left), pool.dtypes[number])
+        count = round(keep.share * counts.scored)
+        if not count:
+            return Cut(np.nan)
+        threshold = counts.kth_highest(count)
+        of_tied = count - threshold.above
+        if of_tied == threshold.tied:
+            return Cut(threshold.score)
+        tied = HighestHashes(of_tied, self.seed or 0)
+        for scores, uids in pool.blocks():
+            rows = np.flatnonzero((scores[number] == threshold.score) & left(scores, uids))
+            tied.add(uids[rows])
+        return Cut(threshold.score, tied.last())
+
+    def over(self, pool: PoolScores) -> Combine:
+        """Return the function that gives the last filter's scores of the pairs that the others keep."""
+        earlier = PoolScores(pool.blocks, pool.dtypes[:-1], pool.folder)
+        keep = self.survivors(earlier)
+        return lambda scores, uids: np.where(keep(scores, uids), scores[-1], np.float32(np.nan))
 
 
-class Ranked(Composite):
+class Ranked(OverPool):
     """Combines ranks, which depend on the rest of the pool, in float64: float32 cannot tell 2^24 of them apart."""
 
     @property
     def corpus_dependent(self) -> bool:
         """Always: a rank is a place among the others."""
         return True
+
+    @abstractmethod
+    def combine_ranks(self, ranks: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+        """Return scores of shape (n,) from the ranks by each filter, (n,), see `rank_share`."""
+
+    def over(self, pool: PoolScores) -> Combine:
+        """Return the function that combines the ranks of scores in the pool."""
+        ordered = [
+            sort_scores(partial(pool.column, number, every_pair), dtype, pool.folder)
+            for number, dtype in enumerate(pool.dtypes)
+        ]
+        return lambda scores, uids: self.combine_ranks(list(map(rank_share, scores, ordered)))
 
 
 class Intersect(Ranked):
@@ -131,17 +184,17 @@ class Intersect(Ranked):
     The top k are the intersection of the filters' top-t sets, for the smallest t whose intersection has k samples.
     """
 
-    def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
-        """Return scores of shape (n,) from those of each filter, (n,)."""
-        return np.asarray(np.minimum.reduce([rank_share(s) for s in scores]))
+    def combine_ranks(self, ranks: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+        """Return the lowest rank of each of n pairs, (n,), from its ranks by each filter, (n,)."""
+        return np.asarray(np.minimum.reduce(ranks))
 
 
 class Union(Ranked):
     """Keep what any filter ranks high: the score is the highest of a sample's ranks."""
 
-    def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
-        """Return scores of shape (n,) from those of each filter, (n,)."""
-        return np.asarray(np.fmax.reduce([rank_share(s) for s in scores]))
+    def combine_ranks(self, ranks: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+        """Return the highest rank of each of n pairs, (n,), from its ranks by each filter, (n,)."""
+        return np.asarray(np.fmax.reduce(ranks))
 
 
 class RankSum(Ranked):
@@ -156,7 +209,7 @@ class RankSum(Ranked):
         super().__init__(filters)
         self.weights = [float(weights[name]) for name in self.filters]
 
-    def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
-        """Return scores of shape (n,) from those of each filter, (n,)."""
-        ranks = np.stack([rank_share(s) for s in scores])
-        return np.asarray(np.asarray(self.weights) @ ranks)
+    def combine_ranks(self, ranks: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+        """Return the weighted sum of the ranks of each of n pairs, (n,), from its ranks by each filter, (n,)."""
+        # Not a product of matrices: BLAS adds up in another order where a pair is among the last of a block.
+        return np.asarray(np.add.reduce([w * of for w, of in zip(self.weights, ranks, strict=True)]))

@@ -35,8 +35,10 @@ class ScoreCounts:
     def __init__(self, arrays: ScoreArrays, dtype: npt.DTypeLike) -> None:
         self._arrays = arrays
         self._dtype = np.dtype(dtype)
-        self._counts = self._digit_counts(self._bits - _DIGIT_BITS, 0)
-        self.scored = int(self._counts.sum())
+        self.by_high_digit = self._digit_counts(
+            self._bits - _DIGIT_BITS, 0
+        )  # shape (2^16,), lowest scores first
+        self.scored = int(self.by_high_digit.sum())
 
     @property
     def _bits(self) -> int:
@@ -44,11 +46,8 @@ class ScoreCounts:
 
     def kth_highest(self, k: int) -> Threshold:
         """Return the k-th highest score, for k from 1 to `scored`; 0.0 stands for -0.0, which equals it."""
-        counts, prefix, left = (
-            self._counts,
-            0,
-            k,
-        )  # the `left`-th highest of the keys that begin with `prefix`
+        # The `left`-th highest is looked for, of the keys that begin with `prefix`.
+        counts, prefix, left = self.by_high_digit, 0, k
         for shift in range(self._bits - _DIGIT_BITS, -1, -_DIGIT_BITS):
             if shift < self._bits - _DIGIT_BITS:
                 counts = self._digit_counts(shift, prefix)
@@ -68,6 +67,11 @@ class ScoreCounts:
                 keys = keys[keys >> _DIGIT_BITS == prefix] & (_DIGITS - 1)
             counts += np.bincount(keys.view(f"i{keys.itemsize}"), minlength=_DIGITS)
         return counts
+
+
+def high_digits(scores: npt.NDArray[np.float32 | np.float64]) -> npt.NDArray[np.uint16]:
+    """Return the highest 16 bits of each of n scores' places in the order of floats, (n,); none for NaN."""
+    return (_order_keys(scores) >> scores.itemsize * 8 - _DIGIT_BITS).astype(np.uint16)
 
 
 def _order_keys(scores: npt.NDArray[Any]) -> _Keys:

@@ -1,5 +1,7 @@
 """Ties between equal scores: settled by a hash of the run's seed and the uid."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -40,6 +42,23 @@ def highest(
     return np.sort(np.concatenate([above, tied[order[: count - len(above)]]]))
 
 
+@dataclass(frozen=True)
+class LastTie:
+    """The last of the tied uids that `highest` keeps with a seed, and its hash."""
+
+    hash: int
+    uid: tuple[int, int]
+    seed: int
+
+    def keeps(self, uids: UidArray) -> npt.NDArray[np.bool_]:
+        """Tell of n tied uids which are kept, shape (n,)."""
+        hashes = hash_uids(uids, self.seed)
+        kept = hashes > self.hash
+        same = np.flatnonzero(hashes == self.hash)  # that one; two uids hardly ever share a hash
+        kept[same] = [uid <= self.uid for uid in uids[same].tolist()]
+        return kept
+
+
 class HighestHashes:
     """The `count` of any number of tied uids that `highest` keeps, in memory for 1.25 times `count` uids.
 
@@ -73,6 +92,13 @@ class HighestHashes:
             tied = np.sort(uids[last])
             uids = np.concatenate([uids[~last], tied[: self.count - int((~last).sum())]])
         return uids
+
+    def last(self) -> LastTie:
+        """Return the last of the kept uids, of which there must be one."""
+        uids = self.uids()
+        hashes = hash_uids(uids, self.seed)
+        lowest = hashes.min()
+        return LastTie(int(lowest), max(uids[hashes == lowest].tolist()), self.seed)
 
     def _reduce(self) -> None:
         """Drop what is below the `count`-th highest hash."""

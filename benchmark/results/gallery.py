@@ -1,69 +1,86 @@
 """Picks the pairs of `GalleryPair`: what a filter ranks first, around its threshold and last."""
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import SampleError
 from benchmark.core.ties import hash_uids, highest
-from benchmark.core.uids import UidArray, decode_uid, decode_uids
+from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, decode_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.tar_reader import read_image
 from benchmark.results.pictures import GalleryPair, Place
 from benchmark.results.thumbnails import short_text, thumbnail
+from benchmark.scoring.repeated_uids import Block
+from benchmark.scoring.score_table import ArraySource, ScoreSource
 from benchmark.subset.subset import captions_of, selected_samples
+from filters.base import Scores
 
 PAIRS = 6  # per place
-Rows = npt.NDArray[np.int64]
-Scores = npt.NDArray[np.floating[Any]]
 
 
-def gallery(
-    uids: UidArray, scores: Scores, kept: npt.NDArray[np.bool_], seed: int, tars: Pool
-) -> list[GalleryPair]:
+def gallery(scores: ScoreSource, kept: ArraySource, seed: int, tars: Pool) -> list[GalleryPair]:
     """Return the pairs of every place in the order of their ranks, the best first.
 
     A pair that `tars` lacks has no thumbnail; one whose caption it lacks too is left out.
 
     Args:
-        uids: the n scored pairs.
-        scores: their scores, shape (n,); a pair whose score is NaN has no rank.
-        kept: which of them are selected, shape (n,).
+        scores: the scored pairs; a pair whose score is NaN has no rank.
+        kept: the selected ones.
         seed: seed of the run, which ranks equal scores.
         tars: a local pool with images and captions of these pairs, or of the selected ones only.
     """
-    by_place = ranked_rows(uids, scores, kept, seed)
-    places = [place for place, rows in by_place.items() for _ in rows]
-    rows = np.concatenate(list(by_place.values()))
-    thumbnails, captions = _thumbnails(tars, uids[rows]), captions_of(tars, uids[rows])
+    by_place = ranked_pairs(scores, kept, seed)
+    places = [place for place, (uids, _) in by_place.items() for _ in uids]
+    uids, ranked = (np.concatenate(arrays) for arrays in zip(*by_place.values(), strict=True))
+    thumbnails, captions = _thumbnails(tars, uids), captions_of(tars, uids)
     return [
         GalleryPair(place, uid, short_text(caption), float(score), thumbnails.get(uid, b""))
-        for place, uid, caption, score in zip(
-            places, decode_uids(uids[rows]), captions, scores[rows], strict=True
-        )
+        for place, uid, caption, score in zip(places, decode_uids(uids), captions, ranked, strict=True)
         if caption is not None
     ]
 
 
-def ranked_rows(uids: UidArray, scores: Scores, kept: npt.NDArray[np.bool_], seed: int) -> dict[Place, Rows]:
-    """Return the rows of at most `PAIRS` pairs per place, ranked as `highest` does; see `gallery`."""
+def ranked_pairs(scores: ScoreSource, kept: ArraySource, seed: int) -> dict[Place, Block]:
+    """Return uids and scores of at most `PAIRS` pairs per place, ranked as `highest` does; see `gallery`."""
+    top, bottom, dropped = Ranking(seed, best=True), Ranking(seed, best=False), Ranking(seed, best=True)
+    last_kept = Ranking(seed, best=False)
+    last_kept.add(*kept.arrays())
+    index = UidIndex(kept.arrays()[0])
+    for uids, some in scores.blocks(lambda some: top.wants(some) | bottom.wants(some) | dropped.wants(some)):
+        top.add(uids, some)
+        bottom.add(uids, some)
+        others = np.flatnonzero(dropped.wants(some))
+        others = others[index.find(uids[others]) < 0]
+        dropped.add(uids[others], some[others])
+    return {"top": top.pairs, "kept": last_kept.pairs, "dropped": dropped.pairs, "bottom": bottom.pairs}
 
-    def ranked(rows: Rows, *, best: bool) -> Rows:
-        """Return the first or last rows of the ranking."""
-        count = min(PAIRS, len(rows))
-        inside = np.zeros(len(rows), bool)
-        inside[highest(scores[rows], uids[rows], count if best else len(rows) - count, seed)] = True
-        chosen = rows[inside == best]
-        return np.asarray(chosen[np.lexsort((hash_uids(uids[chosen], seed), scores[chosen]))[::-1]])
 
-    scored = np.flatnonzero(~np.isnan(scores))
-    return {
-        "top": ranked(scored, best=True),
-        "kept": ranked(scored[kept[scored]], best=False),
-        "dropped": ranked(scored[~kept[scored]], best=True),
-        "bottom": ranked(scored, best=False),
-    }
+class Ranking:
+    """The first or the last `PAIRS` of any number of pairs, in `pairs` as uids and scores, the best first."""
+
+    def __init__(self, seed: int, *, best: bool) -> None:
+        self.seed = seed
+        self.best = best
+        self.pairs: Block = (np.empty(0, UID_DTYPE), np.empty(0, np.float32))
+
+    def wants(self, scores: Scores) -> npt.NDArray[np.bool_]:
+        """Tell of n scores, (n,), which may be among these pairs; NaN is not."""
+        ranked = self.pairs[1]
+        if len(ranked) < PAIRS:
+            return ~np.isnan(scores)
+        return np.asarray(scores >= ranked[-1] if self.best else scores <= ranked[0])
+
+    def add(self, uids: UidArray, scores: Scores) -> None:
+        """Take more pairs, (n,)."""
+        wanted = np.flatnonzero(self.wants(scores))
+        uids = np.concatenate([self.pairs[0], uids[wanted]])
+        scores = np.concatenate([self.pairs[1].astype(scores.dtype), scores[wanted]])
+        count = min(PAIRS, len(uids))
+        inside = np.zeros(len(uids), bool)
+        inside[highest(scores, uids, count if self.best else len(uids) - count, self.seed)] = True
+        chosen = np.flatnonzero(inside == self.best)
+        order = np.lexsort((hash_uids(uids[chosen], self.seed), scores[chosen]))[::-1]
+        self.pairs = uids[chosen[order]], scores[chosen[order]]
 
 
 def _thumbnails(tars: Pool, uids: UidArray) -> dict[str, bytes]:

@@ -11,10 +11,12 @@ import numpy.typing as npt
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.ties import hash_uids
-from benchmark.core.uids import UidArray
+from benchmark.core.uids import UID_DTYPE, UidArray
 from benchmark.pool.pool import Pool
-from benchmark.results.selection_summary import SKETCH, Histogram, SelectionSummary, Shares
+from benchmark.results.histograms import Numbers, histogram
+from benchmark.results.selection_summary import SKETCH, SelectionSummary, Shares
 from benchmark.results.text_in_images import have_text
+from benchmark.scoring.score_table import ArraySource, ScoreSource
 from benchmark.subset.subset import captions_of
 from filters.base import Filter
 
@@ -22,8 +24,6 @@ SAMPLE = 20_000  # captions of the pool, and as many kept ones: a share of them 
 LANGUAGE_SAMPLE = 5_000  # of these; .12 s
 LANGUAGES = 10
 WORDS = 30
-BINS = 60
-OUTLIERS = 0.001  # share of scores at each end that may lie beyond the edges
 # Not a seed of a run: `filter=random` ranks by the hash of its own.
 SEED = 0x736B65746368
 MAX_CHARACTERS = 2_000  # of a caption that are searched for words and language: it may be a megabyte
@@ -32,19 +32,16 @@ SIDES = ("original_width", "original_height", "width", "height")
 Floats = npt.NDArray[np.floating[Any]]
 
 
-def summarise(
-    uids: UidArray, scores: Floats, kept: npt.NDArray[np.bool_], scorer: Filter, pool: Pool | None
-) -> SelectionSummary:
+def summarise(scores: ScoreSource, kept: ArraySource, scorer: Filter, pool: Pool | None) -> SelectionSummary:
     """Return the summary of a selection.
 
     Args:
-        uids: the n scored pairs.
-        scores: their scores, shape (n,); NaN is left out of the histogram.
-        kept: which of them are selected, shape (n,).
+        scores: the scored pairs; a score that is NaN is left out of the histogram.
+        kept: the selected ones.
         scorer: the filter; if it looked for text in the images, their share is counted.
         pool: the pool, to read captions from; None leaves out all that depends on them.
     """
-    of_pool, of_kept = uids[_smallest(uids, SAMPLE)], uids[kept][_smallest(uids[kept], SAMPLE)]
+    of_pool, of_kept = (_sample(uids for uids, _ in source.blocks()) for source in (scores, kept))
     both = np.concatenate([of_pool, of_kept])
     texts = captions_of(pool, both) if pool else []
     captions = [[text for text in part if text] for part in (texts[: len(of_pool)], texts[len(of_pool) :])]
@@ -57,10 +54,10 @@ def summarise(
         sides, text = shorter_sides(pool, both), have_text(pool, scorer, both)
         counts["shorter side of the image (pixels)"] = [sides[: len(of_pool)], sides[len(of_pool) :]]
         shares |= _text_shares(text[: len(of_pool)], text[len(of_pool) :])
-    histograms = {name: histogram(*values) for name, values in counts.items()}
-    hashes = np.sort(hash_uids(uids[kept], SEED))
+    histograms = {name: histogram(*map(Numbers.of, values)) for name, values in counts.items()}
+    hashes = np.sort(hash_uids(kept.arrays()[0], SEED))
     return SelectionSummary(
-        scores=histogram(scores, scores[kept]),
+        scores=histogram(Numbers(scores.scores, scores.dtype), Numbers(kept.scores, kept.dtype)),
         sampled=(len(captions[0]), len(captions[1])),
         histograms={
             name: counted for name, counted in histograms.items() if any(counted.pool) and any(counted.kept)
@@ -71,13 +68,17 @@ def summarise(
     )
 
 
-def _smallest(uids: UidArray, count: int) -> npt.NDArray[np.int64]:
-    """Return the positions of the `count` uids with the smallest hashes, in their order."""
-    hashes = hash_uids(uids, SEED)
-    if count < len(uids):
-        positions = np.argpartition(hashes, count)[:count]
-        return positions[np.argsort(hashes[positions])]
-    return np.argsort(hashes)
+def _sample(arrays: Iterable[UidArray]) -> UidArray:
+    """Return the `SAMPLE` uids with the smallest hashes, in their order."""
+    sample = np.empty(0, UID_DTYPE)
+    for uids in arrays:
+        joined = np.concatenate([sample, uids])
+        hashes = hash_uids(joined, SEED)
+        if len(joined) > SAMPLE:
+            smallest = np.argpartition(hashes, SAMPLE)[:SAMPLE]
+            joined, hashes = joined[smallest], hashes[smallest]
+        sample = joined[np.argsort(hashes)]
+    return sample
 
 
 def shorter_sides(pool: Pool, uids: UidArray) -> npt.NDArray[np.float64]:
@@ -86,32 +87,6 @@ def shorter_sides(pool: Pool, uids: UidArray) -> npt.NDArray[np.float64]:
     original = np.minimum(width, height)
     downloaded = np.minimum(downloaded_width, downloaded_height)
     return np.asarray(np.where(np.isnan(original), downloaded, original))
-
-
-def histogram(pool: Floats, kept: Floats) -> Histogram:
-    """Count values of the pool, and of kept pairs, in at most `BINS` bins of equal width; NaN is left out."""
-    values = [np.asarray(array[~np.isnan(array)], np.float64) for array in (pool, kept)]
-    low, high, bins = _range(*values)
-    counts = [np.histogram(np.clip(array, low, high), bins, (low, high))[0].tolist() for array in values]
-    edges = np.linspace(low, high, bins + 1).tolist()
-    return Histogram(tuple(edges), tuple(counts[0]), tuple(counts[1]))
-
-
-def _range(*arrays: npt.NDArray[np.float64]) -> tuple[float, float, int]:
-    """Return the outer edges and the number of bins: of both arrays, all but `OUTLIERS` lie between."""
-    finite = [array[np.isfinite(array)] for array in arrays]
-    ends = [np.quantile(f, (OUTLIERS, 1 - OUTLIERS), method="nearest") for f in finite if len(f)]
-    if not ends:
-        return -0.5, 0.5, 1
-    low, high = float(np.min(ends)), float(np.max(ends))
-    if all((f == np.round(f)).all() for f in finite) and max(-low, high) < 2**31:
-        width = -(-(high - low + 1) // BINS)  # whole numbers: as many of them in every bin
-        bins = int(-(-(high - low + 1) // width))
-        return low - 0.5, low - 0.5 + width * bins, bins
-    if low == high:
-        margin = max(0.5, abs(low) / 2)
-        return low - margin, high + margin, 1
-    return low, high, BINS
 
 
 def changed_words(pool: Sequence[str], kept: Sequence[str]) -> dict[str, Shares]:

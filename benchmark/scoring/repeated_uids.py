@@ -22,8 +22,8 @@ Words = tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]
 class Repeated:
     """The m uids that occur more than once, sorted.
 
-    `scores` (m,) are the best score of each, NaN where all are NaN. `rows` holds, by the number of a block, its rows
-    that have one of these uids, ascending.
+    `scores` (m,), or (m, d), are the best of each, see `best_of_each`. `rows` holds, by the number of a block, its
+    rows that have one of these uids, ascending.
     """
 
     uids: UidArray
@@ -58,6 +58,19 @@ def find_repeated(
     return _group(found)
 
 
+def best_of_each(uids: UidArray, scores: Scores) -> Block:
+    """Return the m different uids of n, sorted, and the best score of each, NaN where all are NaN.
+
+    Scores of shape (n, d) have the best of each column, (m, d).
+    """
+    order = sort_uids(uids)
+    first = first_of_each(uids[order])
+    if first.all():  # of no uid at all, too
+        return uids[order], scores[order]
+    starts = np.flatnonzero(first)
+    return uids[order][starts], np.fmax.reduceat(scores[order], starts)
+
+
 def _group(found: list[tuple[int, npt.NDArray[np.int64], Block]]) -> Repeated:
     """Keep those of the found rows whose whole uids are equal, not only their hashes."""
     uids = np.concatenate([ids for _, _, (ids, _) in found])
@@ -65,13 +78,11 @@ def _group(found: list[tuple[int, npt.NDArray[np.int64], Block]]) -> Repeated:
     block = np.repeat([number for number, _, _ in found], [len(rows) for _, rows, _ in found])
     row = np.concatenate([rows for _, rows, _ in found])
     order = sort_uids(uids)
-    starts = np.flatnonzero(first_of_each(uids[order]))
-    sizes = np.diff(starts, append=len(uids))
-    best = np.fmax.reduceat(scores[order], starts)
+    sizes = np.diff(np.flatnonzero(first_of_each(uids[order])), append=len(uids))
     repeated = np.zeros(len(uids), bool)
     repeated[order] = np.repeat(sizes > 1, sizes)
     rows = {int(number): row[repeated & (block == number)] for number in np.unique(block[repeated])}
-    return Repeated(uids[order][starts[sizes > 1]], best[sizes > 1], rows)
+    return Repeated(*best_of_each(uids[repeated], scores[repeated]), rows)
 
 
 def _repeated_hashes(words: Callable[[], Iterator[Words]], count: int) -> _Hashes:

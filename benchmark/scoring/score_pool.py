@@ -12,22 +12,23 @@ import numpy as np
 from benchmark.core.batch import DUPLICATE_UID
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
-from benchmark.core.uids import UidArray, UidIndex, find_uids, unite_uids
+from benchmark.core.uids import UID_DTYPE, UidArray, sort_uids
 from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine, Work
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.scoring.corpus_fit import fit_on_corpus
+from benchmark.scoring.joined_scores import JoinedScores
 from benchmark.scoring.processor_time import add_filters, add_shards
 from benchmark.scoring.score_folder import score_paths
-from benchmark.scoring.score_parts import read_part, read_part_info, write_part
-from benchmark.scoring.score_table import ArraySource, PartSource, ScoreTable
+from benchmark.scoring.score_parts import read_part_info, write_part
+from benchmark.scoring.score_table import PartSource, ScoreTable
 from benchmark.scoring.shard_reader import PoolBatches, shards_without_features
 from benchmark.scoring.shard_share import require_all_shares
 from benchmark.scoring.shard_work import ExtractShard, ScoreShard
 from benchmark.scoring.survivors import Survivors, save_survivors
 from filters.base import Composite, Filter, Scores
-from filters.composite import Cascade
+from filters.composite import Cascade, OverPool
 from filters.embeddings.corpus import CorpusFilter
 
 log = logging.getLogger(__name__)
@@ -135,69 +136,48 @@ def _score_composite(
     In a cascade, a filter whose scores depend on the corpus is fitted on what the filters before it keep.
     """
     tables: list[ScoreTable] = []
-    paths: list[Mapping[Shard, Path]] = []
+    among = None if survivors is None else survivors.index()
     for name, part in scorer.filters.items():
         left = survivors
         if tables and isinstance(scorer, Cascade) and part.corpus_dependent:
-            uids, columns = _join(tables, survivors)
-            left = save_survivors(pool, uids[scorer.survivors(columns, uids)])
-            log.info("score: %s of %s pairs reach %s", f"{len(left.uids()):,}", f"{len(uids):,}", name)
+            left = _survivors(pool, scorer, JoinedScores([table.source for table in tables], among), name)
         tables.append(score_pool(pool, part, engine, left))
-        paths.append(score_paths(pool, part, left))
-    _write_composite(_combine(scorer, tables, survivors), paths, parts)
+    joined = JoinedScores([table.source for table in tables], among)
+    combine = scorer.over(joined.scores()) if isinstance(scorer, OverPool) else scorer.combine
+    _write_composite(joined.by_file(combine), tables, parts)
     return min(table.reused for table in tables)
 
 
+def _survivors(pool: Pool, scorer: Cascade, joined: JoinedScores, name: str) -> Survivors:
+    """Save the uids of the pairs that reach the filter with that name."""
+    keep = scorer.survivors(joined.scores())
+    kept, total = [np.empty(0, UID_DTYPE)], 0
+    for block in joined.blocks():
+        kept.append(block.uids[keep(block.columns, block.uids)])
+        total += len(block.uids)
+    uids = np.concatenate(kept)
+    log.info("score: %s of %s pairs reach %s", f"{len(uids):,}", f"{total:,}", name)
+    return save_survivors(pool, uids[sort_uids(uids)])
+
+
 def _write_composite(
-    table: ScoreTable, paths: Sequence[Mapping[Shard, Path]], parts: Mapping[Shard, Path]
+    scores: Iterable[tuple[str, UidArray, Scores]], tables: Sequence[ScoreTable], parts: Mapping[Shard, Path]
 ) -> None:
-    """Write each sample to the part of the first shard that has it, by the parts of the composite's filters.
+    """Write the combined scores of each file.
 
     Drop counts and seconds belong to the whole pool: a sample that two filters drop counts once, and the filters may
     read different shards. They stand in the first part.
     """
-    index = UidIndex(table.uids)
-    shard_of = np.empty(len(table), np.int32)
-    for number, shard in reversed(list(enumerate(parts))):
-        for path in (of_filter[shard] for of_filter in paths if shard in of_filter):
-            rows = index.find(read_part(path).uids)
-            shard_of[rows[rows >= 0]] = number
-    ends = np.cumsum(np.bincount(shard_of, minlength=len(parts)))
-    rows_of = np.split(np.argsort(shard_of, kind="stable"), ends[:-1])
-    whole = (table.drops, table.own_seconds, table.features, table.processor)
-    for path, rows in zip(parts.values(), rows_of, strict=True):
-        write_part(path, table.uids[rows], table.scores[rows], *whole)
-        whole = (Counter(), 0.0, {}, {})
-
-
-def _join(tables: Sequence[ScoreTable], survivors: Survivors | None) -> tuple[UidArray, list[Scores]]:
-    """Return the n uids of all tables, of the survivors alone if given, and their scores (n,) in each table.
-
-    A sample that a table lacks has NaN there.
-    """
-    uids = unite_uids([table.uids for table in tables])
-    if survivors is not None:
-        uids = uids[survivors.index().find(uids) >= 0]
-    columns = []
-    for table in tables:
-        if np.array_equal(table.uids, uids):
-            columns.append(table.scores)
-            continue
-        rows = find_uids(table.uids, uids)
-        column = np.full(len(uids), np.nan, table.scores.dtype)
-        column[rows >= 0] = table.scores[rows[rows >= 0]]
-        columns.append(column)
-    return uids, columns
-
-
-def _combine(scorer: Composite, tables: Sequence[ScoreTable], survivors: Survivors | None) -> ScoreTable:
-    """Combine the scores of a composite's filters."""
-    uids, columns = _join(tables, survivors)
     drops = Counter[str]()
     for table in tables:
         drops |= table.drops  # the filters read the same pool: a sample that two of them drop counts once
     features = {key: seconds for table in tables for key, seconds in table.features.items()}
     seconds = sum(table.own_seconds for table in tables)
-    processor = add_filters(table.processor for table in tables)
-    source = ArraySource(uids, scorer.combine(columns, uids))
-    return ScoreTable(source, drops, seconds, features, processor=processor)
+    paths = {path.name: path for path in parts.values()}
+    first = next(iter(paths))
+    for file, uids, combined in scores:
+        if file == first:
+            processor = add_filters(table.processor for table in tables)
+            write_part(paths[file], uids, combined, drops, seconds, features, processor)
+        else:
+            write_part(paths[file], uids, combined, {}, 0.0, {}, {})

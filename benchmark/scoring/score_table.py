@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,10 +13,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from benchmark.core.arrow import to_numpy
-from benchmark.core.uids import UID_COLUMNS, UID_DTYPE, UidArray, read_uid_columns, sort_uids
+from benchmark.core.uids import UID_COLUMNS, UID_DTYPE, UidArray, UidIndex, read_uid_columns, sort_uids
 from benchmark.scoring.processor_time import ProcessorSeconds
 from benchmark.scoring.repeated_uids import Block, Words, find_repeated
-from benchmark.scoring.score_parts import SCORE, PartInfo, read_part_blocks
+from benchmark.scoring.score_parts import SCORE, PartInfo, read_part, read_part_blocks
 from filters.base import Scores
 
 Keep = Callable[[Scores], npt.NDArray[np.bool_]]
@@ -28,9 +28,13 @@ def every(scores: Scores) -> npt.NDArray[np.bool_]:
 
 
 class ScoreSource(ABC):
-    """n uids, each once, and their scores. `dtype` is the type of the scores: float32 or float64."""
+    """n uids, each once, and their scores. `dtype` is the type of the scores: float32 or float64.
+
+    `files` are the names of the files that hold them.
+    """
 
     dtype: np.dtype[Any]
+    files: Collection[str]
 
     @abstractmethod
     def __len__(self) -> int:
@@ -48,9 +52,23 @@ class ScoreSource(ABC):
     def arrays(self) -> Block:
         """Return all uids (n,), sorted, and their scores (n,)."""
 
+    @abstractmethod
+    def read(self, file: str) -> Block:
+        """Return the uids (m,) and scores (m,) of one of the `files`; a uid may be in several, or twice in one."""
+
+    def of_uids(self, uids: UidArray, lowest: float) -> "ArraySource":
+        """Return the scores of k of the samples, (k,) sorted, none of which has a lower score than `lowest`."""
+        index, found = UidIndex(uids), np.empty(len(uids), self.dtype)
+        for some, scores in self.blocks(lambda scores: scores >= lowest):
+            rows = index.find(some)
+            found[rows[rows >= 0]] = scores[rows >= 0]
+        return ArraySource(uids, found)
+
 
 class ArraySource(ScoreSource):
-    """Scores in memory: `uids` (n,), sorted, each once, and `scores` (n,)."""
+    """Scores in memory, of one file without a name: `uids` (n,), sorted, each once, and `scores` (n,)."""
+
+    files = ("",)
 
     def __init__(self, uids: UidArray, scores: Scores) -> None:
         self._arrays = (uids, scores)
@@ -73,15 +91,20 @@ class ArraySource(ScoreSource):
         """Return the arrays."""
         return self._arrays
 
+    def read(self, file: str) -> Block:
+        """Return the arrays."""
+        return self._arrays
+
 
 class PartSource(ScoreSource):
-    """Scores of parts on disk; a uid that occurs more than once in them counts once, with its best score.
+    """Scores of parts in one folder; a uid that occurs more than once in them counts once, with its best score.
 
     `superfluous` is how many rows that leaves out. At most a million rows are in memory, beside the repeated uids.
     """
 
     def __init__(self, paths: Sequence[Path], infos: Sequence[PartInfo]) -> None:
-        self._paths = paths
+        self._paths = {path.name: path for path in paths}
+        self.files = self._paths.keys()
         rows = sum(info.rows for info in infos)
         self.dtype = np.result_type(*(info.dtype for info in infos))
         self._repeated = find_repeated(self._words, self._rows, rows)
@@ -122,6 +145,11 @@ class PartSource(ScoreSource):
         order = sort_uids(uids)
         return uids[order], scores[order]
 
+    def read(self, file: str) -> Block:
+        """Read one part."""
+        part = read_part(self._paths[file])
+        return part.uids, np.asarray(part.scores, self.dtype)
+
     def _words(self) -> Iterator[Words]:
         for table in self._tables(*UID_COLUMNS):
             high, low = (to_numpy(table[name]) for name in UID_COLUMNS)
@@ -132,7 +160,7 @@ class PartSource(ScoreSource):
             yield read_uid_columns(table), self._scores_of(table)
 
     def _tables(self, *columns: str) -> Iterator[pa.Table]:
-        for path in self._paths:
+        for path in self._paths.values():
             yield from read_part_blocks(path, columns)
 
     def _scores_of(self, table: pa.Table) -> Scores:

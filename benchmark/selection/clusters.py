@@ -10,14 +10,15 @@ import numpy.typing as npt
 from benchmark.core.batch import NO_CLUSTER
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.ties import highest
-from benchmark.core.uids import find_uids
+from benchmark.core.uids import UidArray, sort_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.processor_time import add_filters
 from benchmark.scoring.score_pool import score_pool
-from benchmark.scoring.score_table import ArraySource, ScoreTable
-from benchmark.selection.selection import Selection, Selector, candidates
-from filters.base import Filter
+from benchmark.scoring.score_table import ScoreTable
+from benchmark.selection.cluster_members import ClusterMembers
+from benchmark.selection.selection import Selection, Selector, check_scored
+from filters.base import Filter, Scores
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -54,39 +55,66 @@ class ClusterSelector(Selector):
         self, table: ScoreTable, k: int, epochs: int, seed: int, pool: Pool, engine: Engine
     ) -> Selection:
         """Select k pairs per epoch; with ``order=score`` a single epoch stands for all."""
-        table, labels = _join(table, score_pool(pool, self.labels, engine))
-        rows, drops = candidates(table, k)
-        # Rows are sorted by uid, so the draws do not depend on shards or workers.
-        by_cluster = rows[np.argsort(labels[rows], kind="stable")]
-        sizes = np.unique(labels[rows], return_counts=True)[1]
-        clusters = np.split(by_cluster, np.cumsum(sizes)[:-1])
-        shares = quotas(sizes.astype(np.float64) ** EXPONENTS[self.weight], sizes, k)
+        labels = score_pool(pool, self.labels, engine)
+        members = ClusterMembers(table.source, labels.source)
+        scored = int(members.sizes.sum())
+        drops = table.drops + Counter({NO_CLUSTER: members.without_cluster})
+        left = check_scored(drops, len(table) - members.without_cluster, scored, k)
+        shares = quotas(members.sizes.astype(np.float64) ** EXPONENTS[self.weight], members.sizes, k)
         if self.order == "random":
-            epoch_rows = draw(clusters, shares, k, epochs, seed)
+            counts = epoch_counts(shares, members.sizes, k, epochs)
         else:
-            counts = apportion(shares, k, sizes)
-            best = [
-                cluster[highest(table.scores[cluster], table.uids[cluster], count, seed)]
-                for cluster, count in zip(clusters, counts, strict=True)
-            ]
-            epoch_rows = [np.concatenate(best)]
-        return Selection.of_rows(table, epoch_rows, len(rows), drops)
+            counts = apportion(shares, k, members.sizes)[None]
+        uids, threshold, tied_kept = self._draw(members, counts, seed)
+        cost = _cost_of_both(table, labels)
+        tied = members.count(threshold)
+        return Selection(uids, threshold, scored, tied, tied_kept, left, cost.seconds, cost.processor_seconds)
+
+    def _draw(
+        self, members: ClusterMembers, counts: Integers, seed: int
+    ) -> tuple[tuple[UidArray, ...], float, int]:
+        """Return the uids of each epoch, sorted, their lowest score, and how many different ones have it.
+
+        Args:
+            members: the c clusters.
+            counts: how many of each cluster every epoch gets, shape (epochs, c).
+            seed: random seed of the draws.
+        """
+        drawn: list[list[UidArray]] = [[] for _ in counts]
+        lowest = []
+        for number, (uids, scores) in enumerate(members.clusters()):
+            epochs = self._choose(uids, scores, counts[:, number], seed, number)
+            for of_epoch, rows in zip(drawn, epochs, strict=True):
+                of_epoch.append(uids[rows])
+            different = scores[np.unique(np.concatenate(epochs))]
+            if len(different):
+                lowest.append((float(different.min()), int((different == different.min()).sum())))
+        threshold = min(score for score, _ in lowest)
+        joined = map(np.concatenate, drawn)
+        return (
+            tuple(epoch[sort_uids(epoch)] for epoch in joined),
+            threshold,
+            sum(count for score, count in lowest if score == threshold),
+        )
+
+    def _choose(
+        self, uids: UidArray, scores: Scores, counts: Integers, seed: int, number: int
+    ) -> list[Integers]:
+        """Return the rows of one cluster, whose number is given, that each epoch gets."""
+        if self.order == "score":
+            return [highest(scores, uids, int(count), seed) for count in counts]
+        deck = Deck(len(uids), np.random.default_rng([seed, number]))
+        return [deck.draw(int(count)) for count in counts]
 
 
-def _join(table: ScoreTable, labels: ScoreTable) -> tuple[ScoreTable, Integers]:
-    """Return the scores of samples that have a cluster, and these clusters, shape (n,); costs are added up."""
-    rows = find_uids(labels.uids, table.uids)
-    known = rows >= 0
-    drops = table.drops + Counter({NO_CLUSTER: int(len(known) - known.sum())})
-    joined = replace(
+def _cost_of_both(table: ScoreTable, labels: ScoreTable) -> ScoreTable:
+    """Return the table with the cost of the labels added to its own."""
+    return replace(
         table,
-        source=ArraySource(table.uids[known], table.scores[known]),
-        drops=drops,
         own_seconds=table.own_seconds + labels.own_seconds,
         features=table.features | labels.features,
         processor=add_filters([table.processor, labels.processor]),
     )
-    return joined, labels.scores[rows[known]].astype(np.int64)
 
 
 def quotas(weights: Floats, sizes: Integers, k: int) -> Floats:
@@ -114,41 +142,33 @@ def apportion(shares: Floats, k: int, sizes: Integers) -> Integers:
     return counts
 
 
-def draw(clusters: Sequence[Integers], shares: Floats, k: int, epochs: int, seed: int) -> list[Integers]:
-    """Return k rows per epoch, a share of every cluster.
+def epoch_counts(shares: Floats, sizes: Integers, k: int, epochs: int) -> Integers:
+    """Return how many of each of c clusters every epoch gets, k in all, shape (epochs, c).
 
-    Args:
-        clusters: the rows of each cluster.
-        shares: each cluster's share of k. Shares are met cumulatively over the epochs, so that a cluster with a share
-            below one is drawn from in some epochs.
-        k: rows per epoch.
-        epochs: number of epochs.
-        seed: random seed of the order in which rows are drawn.
+    Shares of k, (c,), are met cumulatively over the epochs, so that a cluster with a share below one is drawn from in
+    some epochs.
     """
-    sizes = np.array([len(cluster) for cluster in clusters])
-    decks = [_Deck(cluster, np.random.default_rng([seed, i])) for i, cluster in enumerate(clusters)]
-    taken = np.zeros(len(clusters), np.int64)
-    drawn = []
+    counts = np.zeros((epochs, len(sizes)), np.int64)
+    taken = np.zeros(len(sizes), np.int64)
     for epoch in range(epochs):
-        counts = apportion((epoch + 1) * shares - taken, k, sizes)
-        taken += counts
-        drawn.append(np.concatenate([decks[i].draw(counts[i]) for i in np.flatnonzero(counts)]))
-    return drawn
+        counts[epoch] = apportion((epoch + 1) * shares - taken, k, sizes)
+        taken += counts[epoch]
+    return counts
 
 
-class _Deck:
-    """One cluster's rows: drawn without replacement until they are used up, then shuffled again."""
+class Deck:
+    """The rows of one cluster, from 0 to `size`: drawn without replacement until all are, then shuffled again."""
 
-    def __init__(self, rows: Integers, rng: np.random.Generator) -> None:
-        self.rows = rows
+    def __init__(self, size: int, rng: np.random.Generator) -> None:
+        self.size = size
         self.rng = rng
-        self.left = rng.permutation(rows)
+        self.left = rng.permutation(size)
 
     def draw(self, count: int) -> Integers:
         """Return `count` different rows; at most as many as the cluster has."""
         drawn, self.left = self.left[:count], self.left[count:]
         if len(drawn) < count:
-            fresh = self.rng.permutation(self.rows)
+            fresh = self.rng.permutation(self.size)
             again = np.isin(fresh, drawn)
             # Rows that were just drawn come last in the next round.
             self.left = np.concatenate([fresh[~again], fresh[again]])

@@ -109,17 +109,15 @@ def candidates(table: ScoreTable, k: int) -> tuple[Rows, dict[str, int]]:
     Raises `UserError` when fewer than k rows have a score.
     """
     valid = np.flatnonzero(~np.isnan(table.scores))
-    return valid, check_scored(table, len(valid), k)
+    return valid, check_scored(table.drops, len(table), len(valid), k)
 
 
-def check_scored(table: ScoreTable, scored: int, k: int) -> dict[str, int]:
-    """Return the counts of the table's samples without a score by reason, where `scored` have one.
+def check_scored(drops: Counter[str], count: int, scored: int, k: int) -> dict[str, int]:
+    """Return the counts of samples without a score by reason: `drops`, and those of `count` that are not `scored`.
 
-    Raises `UserError` when these are fewer than k.
+    Raises `UserError` when fewer than k have a score.
     """
-    drops = Counter(table.drops)
-    if scored < len(table):
-        drops[NO_SCORE] += len(table) - scored
+    drops = drops + Counter({NO_SCORE: count - scored})
     if k < 1 or k > scored:
         lost = ", ".join(f"{count:,} {reason}" for reason, count in sorted(drops.items())) or "none dropped"
         raise UserError(

@@ -29,7 +29,7 @@ def select_top_k(table: ScoreTable, k: int, seed: int) -> Selection:
     Raises `UserError` when fewer than k samples have a score. Infinities are scores like any other.
     """
     counts = ScoreCounts(table.source.scores, table.source.dtype)
-    drops = check_scored(table, counts.scored, k)
+    drops = check_scored(table.drops, len(table), counts.scored, k)
     threshold = counts.kth_highest(k)
     uids = _uids_from(table, threshold, k, seed)
     tied_kept = k - threshold.above

@@ -15,7 +15,7 @@ from benchmark.core.extras import require
 from benchmark.core.mirror import writable_folder
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.records import read_records
-from benchmark.core.uids import find_uids, read_subset, write_subset
+from benchmark.core.uids import read_subset, write_subset
 from benchmark.pool.pool import Pool
 from benchmark.report.data_card import CaptionStatistics, Lengths, data_card
 from benchmark.results.eval_results import eval_results
@@ -57,7 +57,7 @@ def _export(cfg: DictConfig, output: Path | None) -> None:
     folder = output or cache_dir() / "exports" / name
     files = _write_subset_files(folder, selection)
     (folder / "eval_results.jsonl").unlink(missing_ok=True)  # of an earlier export, which had other results
-    scores = chosen.table.scores[find_uids(chosen.table.uids, selection.uids)]
+    _, scores = chosen.table.source.of_uids(selection.uids, selection.threshold).arrays()
     tolerate = cfg.selection.tolerate
     written = write_pairs(folder / "subset.parquet", pool, selection.uids, scores, tolerate)
     if not written.urls:

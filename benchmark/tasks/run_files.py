@@ -4,7 +4,6 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmark.core.uids import UidIndex
 from benchmark.pool.pool import Pool
 from benchmark.results.examples import examples
 from benchmark.results.gallery import gallery
@@ -33,13 +32,11 @@ def write_run_files(
 
     A remote pool is not read again: its summary has no captions, and its gallery only pairs of the `subset`.
     """
-    uids, scores = chosen.table.uids, chosen.table.scores
-    kept = UidIndex(chosen.selection.uids).find(uids) >= 0
+    scores = chosen.table.source
+    kept = scores.of_uids(chosen.selection.uids, chosen.selection.threshold)
     if not pool.is_local:
         log.info("describe: pool %s is remote; captions and images of dropped pairs are left out", pool.name)
-    write_selection_summary(
-        folder, summarise(uids, scores, kept, chosen.scorer, pool if pool.is_local else None)
-    )
-    write_gallery(folder, gallery(uids, scores, kept, chosen.manifest.seed, subset.pool))
+    write_selection_summary(folder, summarise(scores, kept, chosen.scorer, pool if pool.is_local else None))
+    write_gallery(folder, gallery(scores, kept, chosen.manifest.seed, subset.pool))
     if any(isinstance(model, Captioner) for model in models):
         write_examples(folder, examples(s for s in sets if isinstance(s, EvaluationSet) and s.captioning))

@@ -1,153 +1,122 @@
-"""Selection at DataComp's small size against plain numpy and DataComp's recipe, each in a process of its own."""
+"""Selection beside DuckDB, plain numpy and DataComp's recipe, each in processes of its own.
 
-import json
-import statistics
-import subprocess
-import sys
+python -m pytest -m perf -s tests/perf/test_selection_speed.py
+"""
+
+import os
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+import torch  # noqa: F401  imported by scoring when it begins; imports are not counted
 
 from benchmark.core.uids import UID_DTYPE, decode_uids
-from benchmark.scoring.score_parts import write_part
+from benchmark.engine.local import LocalEngine
+from benchmark.pool.pool import Pool
+from benchmark.scoring.score_pool import score_pool
+from benchmark.selection.top_k import select_top_k
+from filters.column import Column
+from tests.perf import selections
+from tests.perf.measurement import compare, measure
 
 pytestmark = pytest.mark.perf
 CACHED, LISTED = 12_800_000, 3_200_000
-PAIRS = 3  # of runs, of which the medians count
+SHARDS = 32
 
-# Each function gets a folder and k, and returns how many uids it chose.
-OURS = """
-from benchmark.engine.local import LocalEngine
-from benchmark.pool.pool import Pool
-from benchmark.scoring.score_pool import load_parts, score_pool
-from benchmark.selection.top_k import select_top_k
-from filters.column import Column
 
-def cached(folder, k):
-    return len(select_top_k(load_parts(sorted(folder.glob("*"))), k, 0).uids)
+def write_metadata(folder: Path) -> None:
+    """Write DataComp's metadata, with uids in hex, captions and urls."""
+    rng = np.random.default_rng(0)
+    folder.mkdir()
+    for number in range(SHARDS):
+        uids = decode_uids(
+            rng.integers(0, 2**64, (LISTED // SHARDS, 2), dtype=np.uint64).view(UID_DTYPE).ravel()
+        )
+        table = {
+            "uid": uids,
+            "url": [f"https://images.example.org/{uid}.jpg" for uid in uids],
+            "text": [f"a photo of a large dog on the beach, {uid[:9]}" for uid in uids],
+            "score": rng.random(len(uids), np.float32),
+        }
+        pq.write_table(pa.table(table), folder / f"{number:05d}.parquet")
 
-def listed(folder, k):
-    table = score_pool(Pool("listed", str(folder)), Column("score"), LocalEngine("cpu", 1))
-    return len(select_top_k(table, k, 0).uids)
-"""
-# A threshold over all scores, then the uids at or above it: no check of captions, of uids or of duplicates.
-PLAIN = """
-import numpy as np
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-def threshold(folder, k):
-    scores = np.concatenate([pq.read_table(p, columns=["score"])["score"].to_numpy() for p in folder.glob("*")])
-    return np.partition(scores, len(scores) - k)[len(scores) - k]
+def listed(folder: str, k: int) -> None:
+    """Score by a column, with nothing in the cache, and select."""
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["XDG_CACHE_HOME"] = cache
+        table = score_pool(Pool("listed", folder), Column("score"), LocalEngine("cpu", 1))
+        assert len(select_top_k(table, k, 0).uids) == k
 
-def sort(uids):
-    uids = np.concatenate(uids)
-    return len(uids[np.argsort(uids["f0"])])
 
-def cached(folder, k):
-    lowest, chosen = threshold(folder, k), []
-    for path in folder.glob("*"):
-        table = pq.read_table(path)
-        rows = np.flatnonzero(table["score"].to_numpy() >= lowest)
-        uids = np.empty(len(rows), "u8,u8")
-        uids["f0"], uids["f1"] = table["uid_high"].to_numpy()[rows], table["uid_low"].to_numpy()[rows]
-        chosen.append(uids)
-    return sort(chosen)
+def lowest_kept(folder: str, k: int) -> float:
+    """Return the k-th highest of all scores."""
+    scores = np.concatenate(
+        [pq.read_table(path, columns=["score"])["score"].to_numpy() for path in Path(folder).iterdir()]
+    )
+    return float(np.partition(scores, len(scores) - k)[len(scores) - k])
 
-def hex_above(folder, k):
-    lowest = threshold(folder, k)
-    for path in folder.glob("*"):
+
+def plain_listed(folder: str, k: int) -> None:
+    """A threshold over all scores, then the uids from it on: no check of captions, of uids or of duplicates."""
+    lowest, words = lowest_kept(folder, k), []
+    for path in Path(folder).iterdir():
         table = pq.read_table(path, columns=["uid", "score"])
-        yield table.filter(pc.greater_equal(table["score"], lowest.item()))["uid"]
+        uids = table.filter(pc.greater_equal(table["score"], lowest))["uid"].to_pylist()
+        words.append(np.frombuffer(bytes.fromhex("".join(uids)), ">u8").astype("u8"))
+    uids = np.concatenate(words).view("u8,u8")
+    assert len(uids[np.argsort(uids["f0"])]) >= k
 
-def listed(folder, k):
-    words = [np.frombuffer(bytes.fromhex("".join(uids.to_pylist())), ">u8") for uids in hex_above(folder, k)]
-    return sort([word.astype("u8").view("u8,u8") for word in words])
-"""
-# As its baselines.py does: uids parsed one by one into tuples.
-DATACOMP = (
-    PLAIN
-    + """
-def listed(folder, k):
-    lowest, chosen = threshold(folder, k), []
-    for path in folder.glob("*"):
+
+def datacomp_listed(folder: str, k: int) -> None:
+    """As DataComp's baselines.py does: uids parsed one by one into tuples."""
+    lowest, chosen = lowest_kept(folder, k), []
+    for path in Path(folder).iterdir():
         frame = pq.read_table(path).to_pandas()
         uids = frame[frame["score"] >= lowest]["uid"]
-        chosen.append(np.array([(int(u[:16], 16), int(u[16:], 16)) for u in uids], "u8,u8"))
+        chosen.append(np.array([(int(uid[:16], 16), int(uid[16:], 16)) for uid in uids], "u8,u8"))
     array = np.concatenate(chosen)
     array.sort()
-    return len(array)
-"""
-)
-MEASURED = """
-import json, re, sys, time
-from pathlib import Path
-
-def peak():  # of this process: getrusage has the peak of its parent in it
-    return int(re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1]) / 2**20
-
-before, start = peak(), time.process_time()
-count = {name}(Path(sys.argv[1]), int(sys.argv[2]))
-print(json.dumps([count, time.process_time() - start, peak() - before]))
-"""
+    assert len(array) >= k
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Score parts of ours in ``cached``; in ``listed`` DataComp's metadata, with uids in hex, captions and urls."""
-    made = tmp_path_factory.mktemp("selection")
-    (made / "listed").mkdir()
-    rng = np.random.default_rng(0)
-    for number in range(128):
-        words = rng.integers(0, 2**64, (CACHED // 128, 2), dtype=np.uint64).view(UID_DTYPE).ravel()
-        scores = rng.random(len(words), np.float32)
-        write_part(made / "cached" / f"{number:05d}.parquet", words, scores, {}, 0.0, {})
-        if number < 128 * LISTED // CACHED:
-            uids = decode_uids(words)
-            table = {
-                "uid": uids,
-                "url": [f"https://images.example.org/{uid}.jpg" for uid in uids],
-                "text": [f"a photo of a large dog on the beach, {uid[:9]}" for uid in uids],
-                "score": scores,
-            }
-            pq.write_table(pa.table(table), made / "listed" / f"{number:05d}.parquet")
-    return made
+def scores(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("scores")
+    selections.write_scores(str(folder), CACHED)
+    return str(folder)
 
 
-def measure(code: str, name: str, folder: Path, k: int) -> tuple[float, float]:
-    """Processor seconds without imports, and peak memory beyond what was there before, in GiB; in a new process."""
-    command = [sys.executable, "-c", code + MEASURED.format(name=name), str(folder / name), str(k)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    count, seconds, peak = json.loads(done.stdout.splitlines()[-1])
-    assert count >= k
-    return seconds, peak
+def seconds_beside_ours(scores: str, reference: str, function: object, goal: float) -> float:
+    """Return our processor seconds by those of a reference, which selects 30% of the cached scores, too."""
+    k = CACHED * 3 // 10
+    ours, other = partial(measure, selections.ours, scores, k), partial(measure, function, scores, k)
+    return compare(f"select 30% of 12.8M cached scores ({reference})", ours, reference, other, goal).ratio
 
 
-def compare(
-    name: str, folder: Path, k: int, monkeypatch: pytest.MonkeyPatch, reference: str, runs: int
-) -> float:
-    """Print the medians of pairs of runs, and return that of the ratios of their processor seconds."""
-    pairs = []
-    for _ in range(runs):
-        monkeypatch.setenv("XDG_CACHE_HOME", tempfile.mkdtemp(dir=folder))  # nothing is scored yet
-        pairs.append((*measure(OURS, name, folder, k), *measure(reference, name, folder, k)))
-    ours, our_peak, plain, plain_peak = (statistics.median(column) for column in zip(*pairs, strict=True))
-    ratio = statistics.median(pair[0] / pair[2] for pair in pairs)
-    print(
-        f"\n{name}, k = {k:,}: ours {ours:.2f} s, {our_peak:.2f} GiB; reference {plain:.2f} s, {plain_peak:.2f} GiB;"
-        f" {ratio:.2f} of its time"
-    )
-    return ratio
+def test_cached_scores_beside_duckdb(scores: str) -> None:
+    pytest.importorskip("duckdb")
+    from tests.perf import duckdb_selection
+
+    assert seconds_beside_ours(scores, "DuckDB", duckdb_selection.select, 0.8) < 0.8
 
 
-def test_selecting_from_cached_scores(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert compare("cached", folder, int(CACHED * 0.3), monkeypatch, PLAIN, PAIRS) < 1.2
+def test_cached_scores_beside_plain_numpy(scores: str) -> None:
+    assert seconds_beside_ours(scores, "two passes in numpy", selections.plain, 1.0) < 1.3
 
 
-def test_selecting_by_a_column_from_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert compare("listed", folder, int(LISTED * 0.3), monkeypatch, PLAIN, PAIRS) < 2
-    assert compare("listed", folder, int(LISTED * 0.3), monkeypatch, DATACOMP, 1) < 0.5
+def test_a_column_from_nothing(tmp_path: Path) -> None:
+    write_metadata(tmp_path / "listed")
+    work = partial(measure, listed, str(tmp_path / "listed"), LISTED * 3 // 10)
+    for name, function, goal, limit in (
+        ("pyarrow and numpy", plain_listed, 1.5, 2),
+        ("DataComp's recipe", datacomp_listed, 0.5, 0.5),
+    ):
+        reference = partial(measure, function, str(tmp_path / "listed"), LISTED * 3 // 10)
+        row = compare(f"select 30% of 3.2M by a column, from nothing ({name})", work, name, reference, goal)
+        assert row.ratio < limit

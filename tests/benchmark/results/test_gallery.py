@@ -6,10 +6,11 @@ import pytest
 
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids
 from benchmark.pool.pool import Pool
-from benchmark.results.gallery import PAIRS, gallery, ranked_rows
+from benchmark.results.gallery import PAIRS, gallery, ranked_pairs
 from benchmark.results.pictures import Place, read_gallery, write_gallery
 from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.selection.top_k import select_top_k
+from tests.benchmark.results.small_blocks import SmallBlocks
 from tests.pools import hashed_uids, jpeg, rows, write_pool
 
 UIDS = np.sort(hashed_uids(1000))
@@ -25,14 +26,19 @@ def ranking(scores: np.ndarray, uids: UidArray = UIDS, seed: int = 3) -> list[in
     return order
 
 
+def ranked_rows(uids: UidArray, scores: np.ndarray, kept: np.ndarray, seed: int) -> dict[Place, list[int]]:
+    """The rows of every place."""
+    places = ranked_pairs(SmallBlocks(uids, scores), ArraySource(uids[kept], scores[kept]), seed)
+    return {place: find_uids(uids, found).tolist() for place, (found, _) in places.items()}
+
+
 @pytest.mark.parametrize("values", [1000, 3])
 def test_places_are_those_of_the_selections_ranking(values: int) -> None:
     scores = np.random.default_rng(0).integers(values, size=100).astype(np.float32)
     scores[::7] = np.nan
     order = ranking(scores, UIDS[:100])
     kept = np.isin(np.arange(100), order[:40])
-    places = {place: found.tolist() for place, found in ranked_rows(UIDS[:100], scores, kept, 3).items()}
-    assert places == {
+    assert ranked_rows(UIDS[:100], scores, kept, 3) == {
         "top": order[:PAIRS],
         "kept": order[40 - PAIRS : 40],
         "dropped": order[40 : 40 + PAIRS],
@@ -43,17 +49,14 @@ def test_places_are_those_of_the_selections_ranking(values: int) -> None:
 def test_other_selectors_show_their_lowest_kept_and_best_dropped() -> None:
     scores = np.arange(1000.0)
     places = ranked_rows(UIDS, scores, np.arange(1000) % 100 == 0, 0)
-    assert places["top"].tolist() == [999, 998, 997, 996, 995, 994]
-    assert places["kept"].tolist() == [500, 400, 300, 200, 100, 0]
-    assert places["dropped"].tolist() == [999, 998, 997, 996, 995, 994]
+    assert places["top"] == [999, 998, 997, 996, 995, 994]
+    assert places["kept"] == [500, 400, 300, 200, 100, 0]
+    assert places["dropped"] == [999, 998, 997, 996, 995, 994]
 
 
 def test_a_tiny_pool_fills_the_places_that_it_can() -> None:
     scores = np.array([np.nan, np.inf, -np.inf])
-    places: dict[Place, list[int]] = {
-        place: found.tolist()
-        for place, found in ranked_rows(UIDS[:3], scores, np.array([False, True, True]), 0).items()
-    }
+    places = ranked_rows(UIDS[:3], scores, np.array([False, True, True]), 0)
     assert places == {"top": [1, 2], "kept": [1, 2], "dropped": [], "bottom": [1, 2]}
 
 
@@ -66,7 +69,9 @@ def test_pairs_have_captions_and_thumbnails(tmp_path: Path) -> None:
     uids = encode_uids([sample.uid for sample in samples])
     order = np.argsort(uids)
     scores = np.arange(20.0)[order]
-    pairs = gallery(uids[order], scores, scores >= 10, 0, pool)
+    uids = uids[order]
+    kept = ArraySource(uids[scores >= 10], scores[scores >= 10])
+    pairs = gallery(ArraySource(uids, scores), kept, 0, pool)
     assert [pair.score for pair in pairs if pair.place == "dropped"] == [9, 8, 7, 6, 5, 4]
     by_uid = {pair.uid: pair for pair in pairs}
     assert by_uid[samples[4].uid].thumbnail == b""
@@ -80,5 +85,6 @@ def test_pairs_have_captions_and_thumbnails(tmp_path: Path) -> None:
 def test_pairs_that_are_not_there_are_left_out(tmp_path: Path) -> None:
     pool = Pool("p", str(write_pool(tmp_path, [rows(3)])))
     uids = np.sort(encode_uids([row.uid for row in rows(30)]))
-    pairs = gallery(uids, np.arange(30.0), np.arange(30) > 20, 0, pool)
+    scores = np.arange(30.0)
+    pairs = gallery(ArraySource(uids, scores), ArraySource(uids[21:], scores[21:]), 0, pool)
     assert {pair.uid for pair in pairs} <= {row.uid for row in rows(3)} < set(decode_uids(uids))

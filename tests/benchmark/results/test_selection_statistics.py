@@ -8,16 +8,19 @@ import pytest
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.results import selection_statistics
-from benchmark.results.selection_statistics import BINS, WORDS, changed_words, histogram, summarise
-from benchmark.results.selection_summary import SelectionSummary, Shares
+from benchmark.results import histograms, selection_statistics
+from benchmark.results.histograms import BINS, OUTLIERS, Numbers
+from benchmark.results.selection_statistics import WORDS, changed_words, summarise
+from benchmark.results.selection_summary import Histogram, SelectionSummary, Shares
 from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.score_table import ArraySource
 from filters.base import Filter
 from filters.composite import Cascade
 from filters.no_text import NoText
 from filters.random import Random
+from tests.benchmark.results.small_blocks import SmallBlocks
 from tests.filters.ocr.spotters import PlantedText
-from tests.pools import Row, rows, write_metadata, write_tar
+from tests.pools import Row, hashed_uids, rows, write_metadata, write_tar
 
 RANDOM = Random(0)
 
@@ -34,8 +37,14 @@ def summary_of(
     """The summary where the samples with the numbers `kept` are selected."""
     uids = encode_uids([sample.uid for sample in samples])
     order = np.argsort(uids)
-    selected = np.isin(np.arange(len(samples)), kept)
-    return summarise(uids[order], selected[order].astype(float), selected[order], scorer, pool)
+    selected = np.isin(np.arange(len(samples)), kept)[order]
+    scores = selected.astype(float)
+    chosen = ArraySource(uids[order][selected], scores[selected])
+    return summarise(SmallBlocks(uids[order], scores), chosen, scorer, pool)
+
+
+def histogram(pool: np.ndarray, kept: np.ndarray) -> Histogram:
+    return histograms.histogram(Numbers.of(pool), Numbers.of(kept))
 
 
 def test_every_score_is_counted_but_nan() -> None:
@@ -48,6 +57,19 @@ def test_every_score_is_counted_but_nan() -> None:
     assert counted.pool[1:-1] == tuple(expected[1:-1])  # the outer bins hold outliers too
     assert counted.edges[0] < -2.5
     assert counted.edges[-1] > 2.5
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("count", [1, 2, 501, 1502])
+def test_edges_are_quantiles_and_blocks_count_as_one_array(dtype: type, count: int) -> None:
+    scores = np.random.default_rng(count).lognormal(size=count).astype(dtype)
+    source = SmallBlocks(hashed_uids(count), scores)
+    counted = histograms.histogram(Numbers(source.scores, dtype), Numbers.of(scores))
+    assert counted.pool == counted.kept
+    assert sum(counted.pool) == count
+    if count > 1:
+        low, high = np.quantile(scores, (OUTLIERS, 1 - OUTLIERS), method="nearest").astype(float)
+        assert (counted.edges[0], counted.edges[-1]) == (low, high)
 
 
 @pytest.mark.parametrize(
@@ -127,10 +149,8 @@ def test_captions_of_a_pool_of_tars_are_counted(tmp_path: Path) -> None:
 
 
 def test_without_a_pool_scores_alone_are_counted() -> None:
-    uids = encode_uids([row.uid for row in rows(3)])
-    summary = summarise(
-        np.sort(uids), np.array([1.0, 2.0, 3.0]), np.array([False, False, True]), Random(0), None
-    )
+    uids, scores = np.sort(encode_uids([row.uid for row in rows(3)])), np.array([1.0, 2.0, 3.0])
+    summary = summarise(ArraySource(uids, scores), ArraySource(uids[2:], scores[2:]), Random(0), None)
     assert (summary.sampled, summary.histograms, summary.shares, summary.words) == ((0, 0), {}, {}, {})
     assert (sum(summary.scores.pool), len(summary.sketch)) == (3, 1)
 

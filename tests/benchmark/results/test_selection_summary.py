@@ -11,6 +11,7 @@ from benchmark.results.selection_summary import (
     read_selection_summary,
     write_selection_summary,
 )
+from benchmark.scoring.score_table import ArraySource
 from filters.random import Random
 from tests.pools import hashed_uids
 
@@ -18,7 +19,8 @@ UIDS = np.sort(hashed_uids(30_000))
 
 
 def sketch(uids: UidArray) -> tuple[int, ...]:
-    return summarise(uids, np.zeros(len(uids)), np.ones(len(uids), bool), Random(0), None).sketch
+    scores = ArraySource(uids, np.zeros(len(uids)))
+    return summarise(scores, scores, Random(0), None).sketch
 
 
 @pytest.mark.parametrize(
@@ -50,6 +52,8 @@ def test_nothing_in_common_with_nothing() -> None:
 
 def test_a_summary_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read_selection_summary(tmp_path) is None
-    summary = summarise(UIDS, np.linspace(0, 1, len(UIDS)), np.arange(len(UIDS)) > 29_000, Random(0), None)
+    scores = np.linspace(0, 1, len(UIDS))
+    kept = ArraySource(UIDS[29_000:], scores[29_000:])
+    summary = summarise(ArraySource(UIDS, scores), kept, Random(0), None)
     write_selection_summary(tmp_path, summary)
     assert read_selection_summary(tmp_path) == summary

@@ -19,7 +19,7 @@ from benchmark.scoring.score_parts import read_part
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ScoreTable
 from filters.base import Composite, Features, Filter, Scores
-from filters.composite import Cascade, Ranked, RankSum, Threshold, Union
+from filters.composite import Cascade, RankSum, Threshold, Union
 from filters.random import Random
 from tests.pools import rows, write_metadata, write_tar
 
@@ -155,7 +155,7 @@ def test_drops_and_costs_count_once(pool: Pool) -> None:
 
 
 def test_neighbouring_ranks_of_a_huge_pool_stay_apart(pool: Pool) -> None:
-    class Crowded(Ranked):
+    class Crowded(Composite):
         """Ranks as close as those of 2^25 pairs are."""
 
         def combine(self, scores, uids):

@@ -9,13 +9,14 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.ranks import rank_share
 from benchmark.core.uids import decode_uids, encode_uids, find_uids, sort_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from filters.base import Features, Filter
 from filters.column import Column
-from filters.composite import Cascade, Intersect, RankSum, Threshold, Union, rank_share
+from filters.composite import Cascade, Intersect, RankSum, Threshold, Union
 from filters.random import Random
 from tests.pools import hashed_uids, rows, write_metadata, write_pool
 
@@ -189,7 +190,7 @@ def test_ranks_are_those_of_scipy(trial: int) -> None:
     expected = np.full(len(scores), NAN)
     valid = ~np.isnan(scores)
     expected[valid] = rankdata(scores[valid]) / max(valid.sum(), 1)
-    assert np.array_equal(rank_share(scores), expected, equal_nan=True)
+    assert np.array_equal(rank_share(scores, np.sort(scores[valid])), expected, equal_nan=True)
 
 
 @pytest.mark.parametrize(

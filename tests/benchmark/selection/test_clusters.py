@@ -14,7 +14,7 @@ from benchmark.core.uids import decode_uids, encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_table import ArraySource, ScoreTable
-from benchmark.selection.clusters import ClusterSelector, apportion, draw, quotas
+from benchmark.selection.clusters import ClusterSelector, Deck, apportion, epoch_counts, quotas
 from benchmark.selection.selection import Selection
 from filters.base import Filter
 from filters.clip import ClipFeatures
@@ -179,11 +179,15 @@ def test_apportioned_numbers_sum_to_k_and_are_near_their_parts(seed: int) -> Non
 def test_no_pair_twice_in_an_epoch_and_all_as_often_over_many(k: int) -> None:
     rng = np.random.default_rng(k)
     sizes = np.array([1, 2, 3, 14, 30, 50])
-    clusters = np.split(rng.permutation(100), np.cumsum(sizes)[:-1])
-    drawn = draw(clusters, quotas(sizes.astype(float), sizes, k), k, 200, seed=0)
-    assert all(len(set(epoch.tolist())) == k for epoch in drawn)
-    counts = np.bincount(np.concatenate(drawn), minlength=100)
-    assert counts.max() - counts.min() <= 2
+    counts = epoch_counts(quotas(sizes.astype(float), sizes, k), sizes, k, 200)
+    assert (counts.sum(1) == k).all()
+    times = []
+    for size, of_cluster in zip(sizes, counts.T, strict=True):
+        deck = Deck(int(size), rng)
+        drawn = [deck.draw(int(count)) for count in of_cluster]
+        assert all(len(set(rows.tolist())) == len(rows) for rows in drawn)
+        times += np.bincount(np.concatenate(drawn), minlength=size).tolist()
+    assert max(times) - min(times) <= 2
 
 
 @pytest.mark.parametrize(
