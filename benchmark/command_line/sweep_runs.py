@@ -18,7 +18,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import TaskFunction
 from omegaconf import DictConfig
 
-from benchmark.command_line.jobs import check_jobs, compose_jobs, print_plan, settings_of
+from benchmark.command_line.jobs import Job, check_jobs, compose_jobs, print_plan, settings_of
 from benchmark.command_line.mistakes import of_job
 from benchmark.command_line.outcomes import Outcome, counts, job_file, read_outcome, write_outcome
 from benchmark.command_line.stopping import end_with, is_stop, raise_if_stopped
@@ -43,7 +43,7 @@ def run_sweeps(sweeps: Sequence[Sequence[str]], with_hydra: Callable[[TaskFuncti
         WrongJobsError: a job cannot run; then none does.
     """
     jobs = compose_jobs(sweeps)
-    check_jobs(jobs)
+    checked = check_jobs(jobs)
     if any(job.composed.plan for job in jobs):
         print_plan(settings_of(jobs))
         return 0
@@ -51,9 +51,16 @@ def run_sweeps(sweeps: Sequence[Sequence[str]], with_hydra: Callable[[TaskFuncti
     log.info("sweep: %d jobs; their logs are in %s", len(jobs), sweep.folder)
     try:
         for index, arguments in enumerate(sweeps):
-            sys.argv[1:] = [*arguments, f"hydra.sweep.dir='{sweep.folder}'"]
-            with_hydra(sweep.run)()
-            sweep.collect(sum(job.sweep == index for job in jobs))
+            of_sweep = [job for job in jobs if job.sweep == index]
+            if all(job.runs_here for job in of_sweep):
+                sweep.run_here(
+                    of_sweep,
+                    [reasons for job, reasons in zip(jobs, checked, strict=True) if job.sweep == index],
+                )
+            else:
+                sys.argv[1:] = [*arguments, f"hydra.sweep.dir='{sweep.folder}'"]
+                with_hydra(sweep.run)()
+            sweep.collect(len(of_sweep))
     finally:
         if not is_stop(sys.exc_info()[1]):
             sweep.print_outcomes()
@@ -75,6 +82,21 @@ class Sweep:
         self._process, self._host = os.getpid(), socket.gethostname()
         self._first = 0  # number of the first job of the sweep that Hydra runs now
         self._own: set[int] = set()  # numbers of the jobs that ran in this process
+
+    def run_here(self, jobs: Sequence[Job], checked: Sequence[frozenset[str]]) -> None:
+        """Run the next jobs one after the other in this process.
+
+        Args:
+            jobs: the jobs.
+            checked: what `check_jobs` returned of them.
+        """
+        from benchmark.tasks.preflight import checked_before  # imported with torch
+
+        for number, job in enumerate(jobs):
+            job.place(number, self.folder)
+        for job, reasons in zip(jobs, checked, strict=True):
+            with checked_before(reasons):
+                job.run(self.run)
 
     def run(self, cfg: DictConfig) -> None:
         """Run the task once, in whichever process; errors are kept for the sweep's end."""
