@@ -177,6 +177,16 @@ def settings_of(jobs: Iterable[Job]) -> Iterator[tuple[str, DictConfig]]:
             yield job.name, cfg
 
 
+@dataclass(frozen=True)
+class Settings(Iterable[DictConfig]):
+    """The settings of jobs, which can be iterated several times; meanwhile Hydra answers as in the job at hand."""
+
+    jobs: Sequence[Job]
+
+    def __iter__(self) -> Iterator[DictConfig]:
+        return (cfg for _, cfg in settings_of(self.jobs))
+
+
 def print_plan(jobs: Iterable[tuple[str, DictConfig]]) -> None:
     """Print the plan of jobs, each a name and its settings; nothing is run."""
     from benchmark.report.terminal import print_tables

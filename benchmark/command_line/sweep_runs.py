@@ -7,6 +7,7 @@ import socket
 import statistics
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
@@ -18,11 +19,18 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import TaskFunction
 from omegaconf import DictConfig
 
-from benchmark.command_line.jobs import Job, check_jobs, compose_jobs, print_plan, settings_of
+from benchmark.command_line.jobs import (
+    Job,
+    Settings,
+    check_jobs,
+    compose_jobs,
+    print_plan,
+    settings_of,
+)
 from benchmark.command_line.mistakes import of_job
 from benchmark.command_line.outcomes import Outcome, counts, job_file, read_outcome, write_outcome
 from benchmark.command_line.stopping import end_with, is_stop, raise_if_stopped
-from benchmark.config import call_task, register_resolvers
+from benchmark.config import USER_ERRORS, call_task, explain, register_resolvers
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, process_count
 from benchmark.core.paths import cache_dir
@@ -94,9 +102,28 @@ class Sweep:
 
         for number, job in enumerate(jobs):
             job.place(number, self.folder)
+        if process_count() == 1:  # in a launch one process scores while the others wait, job by job
+            self._share_work(jobs)
         for job, reasons in zip(jobs, checked, strict=True):
             with checked_before(reasons):
                 job.run(self.run)
+
+    def _share_work(self, jobs: Sequence[Job]) -> None:
+        """Do what jobs of one task share; whatever goes wrong, each job then does its own part of it."""
+        from benchmark.tasks.shared_work import share_work  # imported with torch
+
+        by_task = defaultdict(list)
+        for job in jobs:
+            by_task[str(job.composed.task.name)].append(job)
+        for task, of_task in by_task.items():
+            try:
+                with log_to_file(self.folder / "shared.log"):
+                    share_work(task, Settings(of_task))
+            except USER_ERRORS as error:
+                log.warning("task=%s: the jobs share no work: %s", task, explain(error))
+            except Exception:
+                raise_if_stopped()
+                log.exception("task=%s: the jobs share no work, for an unexpected error", task)
 
     def run(self, cfg: DictConfig) -> None:
         """Run the task once, in whichever process; errors are kept for the sweep's end."""

@@ -105,13 +105,13 @@ def make_scores(cfg: DictConfig, pool: Pool, scorer: Filter, engine: Engine) -> 
     """Score the pool or reuse its scores, unless `rescore` is true; say what was lost, see `check_losses`."""
     tolerate = cfg.scoring.tolerate
     if cfg.rescore and is_main_process():  # the other processes of a launch read what this one makes
-        remove_scores(pool, scorer, _sweep_folder())
+        remove_scores(pool, scorer, sweep_folder())
     table = score_pool(pool, scorer, engine)
     check_losses(pool, table, len(score_paths(pool, scorer)), tolerate)
     return table
 
 
-def _sweep_folder() -> Path | None:
+def sweep_folder() -> Path | None:
     """Return the folder of the sweep that this run is a job of, None for a single run."""
     settings = HydraConfig.get()
     return Path(settings.sweep.dir) if settings.mode == RunMode.MULTIRUN else None
