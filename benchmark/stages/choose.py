@@ -121,9 +121,16 @@ def check_size(pool: Pool, k: int) -> None:
     """Raise `UserError` if the metadata of the pool lists fewer than k pairs."""
     listed = pool.count()
     if listed is not None and k > listed:
+        asked = asked_for(k, pool.scale)
         raise UserError(
-            f"size asks for {k:,} pairs, but pool {pool.name} lists {listed:,}; choose a smaller size"
+            f"size asks for {asked}, but pool {pool.name} lists {listed:,}; choose a smaller size"
         )
+
+
+def asked_for(k: int, scale: int) -> str:
+    """Return the pairs that a size asks for: k, and in a scale model those of the paper's pool, which users give."""
+    paper = f"{k * scale:,} pairs of the paper's pool, which is {k:,} here (scale 1:{scale})"
+    return f"{k:,} pairs" if scale == 1 else paper
 
 
 def subset_path(cfg: DictConfig, pool: Pool, scorer: Filter) -> Path:

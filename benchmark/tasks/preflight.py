@@ -42,7 +42,7 @@ from benchmark.core.requirements import (
 )  # fmt: skip
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import check_columns
-from benchmark.stages.choose import check_size
+from benchmark.stages.choose import asked_for, check_size
 from benchmark.subset.other_captions import CaptionSources
 
 log = logging.getLogger(__name__)
@@ -162,7 +162,8 @@ def _size(command: Command) -> Requirements:
     k = subset_size(command.cfg)
     drawn = OmegaConf.select(command.cfg, "pool.demo.pairs")
     if drawn is not None and k > drawn:
-        raise UserError(f"size asks for {k:,} pairs, but pool.demo.pairs={drawn}; choose a smaller size")
+        asked = asked_for(k, int(command.cfg.pool.scale))
+        raise UserError(f"size asks for {asked}, but pool.demo.pairs={drawn}; choose a smaller size")
     if command.pool:
         check_size(command.pool, k)
     yield from ()
@@ -259,6 +260,7 @@ SELECT = SCORE | {"size", "selector"}
 TRAIN = SELECT | {"captions", "downstream", "tracker"}
 # The parts of a command that each task needs; other tasks check for themselves.
 NEEDS = {
+    "concreteness": frozenset({"filter"}),
     "score": SCORE,
     "select": SELECT,
     "reshard": SELECT | {"task.output"},
