@@ -15,12 +15,18 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import run_job as hydra_job
 from hydra.types import HydraContext, RunMode, TaskFunction
-from omegaconf import DictConfig, open_dict
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from benchmark.command_line.mistakes import of_job
 from benchmark.command_line.wrong_overrides import explain_command
 from benchmark.config import CONF, USER_ERRORS, call_task, choice, explain
 from benchmark.core.errors import UserError
+
+# The classes of Hydra's parts with which the jobs of a sweep run in this process.
+HERE = {
+    "launcher": "hydra._internal.core_plugins.basic_launcher.BasicLauncher",
+    "sweeper": "hydra._internal.core_plugins.basic_sweeper.BasicSweeper",
+}
 
 
 class WrongJobsError(UserError):
@@ -44,6 +50,23 @@ class Job:
     name: str
     sweep: int
     composed: DictConfig
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether it runs in this process, as it does unless ``hydra/launcher`` or ``hydra/sweeper`` is another."""
+        hydra = self.composed.hydra
+        return all(OmegaConf.select(hydra, f"{part}._target_") == target for part, target in HERE.items())
+
+    def place(self, number: int, folder: Path) -> None:
+        """Set what Hydra's own launcher would set: the number in its sweep, from 0 on, and the sweep's folder."""
+        with read_write(self.composed.hydra), open_dict(self.composed.hydra):
+            self.composed.hydra.job.num = self.composed.hydra.job.id = number
+            self.composed.hydra.sweep.dir = str(folder)
+
+    def run(self, task: TaskFunction) -> None:
+        """Call `task` with the configuration as Hydra's own launcher would, which composes it twice more."""
+        with initialize_config_dir(str(CONF), version_base="1.3", job_name="benchmark"):
+            _call(task, self.composed, "hydra.sweep.dir", "hydra.sweep.subdir")
 
     @contextmanager
     def settings(self) -> Iterator[DictConfig]:
@@ -91,9 +114,13 @@ def run_single(arguments: Sequence[str], task: TaskFunction) -> None:
     """Compose the configuration of a single run, and call `task` with it as Hydra would, which composes it twice."""
     given = get_args_parser().parse_args(list(arguments))
     with initialize_config_dir(str(CONF), version_base="1.3", job_name="benchmark"):
-        composed = _composed(given.overrides, given, RunMode.RUN)
-        context = HydraContext(GlobalHydra.instance().config_loader(), Callbacks(composed))
-        done = hydra_job(task, composed, "hydra.run.dir", None, context)
+        _call(task, _composed(given.overrides, given, RunMode.RUN), "hydra.run.dir", None)
+
+
+def _call(task: TaskFunction, composed: DictConfig, folder: str, subfolder: str | None) -> None:
+    """Call `task` as a job of Hydra; `folder` and `subfolder` name the settings with the job's folder."""
+    context = HydraContext(GlobalHydra.instance().config_loader(), Callbacks(composed))
+    done = hydra_job(task, composed, folder, subfolder, context)
     _ = done.return_value  # raises what the task raised
 
 
@@ -111,13 +138,18 @@ def run_job(cfg: DictConfig) -> None:
     call_task(cfg)
 
 
-def check_jobs(jobs: Sequence[Job]) -> None:
-    """Raise `WrongJobsError` unless each of the jobs can run."""
-    _refuse([(job.name, _mistake(job)) for job in jobs])
+def check_jobs(jobs: Sequence[Job]) -> list[frozenset[str]]:
+    """Return what `check_job` returns of each job. Raises `WrongJobsError` unless each can run."""
+    checked = [_checked(job) for job in jobs]
+    _refuse([(job.name, c if isinstance(c, str) else None) for job, c in zip(jobs, checked, strict=True)])
+    return [reasons for reasons in checked if not isinstance(reasons, str)]
 
 
-def check_job(cfg: DictConfig) -> None:
-    """Raise `UserError` unless the settings of a run are right and what its task needs is there."""
+def check_job(cfg: DictConfig) -> frozenset[str]:
+    """Raise `UserError` unless the settings of a run are right and what its task needs is there.
+
+    Returns what `check_before_run` returns.
+    """
     from benchmark.command_line.settings_schema import check_settings
 
     try:
@@ -125,7 +157,7 @@ def check_job(cfg: DictConfig) -> None:
         from benchmark.tasks.preflight import check_before_run  # imported once the settings are right
 
         check_shards(cfg)
-        check_before_run(cfg)
+        return check_before_run(cfg)
     except USER_ERRORS as error:
         raise UserError(explain(error)) from error
 
@@ -145,6 +177,16 @@ def settings_of(jobs: Iterable[Job]) -> Iterator[tuple[str, DictConfig]]:
             yield job.name, cfg
 
 
+@dataclass(frozen=True)
+class Settings(Iterable[DictConfig]):
+    """The settings of jobs, which can be iterated several times; meanwhile Hydra answers as in the job at hand."""
+
+    jobs: Sequence[Job]
+
+    def __iter__(self) -> Iterator[DictConfig]:
+        return (cfg for _, cfg in settings_of(self.jobs))
+
+
 def print_plan(jobs: Iterable[tuple[str, DictConfig]]) -> None:
     """Print the plan of jobs, each a name and its settings; nothing is run."""
     from benchmark.report.terminal import print_tables
@@ -156,13 +198,13 @@ def print_plan(jobs: Iterable[tuple[str, DictConfig]]) -> None:
     print_tables([plan.table()])
 
 
-def _mistake(job: Job) -> str | None:
+def _checked(job: Job) -> frozenset[str] | str:
+    """Return what `check_job` returns of a job, or the mistake in it."""
     with job.settings() as cfg:
         try:
-            check_job(cfg)
+            return check_job(cfg)
         except UserError as error:
             return str(error)
-    return None
 
 
 def _refuse(mistakes: Sequence[tuple[str, str | None]]) -> None:

@@ -7,6 +7,7 @@ import socket
 import statistics
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
@@ -18,11 +19,18 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import TaskFunction
 from omegaconf import DictConfig
 
-from benchmark.command_line.jobs import check_jobs, compose_jobs, print_plan, settings_of
+from benchmark.command_line.jobs import (
+    Job,
+    Settings,
+    check_jobs,
+    compose_jobs,
+    print_plan,
+    settings_of,
+)
 from benchmark.command_line.mistakes import of_job
 from benchmark.command_line.outcomes import Outcome, counts, job_file, read_outcome, write_outcome
 from benchmark.command_line.stopping import end_with, is_stop, raise_if_stopped
-from benchmark.config import call_task, register_resolvers
+from benchmark.config import USER_ERRORS, call_task, explain, register_resolvers
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, process_count
 from benchmark.core.paths import cache_dir
@@ -43,7 +51,7 @@ def run_sweeps(sweeps: Sequence[Sequence[str]], with_hydra: Callable[[TaskFuncti
         WrongJobsError: a job cannot run; then none does.
     """
     jobs = compose_jobs(sweeps)
-    check_jobs(jobs)
+    checked = check_jobs(jobs)
     if any(job.composed.plan for job in jobs):
         print_plan(settings_of(jobs))
         return 0
@@ -51,9 +59,16 @@ def run_sweeps(sweeps: Sequence[Sequence[str]], with_hydra: Callable[[TaskFuncti
     log.info("sweep: %d jobs; their logs are in %s", len(jobs), sweep.folder)
     try:
         for index, arguments in enumerate(sweeps):
-            sys.argv[1:] = [*arguments, f"hydra.sweep.dir='{sweep.folder}'"]
-            with_hydra(sweep.run)()
-            sweep.collect(sum(job.sweep == index for job in jobs))
+            of_sweep = [job for job in jobs if job.sweep == index]
+            if all(job.runs_here for job in of_sweep):
+                sweep.run_here(
+                    of_sweep,
+                    [reasons for job, reasons in zip(jobs, checked, strict=True) if job.sweep == index],
+                )
+            else:
+                sys.argv[1:] = [*arguments, f"hydra.sweep.dir='{sweep.folder}'"]
+                with_hydra(sweep.run)()
+            sweep.collect(len(of_sweep))
     finally:
         if not is_stop(sys.exc_info()[1]):
             sweep.print_outcomes()
@@ -75,6 +90,40 @@ class Sweep:
         self._process, self._host = os.getpid(), socket.gethostname()
         self._first = 0  # number of the first job of the sweep that Hydra runs now
         self._own: set[int] = set()  # numbers of the jobs that ran in this process
+
+    def run_here(self, jobs: Sequence[Job], checked: Sequence[frozenset[str]]) -> None:
+        """Run the next jobs one after the other in this process.
+
+        Args:
+            jobs: the jobs.
+            checked: what `check_jobs` returned of them.
+        """
+        from benchmark.tasks.preflight import checked_before  # imported with torch
+
+        for number, job in enumerate(jobs):
+            job.place(number, self.folder)
+        if process_count() == 1:  # in a launch one process scores while the others wait, job by job
+            self._share_work(jobs)
+        for job, reasons in zip(jobs, checked, strict=True):
+            with checked_before(reasons):
+                job.run(self.run)
+
+    def _share_work(self, jobs: Sequence[Job]) -> None:
+        """Do what jobs of one task share; whatever goes wrong, each job then does its own part of it."""
+        from benchmark.tasks.shared_work import share_work  # imported with torch
+
+        by_task = defaultdict(list)
+        for job in jobs:
+            by_task[str(job.composed.task.name)].append(job)
+        for task, of_task in by_task.items():
+            try:
+                with log_to_file(self.folder / "shared.log"):
+                    share_work(task, Settings(of_task))
+            except USER_ERRORS as error:
+                log.warning("task=%s: the jobs share no work: %s", task, explain(error))
+            except Exception:
+                raise_if_stopped()
+                log.exception("task=%s: the jobs share no work, for an unexpected error", task)
 
     def run(self, cfg: DictConfig) -> None:
         """Run the task once, in whichever process; errors are kept for the sweep's end."""

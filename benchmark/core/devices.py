@@ -35,6 +35,13 @@ def _has_driver() -> bool:
     return True
 
 
+def device_type(name: str) -> str:
+    """Return ``cpu`` or ``cuda`` as `resolve_device` does; without a GPU's driver torch is not imported for it."""
+    if name == "cpu" or (name == "auto" and not has_gpu()):
+        return "cpu"
+    return resolve_device(name).type
+
+
 def resolve_device(name: str) -> torch.device:
     """Return the device of ``auto``, ``cpu``, ``cuda`` or ``cuda:N``. Raises `UserError` if the machine lacks it."""
     import torch

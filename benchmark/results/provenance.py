@@ -8,6 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from benchmark.core.devices import has_gpu
+
 LIBRARIES = (
     "torch",
     "transformers",
@@ -51,9 +53,11 @@ def library_versions() -> dict[str, str]:
 
 def machine() -> str:
     """Describe the machine: architecture, cores, GPUs."""
-    import torch
+    gpus: list[str] = []
+    if has_gpu():
+        import torch
 
-    gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+        gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
     return ", ".join([platform.machine(), f"{os.cpu_count()} cores", *(gpus or ["no GPU"])])
 
 

@@ -28,11 +28,11 @@ def score_share(pool: Pool, scorer: Filter, engine: Engine, share: ShardShare) -
     Raises:
         UserError: when nothing of the filter can be done without the other shards, or the pool lacks what it needs.
     """
-    leaves = _leaves(scorer)
-    apart = [leaf for leaf in leaves if leaf.features or not leaf.corpus_dependent]
+    of_scorer = leaves(scorer)
+    apart = [leaf for leaf in of_scorer if leaf.features or not leaf.corpus_dependent]
     if not apart:
         raise UserError(
-            f"shards={share}: {_name(leaves[0])} is fitted on the whole pool and extracts nothing that is worth"
+            f"shards={share}: {_name(of_scorer[0])} is fitted on the whole pool and extracts nothing that is worth"
             " sharing; run task=score without shards"
         )
     for leaf in apart:
@@ -65,11 +65,11 @@ def _of(parts: Mapping[Shard, Path], shards: Sequence[Shard]) -> dict[Shard, Pat
     return {shard: parts[shard] for shard in shards}
 
 
-def _leaves(scorer: Filter) -> list[Filter]:
+def leaves(scorer: Filter) -> list[Filter]:
     """Return the filters of a composite, or the filter itself."""
     if not isinstance(scorer, Composite):
         return [scorer]
-    return [leaf for part in scorer.filters.values() for leaf in _leaves(part)]
+    return [leaf for part in scorer.filters.values() for leaf in leaves(part)]
 
 
 def _name(scorer: Filter) -> str:

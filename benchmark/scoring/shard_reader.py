@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_dir
 from benchmark.core.pixel_workers import PixelWorkers, Preprocesses
-from benchmark.core.uids import UID_DTYPE
 from benchmark.core.usage import Seconds, now, since
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
+from benchmark.scoring.extraction import (
+    Extraction,
+    SharedPixels,
+    join,
+    reading_together,
+    with_those_under,
+)
 from benchmark.scoring.feature_cache import FeatureTable, load_features, save_features
 from benchmark.scoring.survivors import Survivors, among
 from filters.base import Features, Reader
@@ -33,8 +36,8 @@ class ShardReader:
     def __init__(self, pool: Pool, device: torch.device) -> None:
         self.pool = pool
         self.device = device
-        self._ready: set[str] = set()
-        self._workers: dict[str, PixelWorkers] = {}  # of the last features that preprocess images
+        self._ready: dict[str, Features] = {}  # with their models loaded, by key
+        self._pixels: dict[tuple[str, ...], SharedPixels] = {}  # of the last features that preprocess images
         self._tables: dict[Path, FeatureTable] = {}  # of the last shard only
 
     def batches(self, shard: Shard, reader: Reader, drops: Counter[str]) -> Iterator[Batch]:
@@ -42,7 +45,7 @@ class ShardReader:
         tables = [self.table(shard, features) for features in reader.features]
         shard_drops = Counter[str]()
         for batch in self._samples(shard, reader, tables, shard_drops):
-            if joined := _join(batch, tables):
+            if joined := join(batch, tables):
                 yield joined
         for table in tables:
             shard_drops |= table.drops  # the same samples: one that is dropped twice counts once
@@ -50,55 +53,99 @@ class ShardReader:
 
     def prepare(self, shard: Shard, reader: Reader) -> dict[str, Seconds]:
         """Extract and cache missing features under `reader`; return the seconds of all of them by key."""
-        seconds: dict[str, Seconds] = {}
-        for features in reader.features:
-            seconds |= self.prepare(shard, features)
-            table = self.table(shard, features)
-            seconds[features.key()] = Seconds(table.seconds, table.processor)
-        return seconds
+        self.extract(shard, reader.features)
+        tables = {key: self.table(shard, of) for key, of in with_those_under(reader.features).items()}
+        return {key: Seconds(table.seconds, table.processor) for key, table in tables.items()}
+
+    def extract(self, shard: Shard, features: Iterable[Features]) -> None:
+        """Extract and cache those of the features and of the features under them that are missing.
+
+        Those that read the same batches are extracted together: each image is read and decoded once for them.
+        """
+        needed = with_those_under(features)
+        paths = {key: features_path(self.pool, shard, of) for key, of in needed.items()}
+        while missing := {key: of for key, of in needed.items() if not paths[key].is_file()}:
+            ready = [of for of in missing.values() if not missing.keys() & {u.key() for u in of.features}]
+            for together in reading_together(ready, self._processes()):
+                self._extract_if_missing(shard, together)
 
     def table(self, shard: Shard, features: Features) -> FeatureTable:
         """Return the features of a shard; extract and cache them if missing."""
         path = features_path(self.pool, shard, features)
         if path not in self._tables:
-            with locked(path):
-                if not path.is_file():
-                    self._extract(shard, features, path)
+            self.extract(shard, [features])
             self._tables = {p: table for p, table in self._tables.items() if p.name == path.name}
             self._tables[path] = load_features(path)
         return self._tables[path]
 
+    def _processes(self) -> int:
+        """Return how many processes may preprocess images beside this one."""
+        import torch  # imported here: cached features need no model
+
+        return torch.get_num_threads()
+
     def _samples(
-        self, shard: Shard, reader: Reader, tables: Sequence[FeatureTable], drops: Counter[str]
+        self,
+        shard: Shard,
+        reader: Reader,
+        tables: Sequence[FeatureTable],
+        drops: Counter[str],
+        workers: PixelWorkers | None = None,
     ) -> Iterator[Batch]:
         if reader.needs or not tables:
-            workers = self._workers.get(reader.key())
             yield from self.pool.batches(shard, reader.needs, reader.batch_size, drops, workers)
             return
         uids = tables[0].uids
         for start in range(0, len(uids), reader.batch_size):
             yield Batch(uids[start : start + reader.batch_size], [])
 
-    def _extract(self, shard: Shard, features: Features, path: Path) -> None:
-        self.prepare(shard, features)  # the features under these have seconds of their own
-        started, key = now(), features.key()
-        drops = Counter[str]()
-        uids = [np.empty(0, UID_DTYPE)]
-        columns: dict[str, list[Any]] = {}
-        if key not in self._ready:  # load models only once a shard lacks its features
-            import torch
+    def _extract_if_missing(self, shard: Shard, together: Sequence[Features]) -> None:
+        """Extract features that read the same batches, but those that another process extracts meanwhile."""
+        paths = {features_path(self.pool, shard, features): features for features in together}
+        with ExitStack() as locks:
+            for path in sorted(
+                paths
+            ):  # in one order in all processes, so that none waits for another in a circle
+                locks.enter_context(locked(path))
+            if missing := {path: of for path, of in paths.items() if not path.is_file()}:
+                self._extract(shard, missing)
 
+    def _extract(self, shard: Shard, missing: Mapping[Path, Features]) -> None:
+        extractions = [self._begin(shard, features) for features in missing.values()]
+        begun = sum((extraction.spent for extraction in extractions), Seconds())
+        first, pixels = extractions[0], self._pixels_of([extraction.features for extraction in extractions])
+        started, drops = now(), Counter[str]()
+        workers = pixels.workers if pixels else None
+        for batch in self._samples(shard, first.features, first.tables, drops, workers):
+            own = pixels.split(batch) if pixels else [batch] * len(extractions)
+            for extraction, of_extraction in zip(extractions, own, strict=True):
+                extraction.add(of_extraction)
+        extracting = sum((extraction.spent for extraction in extractions), begun.times(-1))
+        reading = (since(started) + extracting.times(-1)).times(1 / len(extractions))
+        for path, extraction in zip(missing, extractions, strict=True):
+            started = now()
+            arrays = extraction.arrays()
+            spent = reading + extraction.spent + since(started)
+            save_features(path, *arrays, extraction.drops(drops), spent.clock, spent.processor)
+
+    def _begin(self, shard: Shard, features: Features) -> Extraction:
+        """Load the models, unless an earlier shard has."""
+        tables = [self.table(shard, under) for under in features.features]
+        started, key = now(), features.key()
+        if key not in self._ready:
             features.setup(self.device)
-            self._ready.add(key)
-            if isinstance(features, Preprocesses) and (processes := torch.get_num_threads()) > 1:
-                self._workers = {key: PixelWorkers(features.preprocessing(), processes, self.device)}
-        for batch in self.batches(shard, features, drops):
-            uids.append(batch.uids)
-            for name, values in features.extract(batch).items():
-                columns.setdefault(name, []).append(values)
-        joined = {name: _concatenate(parts) for name, parts in columns.items()}
-        spent = since(started)
-        save_features(path, np.concatenate(uids), joined, drops, spent.clock, spent.processor)
+            self._ready[key] = features
+        return Extraction(self._ready[key], tables, since(started))
+
+    def _pixels_of(self, together: Sequence[Features]) -> SharedPixels | None:
+        """Return who preprocesses the images of features that are extracted together; None for each by itself."""
+        preprocessing = [of.preprocessing() for of in together if isinstance(of, Preprocesses)]
+        if (processes := self._processes()) == 1 or len(preprocessing) < len(together):
+            return None
+        key = tuple(of.key() for of in together)
+        if key not in self._pixels:
+            self._pixels = {key: SharedPixels(preprocessing, processes, self.device)}
+        return self._pixels[key]
 
 
 class PoolBatches(Iterable[Batch]):
@@ -141,22 +188,3 @@ def _has_features(pool: Pool, shard: Shard, reader: Reader) -> bool:
         features_path(pool, shard, features).is_file() and _has_features(pool, shard, features)
         for features in reader.features
     )
-
-
-def _join(batch: Batch, tables: Sequence[FeatureTable]) -> Batch:
-    """Add the rows of each table to the batch; leave out samples that a table lacks."""
-    columns: dict[str, npt.NDArray[Any]] = {}
-    for table in tables:
-        rows = table.index.find(batch.uids)
-        kept = np.flatnonzero(rows >= 0)
-        if len(kept) < len(batch):
-            batch, rows = batch.take(kept), rows[kept]
-            columns = {name: values[kept] for name, values in columns.items()}
-        columns |= {name: values[rows] for name, values in table.columns.items()}
-    return replace(batch, features=columns) if tables else batch
-
-
-def _concatenate(parts: Sequence[Any]) -> Any:
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts)
-    return [value for part in parts for value in part]

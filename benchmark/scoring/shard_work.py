@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,3 +118,30 @@ class ExtractShard:
         assert self._shards is not None
         self._shards.prepare(shard, self.reader)
         return max(len(self._shards.table(shard, features).uids) for features in self.reader.features)
+
+
+class ExtractTogether:
+    """Extracts the features under several readers, those that read images from one walk over each shard.
+
+    Args:
+        pool: the pool of the shards.
+        wanted: the readers of each shard.
+    """
+
+    light = False
+
+    def __init__(self, pool: Pool, wanted: Mapping[Shard, Sequence[Reader]]) -> None:
+        self.pool = pool
+        self.wanted = wanted
+        self._shards: ShardReader | None = None
+
+    def setup(self, device: torch.device) -> None:
+        """Load nothing yet: models are loaded with the first shard that lacks their features."""
+        self._shards = ShardReader(self.pool, device)
+
+    def __call__(self, shard: Shard) -> int:
+        """Extract and cache the features of one shard; return its number of samples."""
+        assert self._shards is not None
+        features = [of for reader in self.wanted[shard] for of in reader.features]
+        self._shards.extract(shard, features)
+        return len(self._shards.table(shard, features[0]).uids)

@@ -105,13 +105,13 @@ def make_scores(cfg: DictConfig, pool: Pool, scorer: Filter, engine: Engine) -> 
     """Score the pool or reuse its scores, unless `rescore` is true; say what was lost, see `check_losses`."""
     tolerate = cfg.scoring.tolerate
     if cfg.rescore and is_main_process():  # the other processes of a launch read what this one makes
-        remove_scores(pool, scorer, _sweep_folder())
+        remove_scores(pool, scorer, sweep_folder())
     table = score_pool(pool, scorer, engine)
     check_losses(pool, table, len(score_paths(pool, scorer)), tolerate)
     return table
 
 
-def _sweep_folder() -> Path | None:
+def sweep_folder() -> Path | None:
     """Return the folder of the sweep that this run is a job of, None for a single run."""
     settings = HydraConfig.get()
     return Path(settings.sweep.dir) if settings.mode == RunMode.MULTIRUN else None
@@ -121,9 +121,16 @@ def check_size(pool: Pool, k: int) -> None:
     """Raise `UserError` if the metadata of the pool lists fewer than k pairs."""
     listed = pool.count()
     if listed is not None and k > listed:
+        asked = asked_for(k, pool.scale)
         raise UserError(
-            f"size asks for {k:,} pairs, but pool {pool.name} lists {listed:,}; choose a smaller size"
+            f"size asks for {asked}, but pool {pool.name} lists {listed:,}; choose a smaller size"
         )
+
+
+def asked_for(k: int, scale: int) -> str:
+    """Return the pairs that a size asks for: k, and in a scale model those of the paper's pool, which users give."""
+    paper = f"{k * scale:,} pairs of the paper's pool, which is {k:,} here (scale 1:{scale})"
+    return f"{k:,} pairs" if scale == 1 else paper
 
 
 def subset_path(cfg: DictConfig, pool: Pool, scorer: Filter) -> Path:

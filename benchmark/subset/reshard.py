@@ -20,6 +20,7 @@ from benchmark.subset.metadata import copy_metadata
 from benchmark.subset.subset import ShardSamples
 from benchmark.subset.tar_writer import NAME, OutputTar, WriteTars
 
+SHARD_SIZE = 10_000  # samples per tar
 VERSION = 1  # raised when the same samples get other files
 _META = "meta.json"
 _LAST = "sample_ids.npy"
@@ -42,7 +43,7 @@ def reshard(
     pool: Pool,
     copies: Sequence[Copy],
     engine: Engine,
-    shard_size: int = 10_000,
+    shard_size: int = SHARD_SIZE,
     source: Pool | None = None,
 ) -> list[int]:
     """Write subsets of a local `pool` to ``location/shards/{:08d}.tar``; return how many samples each has.
@@ -80,8 +81,7 @@ class _Started:
         self._source, self._copy, self._shard_size = source, copy, shard_size
         self._uids, self._folder = copy.uids, OutputFolder(copy.location)
         self._count = -(-len(self._uids) // shard_size)
-        identity = _identity(source, self._uids, shard_size)
-        check_unused(copy.location, identity)
+        identity = check_copy(source, copy, shard_size)
         self._done = _LAST in self._folder.names()
         if not self._done:
             meta = {
@@ -155,6 +155,13 @@ def check_unused(location: str | Path, identity: str | None = None) -> None:
     if names and (begun is None or (identity is not None and begun != identity)):
         held = "another subset" if begun else "other files"
         raise UserError(f"task.output={location} holds {held}; give an empty folder, or delete it")
+
+
+def check_copy(source: Pool, copy: Copy, shard_size: int = SHARD_SIZE) -> str:
+    """Return the identity of the samples. Raises `UserError` unless `reshard` can write them, or has begun to."""
+    identity = _identity(source, copy.uids, shard_size)
+    check_unused(copy.location, identity)
+    return identity
 
 
 def _begun(folder: OutputFolder) -> str | None:

@@ -102,6 +102,11 @@ class Subset:
         self.missing = Counter({reason: count for reason, count in counts.items() if count})
 
     @property
+    def uids(self) -> UidArray:
+        """The uids, by row."""
+        return self._uids
+
+    @property
     def lost(self) -> dict[str, int]:
         """Selected samples that cannot be read, by reason: `missing` without those that are only counted."""
         return {reason: count for reason, count in self.missing.items() if reason != CAPTION_MISMATCH}

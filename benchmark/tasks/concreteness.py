@@ -23,6 +23,7 @@ from benchmark.studies.concreteness.rated_texts import (
 )
 from benchmark.studies.concreteness.tables import concreteness_tables
 from benchmark.tasks.output import print_result
+from benchmark.tasks.preflight import check_before_run
 from filters.base import Filter
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,8 @@ NO_BENCHMARK = (
 
 def concreteness(cfg: DictConfig) -> None:
     """Evaluate one filter on every benchmark given, or explain one caption; print the path of each JSON."""
+    check_needs(make_filter(cfg), choice(cfg, "filter"))
+    check_before_run(cfg)
     if cfg.explain is not None:
         explain(cfg)
         return
@@ -107,7 +110,6 @@ def explain(cfg: DictConfig) -> None:
 
 def _scorer(cfg: DictConfig) -> Filter:
     scorer = make_filter(cfg)
-    check_needs(scorer, choice(cfg, "filter"))
     fit(scorer, lambda: make_pool(cfg), make_engine(cfg))
     scorer.setup(resolve_device(cfg.device))
     return scorer

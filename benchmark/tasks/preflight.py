@@ -3,6 +3,8 @@
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -40,20 +42,23 @@ from benchmark.core.requirements import (
 )  # fmt: skip
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import check_columns
-from benchmark.stages.choose import check_size
+from benchmark.stages.choose import asked_for, check_size
 from benchmark.subset.other_captions import CaptionSources
 
 log = logging.getLogger(__name__)
 LOGGED = {State.FIRST_USE: "on first use", State.WITHOUT: "missing"}
 Requirements = Iterator[Requirement]
+_checked: ContextVar[frozenset[str] | None] = ContextVar("_checked", default=None)
 
 
 def check_before_run(cfg: DictConfig) -> frozenset[str]:
     """Raise `UserError` unless everything is there that the command needs, or comes with its first use.
 
     Takes seconds: nothing is scored, drawn, fetched or trained. Logs, once, what will be fetched or drawn, and which
-    metrics will be absent; returns the reasons for these.
+    metrics will be absent; returns the reasons for these. Returns at once within `checked_before`.
     """
+    if (reasons := _checked.get()) is not None:
+        return reasons
     found = find_requirements(cfg, str(cfg.task.name))
     missing = dict.fromkeys(r.detail for of in found.values() for r in of if r.state is State.MISSING)
     if missing:
@@ -67,6 +72,16 @@ def check_before_run(cfg: DictConfig) -> frozenset[str]:
             for detail, of_detail in names.items():
                 _log_once(f"{part}: {heading}: {_subject(part, of_detail)}{detail}")
     return frozenset(r.detail for of in found.values() for r in of if r.state is State.WITHOUT)
+
+
+@contextmanager
+def checked_before(reasons: frozenset[str]) -> Iterator[None]:
+    """Let `check_before_run` return `reasons` within the block: a sweep checks its jobs before the first runs."""
+    token = _checked.set(reasons)
+    try:
+        yield
+    finally:
+        _checked.reset(token)
 
 
 def _subject(part: str, names: list[str]) -> str:
@@ -147,7 +162,8 @@ def _size(command: Command) -> Requirements:
     k = subset_size(command.cfg)
     drawn = OmegaConf.select(command.cfg, "pool.demo.pairs")
     if drawn is not None and k > drawn:
-        raise UserError(f"size asks for {k:,} pairs, but pool.demo.pairs={drawn}; choose a smaller size")
+        asked = asked_for(k, int(command.cfg.pool.scale))
+        raise UserError(f"size asks for {asked}, but pool.demo.pairs={drawn}; choose a smaller size")
     if command.pool:
         check_size(command.pool, k)
     yield from ()
@@ -244,6 +260,7 @@ SELECT = SCORE | {"size", "selector"}
 TRAIN = SELECT | {"captions", "downstream", "tracker"}
 # The parts of a command that each task needs; other tasks check for themselves.
 NEEDS = {
+    "concreteness": frozenset({"filter"}),
     "score": SCORE,
     "select": SELECT,
     "reshard": SELECT | {"task.output"},

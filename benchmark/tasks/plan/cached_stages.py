@@ -19,17 +19,14 @@ from benchmark.config import (
     resolved,
     subset_size,
 )
-from benchmark.core.devices import resolve_device
+from benchmark.core.devices import device_type
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import OnFirstUseError, only_looking
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import score_folder, score_paths
 from benchmark.stages.choose import Chosen, subset_path
-from benchmark.stages.train import training_fingerprint
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.earlier_result import earlier_result, is_sweep
-from benchmark.tasks.run_protocol import run_protocol
-from downstream.training.checkpointing import finished
 from filters.base import Composite, Filter
 
 LATER = (*USER_ERRORS, OnFirstUseError)  # what is not there yet has no cached work either
@@ -84,7 +81,7 @@ def cached_stages(cfg: DictConfig) -> CachedStages:
         needed, cached.parts = _parts(pool, scorer)
         cached.shards = needed
         cached.selected = subset.with_suffix(".json").is_file() and not cached.missing_share
-        if cached.selected:
+        if cached.selected and cfg.task.name in ("train", "run"):
             _look_at_trainings(cfg, subset, cached)
             cached.result = _result(cfg, pool)
     return cached
@@ -113,8 +110,12 @@ def _parts(pool: Pool, scorer: Filter) -> tuple[int, list[Path]]:
 
 def _look_at_trainings(cfg: DictConfig, subset: Path, cached: CachedStages) -> None:
     """Find the finished trainings; none is found where samples have other captions than their own."""
+    # Imported here: the plan of a scoring or selection needs no torch.
+    from benchmark.stages.train import training_fingerprint
+    from downstream.training.checkpointing import finished
+
     sha256 = json.loads(subset.with_suffix(".json").read_text(encoding="utf-8"))["sha256"]
-    device = resolve_device(cfg.device).type
+    device = device_type(cfg.device)
     if cfg.captions.columns or cfg.captions.files:
         return
     for name, model in make_models(cfg).items():
@@ -133,6 +134,8 @@ def _result(cfg: DictConfig, pool: Pool) -> Path | None:
     """
     if cfg.task.name != "run" or not is_sweep():
         return None
+    from benchmark.tasks.run_protocol import run_protocol  # imported with torch
+
     try:
         sets, metrics, models = load_evaluation_sets(cfg), make_metrics(cfg), make_models(cfg)
         protocol = partial(run_protocol, cfg, pool, models, sets, metrics)

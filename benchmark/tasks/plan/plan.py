@@ -6,7 +6,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from benchmark.core.devices import resolve_device
+from benchmark.core.devices import device_type
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, State
 from benchmark.report.table import Table, plain
@@ -59,9 +59,7 @@ class Plan:
         if cached.result:
             self.rows.append([name, CACHED, CACHED, CACHED, str(cached.result), "0:00:00"])
             return
-        job = _JobPlan(
-            self, cfg, cached, RecordedCosts(Path(cfg.results_dir), resolve_device(cfg.device).type)
-        )
+        job = _JobPlan(self, cfg, cached, RecordedCosts(Path(cfg.results_dir), device_type(cfg.device)))
         before = self.cost
         cells = [job.scores()]
         cells.append(job.begin(cached.selection_key, done=cached.selected) if task != "score" else "")

@@ -27,6 +27,8 @@ main()
 """
 SETTINGS = {"pydantic", "numpy"}  # checked, and numbers of the demo resolved
 SELECT = SETTINGS | {"pyarrow", "PIL", "fsspec", "filelock"}  # a lock is held where the demo is drawn
+PLAN = SELECT | {"rich", "scipy"}  # of a selection whose scores are cached
+DOCTOR = PLAN | {"torch"}  # the models of a run import it, and it knows the GPUs
 REPORT = SELECT | {"rich", "scipy", "jinja2", "plotly"}
 
 
@@ -62,6 +64,12 @@ def test_a_selection_from_cached_scores_imports_no_torch(run: Run, tmp_path: Pat
     select = ["task=select", "pool=img2dataset", f"pool.url={pool}", "filter=random", "size.samples=5"]
     assert run(*select).returncode == 0
     assert imported(*select) <= SELECT
+    assert imported(*select, "plan=true") <= PLAN
+
+
+@pytest.mark.slow
+def test_doctor_imports_no_more_than_it_looks_at(tmp_path: Path) -> None:
+    assert imported("task=doctor", "filter=random", f"results_dir={tmp_path}") <= DOCTOR
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmark.tasks import concreteness as task
 from tests.command_line import Run, assert_one_line
 from tests.filters.checkpoints import roberta_scorer
 
@@ -75,6 +76,11 @@ def test_the_demo_is_evaluated_without_any_file(run: Run, tmp_path: Path) -> Non
     found = read(done)
     assert (found["benchmark"], found["count"]) == ("demo", 60)
     assert found["correlations"]["pearson"]["low"] is not None
+
+
+def test_a_filter_is_refused_before_captions_are_drawn(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task, "demo_captions", None)
+    assert_one_line(run(TASK, "filter=score_file", "filter.path=/nowhere.csv"), "/nowhere.csv not found")
 
 
 @pytest.mark.parametrize(

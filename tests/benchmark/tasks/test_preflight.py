@@ -150,6 +150,11 @@ def rows_of(done: Done) -> dict[str, str]:
     return {f"{of} {what}": state for state, of, what, _ in (row for row in cells if len(row) == 4) if state}
 
 
+def test_a_size_of_the_papers_pool_is_named_with_that_of_the_demo(run: Run) -> None:
+    asked = "size asks for 90,000,000 pairs of the paper's pool, which is 900,000 here (scale 1:100)"
+    assert_refused(run("filter=random", "size=90m"), asked)
+
+
 def test_doctor_draws_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "500")
     done = run("task=doctor", "filter=icc", "downstream=captioner")

@@ -1,0 +1,60 @@
+"""Features of several filters, extracted in one walk over the pool before each filter is scored."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from benchmark.engine.base import Engine
+from benchmark.pool.layout import Shard
+from benchmark.pool.pool import Pool
+from benchmark.scoring.extraction import with_those_under
+from benchmark.scoring.score_folder import score_paths
+from benchmark.scoring.score_pool import check_columns, run_on_shards
+from benchmark.scoring.shard_reader import shards_without_features
+from benchmark.scoring.score_share import leaves
+from benchmark.scoring.shard_work import ExtractTogether
+from filters.base import Filter
+
+log = logging.getLogger(__name__)
+
+
+def extract_shared(pool: Pool, scorers: Iterable[Filter], engine: Engine) -> None:
+    """Extract what several filters lack, if more than one of them needs features of images; else nothing.
+
+    Each image is then read and decoded once for all features that read batches of the same size. The models of all
+    these filters are in memory together.
+
+    Raises:
+        UserError: when a filter needs what the pool does not have, or reads what the pool hides.
+    """
+    not_scored = {leaf.key(): leaf for scorer in scorers for leaf in _not_scored(pool, scorer)}
+    shards = {key: _shards_to_extract(pool, leaf) for key, leaf in not_scored.items()}
+    readers = {key: leaf for key, leaf in not_scored.items() if shards[key] and _of_images(leaf)}
+    if len(readers) > 1 and len(set().union(*map(_of_images, readers.values()))) > 1:
+        wanted: dict[Shard, list[Filter]] = defaultdict(list)
+        for key, leaf in readers.items():
+            for shard in shards[key]:
+                wanted[shard].append(leaf)
+        names = ", ".join(type(leaf).__name__.lower() for leaf in readers.values())
+        log.info("extract: images are read once for %s, on %d shards", names, len(wanted))
+        run_on_shards("extract", ExtractTogether(pool, wanted), engine, list(wanted))
+
+
+def _not_scored(pool: Pool, scorer: Filter) -> list[Filter]:
+    """Return the filters of a composite that have features, or the filter itself; none where all scores are there."""
+    check_columns(pool, scorer)
+    if all(path.is_file() for path in score_paths(pool, scorer).values()):
+        return []
+    return [leaf for leaf in leaves(scorer) if leaf.features]
+
+
+def _of_images(leaf: Filter) -> set[str]:
+    """Return the keys of the features under `leaf` that read images."""
+    return {key for key, of in with_those_under(leaf.features).items() if "image" in of.needs}
+
+
+def _shards_to_extract(pool: Pool, leaf: Filter) -> Sequence[Shard]:
+    """Return the shards whose features `leaf` lacks and needs: all for a fit, else those without scores."""
+    parts = score_paths(pool, leaf)
+    needed = [shard for shard, path in parts.items() if leaf.corpus_dependent or not path.is_file()]
+    return shards_without_features(pool, leaf, needed)

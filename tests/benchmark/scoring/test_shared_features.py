@@ -1,0 +1,270 @@
+"""Features of several filters, extracted in one walk over the pool."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from benchmark.core import images, pixel_workers, usage
+from benchmark.core.batch import Batch
+from benchmark.core.paths import cache_dir
+from benchmark.engine.local import LocalEngine
+from benchmark.pool import pool as pool_module
+from benchmark.pool import tar_reader
+from benchmark.pool.pool import Pool
+from benchmark.scoring import shared_features
+from benchmark.scoring.extraction import JointPixels
+from benchmark.scoring.feature_cache import load_features
+from benchmark.scoring.score_parts import read_part
+from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.shared_features import extract_shared
+from filters.base import Features, Filter, Scores
+from tests.pools import jpeg, numbered_uids, rows, write_pool
+
+ONE = LocalEngine("cpu", 1)
+
+
+class Brightness(Features):
+    """The mean of each image."""
+
+    needs = frozenset({"image"})
+    batch_size = 4
+
+    def extract(self, batch: Batch) -> dict[str, np.ndarray]:
+        return {"mean": np.array([[np.asarray(image).mean()] for image in batch.images], np.float32)}
+
+
+class Contrast(Features):
+    """The standard deviation of each image; reads its caption, too."""
+
+    needs = frozenset({"image", "text"})
+    batch_size = 4
+
+    def extract(self, batch: Batch) -> dict[str, np.ndarray]:
+        assert all(batch.texts)
+        return {"std": np.array([[np.asarray(image).std()] for image in batch.images], np.float32)}
+
+
+class Centred(Features):
+    """How far each image is from its mean at most: builds on the mean."""
+
+    needs = frozenset({"image"})
+    batch_size = 4
+
+    def __init__(self) -> None:
+        self.features = (Brightness(),)
+
+    def extract(self, batch: Batch) -> dict[str, np.ndarray]:
+        means = batch.features["mean"][:, 0]
+        far = [abs(np.asarray(i) - m).max() for i, m in zip(batch.images, means, strict=True)]
+        return {"far": np.array(far, np.float32)[:, None]}
+
+
+class Bright(Filter):
+    needs = frozenset()
+
+    def __init__(self) -> None:
+        self.features = (Brightness(),)
+
+    def score(self, batch: Batch) -> Scores:
+        return batch.features["mean"][:, 0]
+
+
+class Contrasted(Filter):
+    needs = frozenset()
+
+    def __init__(self) -> None:
+        self.features = (Contrast(),)
+
+    def score(self, batch: Batch) -> Scores:
+        return batch.features["std"][:, 0]
+
+
+class Flat(Filter):
+    needs = frozenset()
+
+    def __init__(self) -> None:
+        self.features = (Centred(), Contrast())
+
+    def score(self, batch: Batch) -> Scores:
+        return -batch.features["far"][:, 0]
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of the images that are decoded, in order."""
+    sizes = list[int]()
+    monkeypatch.setattr(
+        tar_reader, "decode_image", lambda data: sizes.append(len(data)) or images.decode_image(data)
+    )
+    return sizes
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Pool:
+    """Eleven images of two tars, and one that cannot be decoded."""
+    shards = [rows(6), rows(6, start=6)]
+    shards[0][2] = replace(shards[0][2], image=b"not a picture")
+    return Pool("p", str(write_pool(tmp_path / "pool", shards)))
+
+
+def made() -> dict[str, list[object]]:
+    """The scores and features in the cache by their files, without the seconds in them."""
+    found: dict[str, list[object]] = {}
+    for path in sorted((cache_dir() / "scores").rglob("*.parquet")):
+        part = read_part(path)
+        found[f"{path.parent.name}/{path.name}"] = [part.uids.tobytes(), part.scores.tobytes(), part.drops]
+    for path in sorted((cache_dir() / "features").rglob("*.arrow")):
+        table = load_features(path)
+        columns = {name: values.tobytes() for name, values in table.columns.items()}
+        found[f"{path.parent.name}/{path.name}"] = [table.uids.tobytes(), columns, table.drops]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("filters", "walks"), [((Bright, Contrasted), 1), ((Contrasted, Bright, Flat), 2)], ids=["one", "stacked"]
+)
+def test_filters_decode_each_image_once(
+    pool: Pool,
+    decoded: list[int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    filters: tuple[type[Filter], ...],
+    walks: int,
+) -> None:
+    extract_shared(pool, [make() for make in filters], ONE)
+    assert len(decoded) == 12 * walks
+    for make in filters:
+        score_pool(pool, make(), ONE)
+    assert len(decoded) == 12 * walks
+    together = made()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "alone"))
+    for make in filters:
+        score_pool(pool, make(), ONE)
+    assert len(decoded) > 2 * 12 * walks
+    assert made() == together
+    assert len(together) == 2 * (2 * len(filters) if walks == 1 else 6)
+
+
+def test_only_shards_without_scores_are_read(pool: Pool, decoded: list[int]) -> None:
+    filters = [Bright(), Contrasted()]
+    for scorer in filters:
+        score_pool(pool, scorer, ONE)
+    whole = made()
+    for path in cache_dir().rglob("00000001*.arrow"):
+        path.unlink(missing_ok="features" in path.parts)
+    extract_shared(pool, filters, ONE)
+    decoded.clear()
+    for path in cache_dir().rglob("scores/**/00000001*.parquet"):
+        path.unlink()
+    extract_shared(pool, filters, ONE)
+    assert len(decoded) == 6, "the images of one shard, once"
+    for scorer in filters:
+        score_pool(pool, scorer, ONE)
+    assert made() == whole
+
+
+def test_what_one_filter_lacks_is_left_to_it(
+    pool: Pool, decoded: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_features, "run_on_shards", None)
+    extract_shared(pool, [Flat(), Flat()], ONE)
+    score_pool(pool, Bright(), ONE)
+    decoded.clear()
+    extract_shared(pool, [Bright(), Contrasted()], ONE)
+    assert not decoded
+
+
+def test_reading_is_shared_out_equally(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(now=0.0)
+
+    def slow(data: bytes) -> Image.Image:
+        clock.now += 1
+        return images.decode_image(data)
+
+    monkeypatch.setattr(tar_reader, "decode_image", slow)
+    monkeypatch.setattr(usage, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    extract_shared(pool, [Bright(), Contrasted()], ONE)
+    seconds = [load_features(path).seconds for path in (cache_dir() / "features").rglob("*.arrow")]
+    assert seconds == [3.0] * 4  # of two shards with six images, for two features
+
+
+def small(image: Image.Image) -> torch.Tensor:
+    return torch.from_numpy(np.array(image.resize((4, 8)), np.float32)).permute(2, 0, 1)
+
+
+def square(image: Image.Image) -> torch.Tensor:
+    return torch.from_numpy(np.array(image.resize((6, 6)), np.float32)).permute(2, 0, 1)
+
+
+def test_pixels_for_several_models_are_those_of_each() -> None:
+    pictures = [images.decode_image(jpeg(seed)) for seed in range(3)]
+    joint = JointPixels([small, square])
+    batch = Batch(numbered_uids(3), ["", "", ""], pixels=torch.stack([joint(of) for of in pictures]))
+    for own, alone in zip(joint.split(batch), (small, square), strict=True):
+        assert torch.equal(own.pixels, torch.stack([alone(of) for of in pictures]))
+
+
+class SmallPixels(Features):
+    """The pixels themselves, preprocessed."""
+
+    needs = frozenset({"image"})
+    batch_size = 4
+    preprocess = staticmethod(small)
+
+    def preprocessing(self) -> pixel_workers.Preprocessing:
+        return self.preprocess
+
+    def extract(self, batch: Batch) -> dict[str, np.ndarray]:
+        in_series = batch.pixels is None
+        assert in_series == (pixel_workers.MANY_IMAGES > 6)
+        pixels = torch.stack([*map(self.preprocess, batch.images)]) if in_series else batch.pixels
+        return {"pixels": pixels.flatten(1).numpy()}
+
+
+class SquarePixels(SmallPixels):
+    """Those of another model."""
+
+    preprocess = staticmethod(square)
+
+
+class First(Filter):
+    """The first pixel."""
+
+    needs = frozenset()
+
+    def __init__(self, features: Features) -> None:
+        self.features = (features,)
+
+    def score(self, batch: Batch) -> Scores:
+        return batch.features["pixels"][:, 0]
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("two_threads")
+def test_processes_preprocess_for_several_models(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filters = [First(SmallPixels()), First(SquarePixels())]
+    with monkeypatch.context() as patch:
+        for module in (pixel_workers, pool_module):
+            patch.setattr(module, "MANY_IMAGES", 1)
+        extract_shared(pool, filters, ONE)
+    in_processes = made()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "series"))
+    extract_shared(pool, filters, ONE)
+    assert made() == in_processes
+    assert len(in_processes) == 4
