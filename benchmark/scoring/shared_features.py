@@ -10,8 +10,8 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.extraction import with_those_under
 from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_pool import check_columns, run_on_shards
-from benchmark.scoring.shard_reader import shards_without_features
 from benchmark.scoring.score_share import leaves
+from benchmark.scoring.shard_reader import shards_without_features
 from benchmark.scoring.shard_work import ExtractTogether
 from filters.base import Filter
 
