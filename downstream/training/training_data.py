@@ -13,9 +13,11 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from benchmark.core.batch import SampleError
+from benchmark.core.launch import local_process_count
 
 IndexArray = npt.NDArray[np.int64]
 Inputs = dict[str, torch.Tensor]
+MAX_WORKERS = 16
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 # Appended to (seed, position), so that draws of captions and of images are independent.
@@ -182,6 +184,18 @@ class StepBatches(Dataset[TrainingBatch]):
         start = step * self.batch_size
         positions = range(start, min(start + self.batch_size, self.budget))
         return self.data.batch(positions, self.rank, self.ranks)
+
+
+def default_workers(device: torch.device) -> int:
+    """Return how many processes read samples for a model on `device`, of the cores that this process can use.
+
+    A GPU gets one per core, up to `MAX_WORKERS`; on a CPU the model itself takes most of the cores.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores //= local_process_count()
+    if device.type == "cuda":
+        return max(1, min(cores - 1, MAX_WORKERS))
+    return max(1, cores // 4) if cores > 1 else 0
 
 
 def _configure_worker(worker: int) -> None:
