@@ -56,7 +56,7 @@ def wait_for_all(device: torch.device) -> None:
     if process_count() > 1:
         import torch
 
-        torch.distributed.barrier(_barrier_group(device))
+        torch.distributed.barrier(barrier_group(device))
 
 
 @contextmanager
@@ -107,7 +107,8 @@ def process_device(device: torch.device) -> torch.device:
 
 
 @lru_cache(maxsize=1)
-def _barrier_group(device: torch.device) -> Any:
+def barrier_group(device: torch.device) -> Any:
+    """Return the group of all processes of a launch, whose collectives on the CPU wait for `BARRIER_TIMEOUT`."""
     import torch
 
     make_accelerator(device)  # it initialises torch.distributed
