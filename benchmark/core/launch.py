@@ -1,4 +1,4 @@
-"""Coordination of the processes of one ``accelerate launch``: the main one works while the others wait."""
+"""Coordination of the processes of one launch by ``torchrun``: the main one works while the others wait."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from benchmark.core.errors import UserError
-from benchmark.core.launch import process_count
+from benchmark.core.launch import is_main_process, process_count
 
 LINE = "another process of this launch has ended; run the same command to go on"
 
@@ -25,7 +25,7 @@ def lost_processes_as_one_line() -> Iterator[None]:
             raise
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what torchrun sends now would be a second line
-        if _is_first():
+        if is_first_to_end():
             raise UserError(LINE) from error
         sys.exit(1)
 
@@ -36,12 +36,19 @@ def _is_of_connection(error: RuntimeError) -> bool:
     return isinstance(error, DistError) or "gloo/transport" in str(error)
 
 
-def _is_first() -> bool:
-    """Return whether no other process has asked; the store that they share outlives them under torchrun."""
-    from torch.distributed import DistError
+def is_first_to_end() -> bool:
+    """Return whether no other process of the launch has asked: the one that says why the launch ends.
+
+    The main process need not live then. The store that processes share is torchrun's and outlives them.
+    """
+    if process_count() == 1:
+        return True
+    from torch import distributed
     from torch.distributed.distributed_c10d import _get_default_store
 
+    if not distributed.is_initialized():
+        return is_main_process()
     try:
-        return bool(_get_default_store().add("pairsift/lost", 1) == 1)
-    except DistError:  # the store was the dead process's
+        return bool(_get_default_store().add("pairsift/ended", 1) == 1)
+    except distributed.DistError:  # without torchrun, the store is a process's own
         return True

@@ -17,7 +17,7 @@ from benchmark.core.launch import local_process_count
 
 IndexArray = npt.NDArray[np.int64]
 Inputs = dict[str, torch.Tensor]
-MAX_WORKERS = 16
+MAX_WORKERS = 16  # each holds a batch or two, so that this many batches wait in memory at most
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 # Appended to (seed, position), so that draws of captions and of images are independent.
@@ -211,6 +211,7 @@ def loader(dataset: Dataset[T], items: range, workers: int, device: torch.device
             batch_size=None,
             sampler=items,
             num_workers=workers,
+            prefetch_factor=min(2, max(1, MAX_WORKERS // workers)) if workers else None,
             worker_init_fn=_configure_worker,
             pin_memory=device.type == "cuda",
             # Without its own generator a loader would draw a number from the global one.

@@ -10,7 +10,7 @@ import pytest
 from tests.perf.measurement import compare, measure
 
 pytestmark = pytest.mark.perf
-SAMPLES, PAIRS, MICRO_BATCH = 600, 128, 16
+SAMPLES, PAIRS, MICRO_BATCH = 400, 128, 16
 
 
 def test_a_captioner_beside_its_model_alone() -> None:
