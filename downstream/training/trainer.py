@@ -49,8 +49,7 @@ class TrainConfig:
         max_grad_norm: norm to which gradients are clipped.
         seed: random seed of the sampling order, dropout and new weights.
         checkpoint_every: samples between checkpoints.
-        workers: processes that read and decode samples; 0 reads them in the training process, None is
-            `default_workers`.
+        workers: processes that read and decode samples, besides the training process; None for `default_workers`.
         log_every: steps between logged losses.
         validate_every: samples between validations; None for none. It changes nothing of the training, so it is no
             part of its identity (`compare=False`).
@@ -76,15 +75,12 @@ class TrainConfig:
     precision: Precision = field(default="auto", compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("samples_seen", "batch_size", "lr", "max_grad_norm", "checkpoint_every", "log_every"):
+        positive = ("samples_seen", "batch_size", "lr", "max_grad_norm", "checkpoint_every", "log_every")
+        for name in (*positive, *(["micro_batch"] if self.micro_batch is not None else [])):
             if getattr(self, name) <= 0:
                 raise UserError(f"training.{name}={getattr(self, name)} of the model must be greater than 0")
         if self.validate_every is not None and not self.validate_every > 0:
             raise UserError(f"validate_every={self.validate_every} must be greater than 0, or null for never")
-        if self.micro_batch is not None and not self.micro_batch > 0:
-            raise UserError(
-                f"training.micro_batch={self.micro_batch} must be greater than 0, or null for the batch"
-            )
         if self.optimizer not in get_args(OptimizerName):
             known = " or ".join(get_args(OptimizerName))
             raise UserError(f"training.optimizer={self.optimizer} of the model must be {known}")
@@ -185,7 +181,7 @@ class Trainer:
         stepper.model.train()
         started = time.monotonic()
         earlier_seconds = state.seconds
-        with bar if accelerator.is_main_process else nullcontext(_silent) as advance:
+        with bar if accelerator.is_main_process else nullcontext(lambda amount, text: None) as advance:
             loaded = loader(batches, steps, config.workers_on(self.device), self.device)
             for index, batch in zip(steps, loaded, strict=True):
                 stepped = stepper.step(index, config.lr_at(index), batch)
@@ -251,7 +247,3 @@ class Trainer:
 def _crossed(every: int, before: int, seen: int) -> bool:
     """Return whether a multiple of `every` samples lies after `before`, up to `seen`."""
     return seen // every > before // every
-
-
-def _silent(amount: int, text: str) -> None:
-    """Show nothing: the main process shows the progress of all."""
