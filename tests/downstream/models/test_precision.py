@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from benchmark.core import devices
-from benchmark.core.errors import UserError
 from downstream.models.dual_encoder import DualEncoder
 from downstream.training.trainer import TrainConfig
+from tests.command_line import Run, assert_one_line
 from tests.downstream.tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, Recorder, draw
+from tests.pools import rows, write_pool
 
 CPU = torch.device("cpu")
 
@@ -37,9 +38,12 @@ def test_bf16_rounds_what_fp32_computes(
     assert np.allclose(vectors["bf16"], vectors["fp32"], atol=0.02)
 
 
-def test_a_cpu_without_bf16_says_so(
-    checkpoints: Checkpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_cpu_without_bf16_is_refused_before_scoring(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(devices, "_computes_bf16", lambda device: False)
-    with pytest.raises(UserError, match="precision=bf16 needs a GPU that computes bf16"):
-        encoder(checkpoints, "bf16").train(MemorySubset(CAPTIONS), tmp_path, CPU, Recorder(), "f")
+    pool = write_pool(tmp_path / "pool", [rows(5)])
+    settings = ["pool=img2dataset", f"pool.url={pool}", "size.samples=3", "models=demo", "filter=random"]
+    done = run("task=train", *settings, "device=cpu", "precision=bf16")
+    assert_one_line(done, "precision=bf16 needs a GPU that computes bf16, or a CPU with")
+    assert "score:" not in done.stderr
