@@ -18,6 +18,7 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.file_systems import is_remote
 from benchmark.core.launch import is_main_process
+from benchmark.core.lost_processes import lost_processes_as_one_line
 from benchmark.core.mirror import writable_folder
 from benchmark.core.paths import PROJECT, remote_paths
 from benchmark.core.redaction import map_texts, redact
@@ -199,11 +200,12 @@ def call_task(cfg: DictConfig) -> Any:
     """
     try:
         task = hydra.utils.get_method(cfg.task._target_)
-        if not is_remote(str(cfg.results_dir)):
-            return task(cfg)
-        with writable_folder(str(cfg.results_dir)) as folder:
-            OmegaConf.update(cfg, "results_dir", str(folder))
-            return task(cfg)
+        with lost_processes_as_one_line():
+            if not is_remote(str(cfg.results_dir)):
+                return task(cfg)
+            with writable_folder(str(cfg.results_dir)) as folder:
+                OmegaConf.update(cfg, "results_dir", str(folder))
+                return task(cfg)
     except USER_ERRORS as error:
         raise UserError(explain(error)) from error
 

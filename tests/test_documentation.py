@@ -35,7 +35,7 @@ INLINE = re.compile(rf"(?<!`)`({OVERRIDE}(?: {OVERRIDE})*)`(?!`)")
 HEADER = re.compile(r"^#\s+((?:\w+=\S+ )*python -m benchmark .*)$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#]+)")
 HARMLESS = {".", "cd", "export", "git", "pre-commit"}
-LAUNCHERS = {"python", "accelerate", "torchrun"}
+LAUNCHERS = {"python", "torchrun"}
 PROGRAMS = HARMLESS | LAUNCHERS | {"make", "pairsift", "pip", "uv"}
 VARIABLES = ("COCO_ROOT", "NOCAPS_ROOT", "FLICKR30K_ROOT", "LAION400M_8M", "CC3M", "CC12M", "DATACOMP_SMALL")
 
@@ -183,7 +183,7 @@ def test_settings_named_in_a_sentence_exist(settings: str) -> None:
         "python -m benchmark filter=random,clpi size=200k",
         "python -m benchmark filter=icc downstream.samples=1",
         "python -m benchmark task=conkreteness",
-        "accelerate launch -m benchmark experiment=icc_papers",
+        "torchrun -m benchmark experiment=icc_papers",
         "python -m benchmark.nosuch",
         "make nosuch",
         "pip install 'pairsift[nosuch]'",

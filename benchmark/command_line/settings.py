@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from benchmark.core.ranges import Device, NonNegativeFloat, PositiveFloat, PositiveInt, Seed, Share
+from benchmark.core.ranges import Device, NonNegativeFloat, PositiveFloat, PositiveInt, Precision, Seed, Share
 
 NODE = dict[str, Any]
 NODES = {"*": NODE}
@@ -68,6 +68,7 @@ ICC: dict[str, Any] = {
 SETTINGS: dict[str, Any] = {
     "seed": Seed,
     "device": Device,
+    "precision": Precision,
     "results_dir": Path,
     "captions": {"columns": list[str], "files": list[str]},
     "validate_every": or_null("never"),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from benchmark.core.launch import is_main_process
+from benchmark.core.lost_processes import is_first_to_end
 
 LINE = "stopped; run the same command to go on"
 
@@ -37,7 +37,7 @@ def stop_on_signals() -> Iterator[None]:
     except (KeyboardInterrupt, SystemExit) as error:
         if not is_stop(error):
             raise
-        if is_main_process():
+        if is_first_to_end():
             sys.stderr.write(f"{LINE}\n")
         number = error.args[0] if isinstance(error, Stopped | SystemExit) else signal.SIGINT
         sys.exit(128 + number)

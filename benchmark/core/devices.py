@@ -57,6 +57,11 @@ def resolve_device(name: str) -> torch.device:
     return device
 
 
+def default_precision(device: str) -> str:
+    """Return the precision of downstream models on ``"cpu"`` or ``"cuda"`` where none is asked for."""
+    return "bf16" if device == "cuda" else "fp32"
+
+
 def check_precision(precision: str) -> str:
     """Return `precision`. Raises `UserError` unless it is one of `PRECISIONS`."""
     if precision not in PRECISIONS:

@@ -1,4 +1,4 @@
-"""Coordination of the processes of one ``accelerate launch``: the main one works while the others wait."""
+"""Coordination of the processes of one launch by ``torchrun``: the main one works while the others wait."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ def process_count() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
+def local_process_count() -> int:
+    """Return the number of processes of the launch on this machine, 1 without one."""
+    return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+
+
 def is_main_process() -> bool:
     """Return whether this is the run's only process, or rank 0 of a launch."""
     return os.environ.get("RANK", "0") == "0"
@@ -51,7 +56,7 @@ def wait_for_all(device: torch.device) -> None:
     if process_count() > 1:
         import torch
 
-        torch.distributed.barrier(_barrier_group(device))
+        torch.distributed.barrier(barrier_group(device))
 
 
 @contextmanager
@@ -84,14 +89,13 @@ def end_with_parent() -> None:
 
 
 def make_accelerator(device: torch.device) -> Any:
-    """Return the `accelerate.Accelerator` of this process: bf16 on GPUs, full precision on CPUs."""
+    """Return the `accelerate.Accelerator` of this process; the precision is the caller's, see `autocast`."""
     import torch
     from accelerate import Accelerator
 
     if device.type == "cuda" and device.index is not None:
         torch.cuda.set_device(device)
-    on_gpu = device.type == "cuda"
-    return Accelerator(cpu=not on_gpu, mixed_precision="bf16" if on_gpu else "no")
+    return Accelerator(cpu=device.type != "cuda", mixed_precision="no")
 
 
 def process_device(device: torch.device) -> torch.device:
@@ -103,7 +107,8 @@ def process_device(device: torch.device) -> torch.device:
 
 
 @lru_cache(maxsize=1)
-def _barrier_group(device: torch.device) -> Any:
+def barrier_group(device: torch.device) -> Any:
+    """Return the group of all processes of a launch, whose collectives on the CPU wait for `BARRIER_TIMEOUT`."""
     import torch
 
     make_accelerator(device)  # it initialises torch.distributed

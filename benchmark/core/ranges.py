@@ -18,4 +18,5 @@ NonNegativeFloat = Annotated[float, Field(ge=0, allow_inf_nan=False, description
 Share = Annotated[float, Field(ge=0, le=1, description="a number from 0 to 1")]
 ShareBelowOne = Annotated[float, Field(ge=0, lt=1, description="a number of at least 0 and below 1")]
 Seed = Annotated[int, Field(ge=0, lt=1 << 32, description="an integer from 0 to 2^32 - 1")]
+Precision = Annotated[str, Field(pattern="^(auto|fp32|bf16)$", description="auto, fp32 or bf16")]
 Device = Annotated[str, Field(pattern=DEVICES, description="auto, cpu, cuda or cuda:N")]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 
+from benchmark.core.devices import default_precision
 from benchmark.core.launch import one_launch
 from benchmark.core.paths import cache_dir
 from benchmark.results.trackers import Tracker
@@ -73,13 +74,16 @@ def train(
 def training_fingerprint(
     model: Trainable, subset_sha256: str, device: str, captions_sha256: str | None = None
 ) -> str:
-    """Return a hash of what a training depends on: model, recipe, starting weights, subset, device, captions.
+    """Return a hash of what a training depends on: model, recipe, precision, weights, subset, device, captions.
 
     Args:
         model: its identity has all settings, and weights by their revision, wherever they lie.
         subset_sha256: hash of the selected uids.
-        device: ``"cpu"`` or ``"cuda"``, which differ in precision.
+        device: ``"cpu"`` or ``"cuda"``; they differ in rounding, and in their default precision.
         captions_sha256: hash of the other captions; None without any.
     """
     parts = [subset_sha256, model.identity(), device, *([captions_sha256] if captions_sha256 else [])]
+    precision = model.training.precision_on(device)
+    if precision != default_precision(device):
+        parts.append({"precision": precision})
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]

@@ -29,6 +29,7 @@ from benchmark.config import (
     resolved,
     subset_size,
 )
+from benchmark.core.devices import autocast, resolve_device
 from benchmark.core.disk import disk_space, require_writable
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
@@ -196,7 +197,9 @@ def _captions(command: Command) -> Requirements:
 
 
 def _models(command: Command) -> Requirements:
+    device = resolve_device(command.cfg.device)
     for model in make_models(command.cfg).values():
+        autocast(model.training.precision_on(device.type), device)  # refuses what the device does not compute
         yield from model.requirements()
     if command.pool:
         command.pool.shards(frozenset({"image"}))

@@ -1,10 +1,13 @@
 """``task=run``: the whole chain for one filter and one size, ending in a result JSON."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
+import torch
 from omegaconf import DictConfig
 
 from benchmark.config import (
@@ -23,6 +26,7 @@ from benchmark.config import (
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import is_main_process, main_process_first
 from benchmark.core.records import read_records, write_record
+from benchmark.core.sharing import shared_by_main
 from benchmark.core.usage import peak_rss_bytes
 from benchmark.pool.pool import Pool
 from benchmark.report.run_table import run_table
@@ -49,15 +53,41 @@ from benchmark.tasks.run_id import make_run_id
 from benchmark.tasks.run_protocol import run_protocol
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.metrics.base import CaptionMetric
+from downstream.models.base import Downstream
 from filters.clip import ClipFeatures
 
 log = logging.getLogger(__name__)
+# What other processes of a launch need: samples and the hash of the selection, or the path of an earlier result.
+Shared = tuple[Subset, str] | Path
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a run works with, besides its filter."""
+
+    pool: Pool
+    sets: Sequence[EvaluationSet | ClassificationSet]
+    metrics: Sequence[CaptionMetric]
+    models: Mapping[str, Downstream]
+    device: torch.device
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The selected samples, and how they were selected; `kept` counts kinds of planted noise among them."""
+
+    chosen: Chosen
+    protocol: Protocol
+    subset: Subset
+    kept: dict[str, int]
 
 
 def run(cfg: DictConfig) -> Finished | None:
     """Score, select, train, evaluate; print the path of the result, the last line on stdout.
 
-    A sweep does not do again what an earlier one did, see `earlier_result`; a single run does, and replaces it.
+    A sweep does not do again what an earlier one did, see `earlier_result`; a single run does, and replaces it. Of a
+    launch, the main process does it all; the others train with it on the samples that it selected.
     """
     told = check_before_run(cfg)
     device, tracker = resolve_device(cfg.device), make_tracker(cfg)
@@ -65,45 +95,68 @@ def run(cfg: DictConfig) -> Finished | None:
     with main_process_first(device):
         with watch.stage("pool"):
             pool = make_pool(cfg)
-            sources = CaptionSources(pool, **resolved(cfg.captions))
-        sets, metrics, models = load_evaluation_sets(cfg), make_metrics(cfg), make_models(cfg)
-        for model in models.values():
+        parts = Parts(pool, load_evaluation_sets(cfg), make_metrics(cfg), make_models(cfg), device)
+        for model in parts.models.values():
             model.identity()  # fetches the weights before anything is scored
-        make_protocol = partial(run_protocol, cfg, pool, models, sets, metrics)
-        select = cache(partial(choose, cfg, pool))
-        with watch.stage("select"):
-            if is_sweep() and (path := earlier_result(cfg, pool, sources, make_protocol, select)):
-                print_result(str(path))
-                return Finished(path, skipped=True)
-            chosen = select()
-            protocol = make_protocol()
-            log.info("protocol: %s (%s)", protocol.name, protocol.fingerprint)
-        with watch.stage("subset"):
-            index_tars(pool, make_engine(cfg))
-            subset = open_subset(pool, chosen.selection, sources, cfg.selection.tolerate)
-            chosen = note_lost(chosen, subset)
-            kept = kept_by_noise(pool, chosen.selection)
+    selected = _select(cfg, parts, watch) if is_main_process() else None
+    sharing: AbstractContextManager[Shared] = shared_by_main(_to_share(selected), device)
+    with sharing as shared:
+        if isinstance(shared, Path):
+            print_result(str(shared))
+            return Finished(shared, skipped=True)
+        if isinstance(selected, Selected):
+            result = _train_and_evaluate(cfg, parts, selected, tracker, watch)
+            return _finish(cfg, result, tracker, told)
+        subset, sha256 = shared
+        for model in parts.models.values():
+            train(model, subset, sha256, device, tracker, parts.sets)
+    return None
+
+
+def _select(cfg: DictConfig, parts: Parts, watch: Stopwatch) -> Selected | Path:
+    """Score and select, or return the path of an earlier result of the same run."""
+    pool = parts.pool
+    sources = CaptionSources(pool, **resolved(cfg.captions))
+    make_protocol = partial(run_protocol, cfg, pool, parts.models, parts.sets, parts.metrics)
+    select = cache(partial(choose, cfg, pool))
+    with watch.stage("select"):
+        if is_sweep() and (path := earlier_result(cfg, pool, sources, make_protocol, select)):
+            return path
+        chosen = select()
+        protocol = make_protocol()
+        log.info("protocol: %s (%s)", protocol.name, protocol.fingerprint)
+    with watch.stage("subset"):
+        index_tars(pool, make_engine(cfg))
+        subset = open_subset(pool, chosen.selection, sources, cfg.selection.tolerate)
+        chosen = note_lost(chosen, subset)
+        return Selected(chosen, protocol, subset, kept_by_noise(pool, chosen.selection))
+
+
+def _to_share(selected: Selected | Path | None) -> Shared | None:
+    if isinstance(selected, Selected):
+        return selected.subset, selected.chosen.selection.sha256
+    return selected
+
+
+def _train_and_evaluate(
+    cfg: DictConfig, parts: Parts, selected: Selected, tracker: Tracker, watch: Stopwatch
+) -> Result:
+    chosen, subset, protocol = selected.chosen, selected.subset, selected.protocol
     run_id = make_run_id(cfg, subset.captions.sha256)
     outputs = Path(cfg.results_dir) / run_id
-    contaminated: dict[str, Contamination] = {}
-    if is_main_process():  # before the training, which an error here would else cost
-        with watch.stage("describe"):
-            write_run_files(outputs, pool, chosen, subset, sets, models.values())
-            contaminated = _contamination(cfg, pool, chosen, subset, sets)
+    with watch.stage("describe"):  # before the training, which an error here would else cost
+        write_run_files(outputs, parts.pool, chosen, subset, parts.sets, parts.models.values())
+        contaminated = _contamination(cfg, parts.pool, chosen, subset, parts.sets)
     tracker.start(run_facts(cfg, run_id, protocol))
     downstream: dict[str, DownstreamResult] = {}
-    for name, model in models.items():
+    for name, model in parts.models.items():
         with watch.stage(f"train/{name}"):
-            trained = train(model, subset, chosen.selection.sha256, device, tracker, sets)
-        if is_main_process():
-            with watch.stage(f"evaluate/{name}"):
-                folder = outputs / name
-                evaluations = evaluate_all(trained.model, folder, sets, metrics, device)
-                downstream[name] = downstream_result(trained, evaluations, folder)
-    if not is_main_process():
-        return None
-    result = make_result(cfg, run_id, protocol, chosen, downstream, kept, contaminated, watch)
-    return _finish(cfg, result, tracker, told)
+            trained = train(model, subset, chosen.selection.sha256, parts.device, tracker, parts.sets)
+        with watch.stage(f"evaluate/{name}"):
+            folder = outputs / name
+            evaluations = evaluate_all(trained.model, folder, parts.sets, parts.metrics, parts.device)
+            downstream[name] = downstream_result(trained, evaluations, folder)
+    return make_result(cfg, run_id, protocol, chosen, downstream, selected.kept, contaminated, watch)
 
 
 def _contamination(

@@ -2,13 +2,18 @@
 
 import hashlib
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from benchmark.config import CONF, choice, filter_settings, resolved, size_name
 from benchmark.core.paths import cache_dir
 from benchmark.results.protocol import LIMIT
+from downstream.training.recipe_key import recipe_key
+
+if TYPE_CHECKING:  # it imports torch
+    from downstream.models.base import Trainable
 
 # The settings that make a run what it is; the rest (where it ran, where it logged) does not change its metrics.
 IDENTITY = ("pool", "filter", "selector", "size", "downstream", "evalset", "metrics", "models", "seed")
@@ -25,7 +30,9 @@ def make_run_id(cfg: DictConfig, captions: str | None) -> str:
     identity["filter"] = resolved(filter_settings(cfg))
     identity["evalset"] = evaluation_identity(cfg)
     for model in identity["downstream"].values():
-        model.get("training", {}).pop("validate_every", None)  # it changes no metric
+        if "training" in model:
+            model_class: type[Trainable] = hydra.utils.get_class(model["_target_"])
+            model["training"] = recipe_key(model["training"], model_class.workers_in_keys)
     if captions is not None:
         identity["captions"] = captions
     digest = portable_hash(identity)

@@ -45,7 +45,8 @@ def run_protocol(
     facts |= {f"metric.{name}": metric.version() for metric in metrics for name in metric.names}
     facts |= dict.fromkeys(("metric.retrieval", "metric.classification"), library("pairsift"))
     facts["evaluation images in the pool"] = FACT
-    facts["precision"] = "bf16" if resolve_device(cfg.device).type == "cuda" else "fp32"
+    device = resolve_device(cfg.device).type
+    facts["precision"] = ", ".join(sorted({model.training.precision_on(device) for model in models.values()}))
     overrides = list(HydraConfig.get().overrides.task)
     limit = evaluation_limit(cfg)
     if limit is not None:

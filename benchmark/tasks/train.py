@@ -12,12 +12,15 @@ from benchmark.config import (
     run_facts,
 )
 from benchmark.core.devices import resolve_device
-from benchmark.core.launch import main_process_first
+from benchmark.core.launch import is_main_process, main_process_first
+from benchmark.core.sharing import shared_by_main
+from benchmark.pool.pool import Pool
 from benchmark.stages.choose import choose
 from benchmark.stages.open_subset import note_lost, open_subset
 from benchmark.stages.train import train as train_one
 from benchmark.subset.index_tars import index_tars
 from benchmark.subset.other_captions import CaptionSources
+from benchmark.subset.subset import Subset
 from benchmark.tasks.output import print_result
 from benchmark.tasks.preflight import check_before_run
 from benchmark.tasks.run_id import make_run_id, without_evaluation_sets
@@ -32,12 +35,19 @@ def train(cfg: DictConfig) -> None:
         validated = any(model.training.validate_every for model in models.values())
         cfg = cfg if validated else without_evaluation_sets(cfg)
         sets = load_evaluation_sets(cfg)
-        sources = CaptionSources(pool, **resolved(cfg.captions))
-        chosen = choose(cfg, pool)
-        index_tars(pool, make_engine(cfg))
-        subset = open_subset(pool, chosen.selection, sources, cfg.selection.tolerate)
-        note_lost(chosen, subset)
-    tracker.start(run_facts(cfg, make_run_id(cfg, subset.captions.sha256)))
-    for model in models.values():
-        trained = train_one(model, subset, chosen.selection.sha256, device, tracker, sets)
-        print_result(str(trained.folder))
+    selected = _select(cfg, pool) if is_main_process() else None
+    with shared_by_main(selected, device) as (subset, sha256):
+        tracker.start(run_facts(cfg, make_run_id(cfg, subset.captions.sha256)))
+        for model in models.values():
+            trained = train_one(model, subset, sha256, device, tracker, sets)
+            print_result(str(trained.folder))
+
+
+def _select(cfg: DictConfig, pool: Pool) -> tuple[Subset, str]:
+    """Return the selected samples, and the hash of their uids."""
+    sources = CaptionSources(pool, **resolved(cfg.captions))
+    chosen = choose(cfg, pool)
+    index_tars(pool, make_engine(cfg))
+    subset = open_subset(pool, chosen.selection, sources, cfg.selection.tolerate)
+    note_lost(chosen, subset)
+    return subset, chosen.selection.sha256

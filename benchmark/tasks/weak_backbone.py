@@ -4,19 +4,23 @@ import logging
 from dataclasses import replace
 
 import hydra
+import torch
 from omegaconf import DictConfig
 
 from benchmark.config import make_engine, make_pool, make_tracker, run_facts
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
-from benchmark.core.launch import main_process_first, one_launch
+from benchmark.core.launch import is_main_process, one_launch
 from benchmark.core.paths import cache_dir
+from benchmark.core.sharing import shared_by_main
 from benchmark.core.uids import find_uids
+from benchmark.results.trackers import Tracker
 from benchmark.selection.selection import Selection
 from benchmark.stages.choose import choose
 from benchmark.stages.open_subset import open_subset
 from benchmark.stages.train import training_fingerprint
-from benchmark.studies.weak_labels.labels import label_pool, read_labels
+from benchmark.studies.weak_labels.labels import LabelConfig, label_pool, read_labels
+from benchmark.subset.subset import Subset
 from benchmark.tasks.output import print_result
 from benchmark.tasks.run_id import make_run_id, without_evaluation_sets
 from benchmark.tasks.weak_labels import label_config
@@ -30,15 +34,27 @@ def weak_backbone(cfg: DictConfig) -> None:
     check_architecture(str(cfg.weak_backbone.architecture))
     cfg = without_evaluation_sets(cfg)
     config, device, tracker = label_config(cfg), resolve_device(cfg.device), make_tracker(cfg)
-    with main_process_first(device):
-        pool = make_pool(cfg)
-        folder = label_pool(pool, config, make_engine(cfg))
-        chosen = choose(cfg, pool).selection
-        labels = read_labels(folder, chosen.uids)
-        selection = labelled(chosen, labels)
-        subset = open_subset(pool, selection, tolerate=cfg.selection.tolerate)
+    selected = _select(cfg, config) if is_main_process() else None
+    with shared_by_main(selected, device) as (subset, sha256, labels):
+        _train(cfg, subset, sha256, labels, device, tracker)
+
+
+def _select(cfg: DictConfig, config: LabelConfig) -> tuple[Subset, str, TopicLabels]:
+    """Return the selected samples that have a label, the hash of their uids, and the labels."""
+    pool = make_pool(cfg)
+    folder = label_pool(pool, config, make_engine(cfg))
+    chosen = choose(cfg, pool).selection
+    labels = read_labels(folder, chosen.uids)
+    selection = labelled(chosen, labels)
+    subset = open_subset(pool, selection, tolerate=cfg.selection.tolerate)
+    return subset, selection.sha256, labels
+
+
+def _train(
+    cfg: DictConfig, subset: Subset, sha256: str, labels: TopicLabels, device: torch.device, tracker: Tracker
+) -> None:
     model = hydra.utils.instantiate(cfg.weak_backbone, _convert_="all", _partial_=True)(labels=labels)
-    fingerprint = training_fingerprint(model, selection.sha256, device.type)
+    fingerprint = training_fingerprint(model, sha256, device.type)
     run_dir = cache_dir() / "trained" / f"weak_backbone-{fingerprint}"
     tracker.start(run_facts(cfg, f"weak_backbone-{make_run_id(cfg, None)}"))
     with one_launch(run_dir, device):

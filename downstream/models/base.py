@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import torch
 
 from benchmark.core.batch import Sample
+from benchmark.core.devices import autocast
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.core.launch import make_accelerator
@@ -30,6 +31,7 @@ from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.metric import Metric
 from downstream.training.checkpointing import finished, mark_finished
+from downstream.training.recipe_key import recipe_key
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig
 from downstream.training.training_data import EpochSamples
@@ -64,13 +66,19 @@ class Trainable(Identified, ABC):
     name: ClassVar[str]
     training: TrainConfig
     device: torch.device
+    workers_in_keys: ClassVar[int] = 1  # see `recipe_key`
     validate: Validate | None = None  # what the trainer measures every `training.validate_every` samples
 
     def identity(self) -> dict[str, Any]:
         """Return the class and its settings, checkpoints by revision; nothing that `build` makes."""
         attributes = super().identity()
         settings = inspect.signature(type(self)).parameters
-        return {name: attributes[name] for name in ("class", *settings)}
+        identity = {name: attributes[name] for name in ("class", *settings)}
+        return identity | {"training": recipe_key(identity["training"], self.workers_in_keys)}
+
+    def autocast(self) -> torch.autocast:
+        """Return the context in which the model computes, in the precision of its training."""
+        return autocast(self.training.precision_on(self.device.type), self.device)
 
     def train(
         self,

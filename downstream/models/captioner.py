@@ -26,7 +26,6 @@ from downstream.models.base import (
     CPU,
     Checkpoint,
     Downstream,
-    half_precision,
     load_model,
     model_folder,
     seeded,
@@ -205,7 +204,7 @@ class Captioner(Downstream):
         preprocess = partial(to_pixels, self.processor)
         for pixels in pixel_batches(images, preprocess, self.eval_batch_size, self.device):
             # Quiet: generate asks for an attention mask, but every prompt is the start token alone.
-            with half_precision(self.device), quiet_transformers():
+            with self.autocast(), quiet_transformers():
                 ids = self.model.generate(pixel_values=pixels)
             # Metrics tools count lines, some of them by Unicode's rules: a caption must be one line.
             captions += [

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from torch import nn
 from benchmark.core.batch import Sample
 from downstream.batching import groups_of_similar_length, to_pixels
 from downstream.training.embeddings import EmbeddedSample
+from downstream.training.stepper import LossSum
 from downstream.training.training_data import Inputs
 
 INITIAL_SCALE = 1 / 0.07  # CLIP, section 2.5
@@ -67,6 +68,14 @@ def info_nce(images: torch.Tensor, texts: torch.Tensor, scale: torch.Tensor) -> 
     to_text = F.cross_entropy(scale * images @ all_texts.T, targets, reduction="sum")
     to_image = F.cross_entropy(scale * texts @ all_images.T, targets, reduction="sum")
     return (to_text + to_image) / 2
+
+
+class Pairs(NamedTuple):
+    """Embedded images and texts, both (n, d) and L2-normalised, and the logarithm of the inverse temperature."""
+
+    images: torch.Tensor
+    texts: torch.Tensor
+    log_scale: torch.Tensor
 
 
 @dataclass(frozen=True)
@@ -147,27 +156,66 @@ class TwoTowers(nn.Module):
         class_token: torch.Tensor = states[:, 0]
         return class_token
 
-    def forward(self, inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return (sum of losses, number of pairs) of ``pixel_values`` or ``image_features`` and a text."""
+    def forward(self, inputs: Inputs, gradients: Pairs | None = None) -> Any:
+        """Return (sum of losses, number of pairs) of ``pixel_values`` or ``image_features`` and a text.
+
+        Given `gradients` at what `embed` returns, return a number that has the same gradient as the loss behind them.
+        """
+        if gradients is None:
+            return self._loss(self.embed(inputs))
+        total = (gradients.texts * self._embed_texts(inputs)).sum() + gradients.log_scale * self.log_scale
+        if not self.locked:
+            total = total + (gradients.images * self._embed_images(inputs)).sum()
+        return total
+
+    def embed(self, inputs: Inputs) -> Pairs:
+        """Return the embedded pairs of a batch, which may be empty."""
         with torch.no_grad():
             self.log_scale.clamp_(0, math.log(MAX_SCALE))
-        images, texts = self._embed(inputs) if inputs else self._no_rows()
-        with torch.autocast(images.device.type, enabled=False):
-            loss = info_nce(images, texts, self.log_scale.exp())
-        return loss, torch.tensor(len(images), device=images.device)
+        return Pairs(self._embed_images(inputs), self._embed_texts(inputs), self.log_scale)
 
-    def _embed(self, inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
+    def embedding_gradients(self, embedded: Sequence[Pairs]) -> tuple[LossSum, list[Pairs]]:
+        """Return the loss of a batch that was embedded in parts, and its gradients at the outputs of each part.
+
+        That at the temperature is the first part's; a locked tower has none at its images.
+        """
+        images, texts = (torch.cat(rows).detach() for rows in list(zip(*embedded, strict=True))[:2])
+        pairs = Pairs(images, texts, self.log_scale.detach().clone())
+        inputs = [tensor.requires_grad_() for tensor in (pairs[1:] if self.locked else pairs)]
+        with torch.enable_grad():
+            loss = self._loss(pairs)
+        *of_rows, of_scale = torch.autograd.grad(loss.total, inputs)
+        sizes = [len(part.texts) for part in embedded]
+        rows = [gradient.split(sizes) for gradient in of_rows]
+        scales = [of_scale, *[torch.zeros_like(of_scale)] * (len(sizes) - 1)]
+        return LossSum(loss.total.detach(), loss.terms), [
+            Pairs(*parts) for parts in zip(rows[0], rows[-1], scales, strict=True)
+        ]
+
+    def _loss(self, pairs: Pairs) -> LossSum:
+        with torch.autocast(pairs.texts.device.type, enabled=False):
+            loss = info_nce(pairs.images, pairs.texts, pairs.log_scale.exp())
+        return LossSum(loss, torch.tensor(len(pairs.texts), device=pairs.texts.device))
+
+    def _embed_images(self, inputs: Inputs) -> torch.Tensor:
+        if not inputs:
+            rows = self._no_rows()
+            return rows.detach() if self.locked else rows
         features = inputs.get("image_features")
         if features is None:
             features = self.image_features(inputs["pixel_values"])
-        return self.embed_images(features), self.embed_texts(inputs["input_ids"], inputs["attention_mask"])
+        return self.embed_images(features)
 
-    def _no_rows(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return (0, d) twice, tied to every trainable parameter: other processes wait for this one's gradients.
+    def _embed_texts(self, inputs: Inputs) -> torch.Tensor:
+        if not inputs:
+            return self._no_rows()
+        return self.embed_texts(inputs["input_ids"], inputs["attention_mask"])
+
+    def _no_rows(self) -> torch.Tensor:
+        """Return (0, d), tied to every trainable parameter: other processes wait for this one's gradients.
 
         Exactly the tensors with a gradient on other processes must have one here: each is a collective operation in
         the backward pass.
         """
         zero = 0 * torch.stack([p.sum() for p in self.parameters() if p.requires_grad]).sum()
-        rows = zero.expand(1, self.text_head.out_features)[:0]
-        return rows.detach() if self.locked else rows, rows
+        return zero.expand(1, self.text_head.out_features)[:0]

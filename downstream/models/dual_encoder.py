@@ -6,7 +6,7 @@ The ViT is locked as in LiT (ICC paper, section 4; Zhai et al. 2022), or trained
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,6 @@ from downstream.models.base import (
     CPU,
     Checkpoint,
     Downstream,
-    half_precision,
     load_model,
     model_folder,
     seeded,
@@ -80,6 +79,7 @@ class DualEncoder(Downstream):
     """
 
     name = "dual_encoder"
+    workers_in_keys = 0
 
     def __init__(
         self,
@@ -133,12 +133,14 @@ class DualEncoder(Downstream):
         """Train on `subset` for the budget."""
         order = SampleOrder(subset.epochs, self.training.seed)
         source: Samples[Any] = subset
+        training = self.training
         if self.locked and self.cache_images and len(subset):
             source = self._embed_once(subset, order, folder, fingerprint)
+            training = replace(training, workers=training.workers or 0)  # nothing is left to decode
         augmented = not self.locked and self.unlocked.augment
         augment = ImageAugmentation(self.model.image_tower.config.image_size) if augmented else None
         data = TrainingData(source, order, self.collate, augment)
-        trainer = Trainer(self.name, self.training, self.device, tracker, validate=self.validate)
+        trainer = Trainer(self.name, training, self.device, tracker, validate=self.validate)
         return trainer.fit(self.model, data, folder / "checkpoints", fingerprint)
 
     def _embed_once(
@@ -155,13 +157,13 @@ class DualEncoder(Downstream):
             self.image_features,
             partial(to_pixels, self.collate.processor),
             self.eval_batch_size,
-            self.training.workers,
+            self.training.workers_on(self.device),
         )
 
     @torch.inference_mode()
     def image_features(self, pixels: torch.Tensor) -> torch.Tensor:
         """Return the image tower's features of `pixels`, (n, width), before any head."""
-        with half_precision(self.device):
+        with self.autocast():
             return self.model.image_features(pixels.to(self.device))
 
     @torch.inference_mode()
@@ -172,7 +174,7 @@ class DualEncoder(Downstream):
         preprocess = partial(to_pixels, self.collate.processor)
         for pixels in pixel_batches(images, preprocess, self.eval_batch_size, self.device):
             features = self.image_features(pixels)
-            with half_precision(self.device):
+            with self.autocast():
                 vectors.append(self.model.embed_images(features))
         return self._stack(vectors)
 
@@ -183,7 +185,7 @@ class DualEncoder(Downstream):
         vectors = []
         for chunk in chunks(texts, self.eval_batch_size):
             tokens = {name: ids.to(self.device) for name, ids in self.collate.tokens(chunk).items()}
-            with half_precision(self.device):
+            with self.autocast():
                 vectors.append(self.model.embed_texts(**tokens))
         return self._stack(vectors)
 
@@ -212,7 +214,7 @@ class DualEncoder(Downstream):
             batch_size=self.eval_batch_size,
             device=self.device,
             seed=self.training.seed,
-            workers=self.training.workers,
+            workers=self.training.workers_on(self.device),
         )
 
     def save(self, path: Path) -> None:

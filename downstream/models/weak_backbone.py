@@ -21,7 +21,7 @@ from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.uids import UidArray, encode_uids
 from downstream.batching import chunks, to_pixels
-from downstream.models.base import CPU, Trainable, half_precision, model_folder, seeded
+from downstream.models.base import CPU, Trainable, model_folder, seeded
 from downstream.models.timm_encoder import timm_processor
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
@@ -162,7 +162,7 @@ class WeakBackbone(Trainable):
         topics = [np.empty((0, self.labels.topics.shape[1]), np.float32)]
         for chunk in chunks(images, batch_size):
             pixels = to_pixels(self.processor, chunk).to(self.device)
-            with half_precision(self.device):
+            with self.autocast():
                 topics.append(self.model(pixels).float().softmax(1).cpu().numpy())
         return np.concatenate(topics)
 

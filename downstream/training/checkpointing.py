@@ -5,7 +5,7 @@ import logging
 import math
 import shutil
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -31,6 +31,13 @@ class TrainState:
     def loss(self) -> float:
         """The last logged loss."""
         return self.losses[-1][1] if self.losses else math.nan
+
+    def over_processes(self) -> "TrainState":
+        """Return the state with the skipped samples of all processes."""
+        from accelerate.utils import gather_object
+
+        skipped: Counter[str] = sum(gather_object([self.skipped]), Counter())
+        return replace(self, skipped=skipped)
 
 
 def _changing_tensors(model: nn.Module) -> dict[str, torch.Tensor]:

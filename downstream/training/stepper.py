@@ -1,13 +1,16 @@
-"""One optimizer step on a batch that may be spread over processes."""
+"""One optimizer step on a batch that may be spread over processes, and computed in parts."""
 
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
 from torch import nn
 
-from downstream.training.training_data import TrainingBatch
+from benchmark.core.devices import autocast
+from downstream.training.training_data import Inputs, TrainingBatch
 
 
 class Step(NamedTuple):
@@ -17,9 +20,36 @@ class Step(NamedTuple):
     gradient_norm: torch.Tensor
 
 
+class LossSum(NamedTuple):
+    """The sum of the losses of a batch, and the number of terms in it."""
+
+    total: torch.Tensor
+    terms: torch.Tensor
+
+
+@runtime_checkable
+class Contrastive(Protocol):
+    """A model whose loss compares every sample with the others of the batch, through embeddings of single samples."""
+
+    def embed(self, inputs: Inputs) -> Any:
+        """Return the embeddings of samples."""
+
+    def embedding_gradients(self, embedded: Sequence[Any]) -> tuple[LossSum, Sequence[Any]]:
+        """Return the loss of the whole batch, given in parts, and its gradients at the embeddings of each part."""
+
+    def __call__(self, inputs: Inputs, gradients: Any) -> torch.Tensor:
+        """Return a number whose gradient is that of the loss, given `gradients` at the embeddings of `inputs`."""
+
+
 @dataclass(frozen=True)
 class Stepper:
     """Takes optimizer steps.
+
+    With a `micro_batch`, the forward and backward pass are those of so many samples at a time. The gradients of a
+    model whose loss is a sum over samples are added up. Those of a `Contrastive` one are computed as in GradCache
+    (Gao et al. 2021): all samples are embedded without keeping activations, the loss gives the gradient at each
+    embedding, and each part is embedded again to carry it on to the weights. Both are the gradient of the whole batch
+    up to rounding, except for layers that compute statistics of a batch, which see a part.
 
     Args:
         accelerator: of all processes.
@@ -27,6 +57,8 @@ class Stepper:
         optimizer: its groups have an `lr_ratio`, see `make_optimizer`.
         max_grad_norm: norm to which gradients are clipped.
         seed: random seed of dropout.
+        precision: fp32 or bf16.
+        micro_batch: samples that this process computes at once; None for all.
     """
 
     accelerator: Any
@@ -34,18 +66,17 @@ class Stepper:
     optimizer: Any
     max_grad_norm: float
     seed: int
+    precision: str
+    micro_batch: int | None
 
     def step(self, index: int, lr: float, batch: TrainingBatch) -> Step | None:
         """Take step `index`; no step and None if nothing of the whole batch was readable."""
-        ranks: int = self.accelerator.num_processes
         if self._over_ranks(torch.tensor([batch.size], device=self.accelerator.device)).item() == 0:
             return None
-        self._seed(index)
-        inputs = {k: v.to(self.accelerator.device, non_blocking=True) for k, v in batch.inputs.items()}
-        total, terms = self.model(inputs)
-        sums = self._over_ranks(torch.stack([total.detach().float(), terms.float()]))
-        # Data parallelism averages gradients over ranks; the mean over all terms needs their sum.
-        self.accelerator.backward(total * ranks / sums[1])
+        if self.micro_batch is None:
+            sums = self._whole_batch(index, batch.inputs)
+        else:
+            sums = self._in_parts(index, batch_parts(batch.inputs, self.micro_batch))
         norm = self.accelerator.clip_grad_norm_(self.model.parameters(), self.max_grad_norm)
         for group in self.optimizer.param_groups:
             group["lr"] = group["lr_ratio"] * lr
@@ -53,14 +84,70 @@ class Stepper:
         self.optimizer.zero_grad()
         return Step(sums[0] / sums[1], norm)
 
+    def _whole_batch(self, index: int, inputs: Inputs) -> torch.Tensor:
+        """Compute the gradient of the mean over all terms; return the sum of losses and the number of terms, (2,)."""
+        self._seed(index)
+        total, terms = self._call(self.model, inputs)
+        sums = self._over_ranks(torch.stack([total.detach().float(), terms.float()]))
+        # Data parallelism averages gradients over ranks; the mean over all terms needs their sum.
+        self.accelerator.backward(total * self.accelerator.num_processes / sums[1])
+        return sums
+
+    def _in_parts(self, index: int, parts: Sequence[Inputs]) -> torch.Tensor:
+        """Do the same one part after another; gradients are reduced over ranks once, with those of the last part."""
+        module = self.accelerator.unwrap_model(self.model)
+        contrastive = isinstance(module, Contrastive)
+        losses: list[LossSum] = []
+        if contrastive:
+            loss, gradients = self._embedding_gradients(index, module, parts)
+            losses.append(loss)
+        for number, part in enumerate(parts):
+            self._seed(index, number)
+            is_last = number + 1 == len(parts)
+            with nullcontext() if is_last else self.accelerator.no_sync(self.model):
+                if contrastive:
+                    total = self._call(self.model, part, gradients[number])
+                else:
+                    total, terms = self._call(self.model, part)
+                    losses.append(LossSum(total.detach(), terms))
+                self.accelerator.backward(total)
+        sums = self._over_ranks(torch.stack([torch.stack(loss).float() for loss in losses]).sum(0))
+        for parameter in self.model.parameters():
+            if parameter.grad is not None:
+                parameter.grad *= self.accelerator.num_processes / sums[1]
+        return sums
+
+    @torch.no_grad()
+    def _embedding_gradients(
+        self, index: int, module: Contrastive, parts: Sequence[Inputs]
+    ) -> tuple[LossSum, Sequence[Any]]:
+        embedded = []
+        for number, part in enumerate(parts):
+            self._seed(index, number)  # the same dropout as when the part is embedded again
+            embedded.append(self._call(module.embed, part))
+        return module.embedding_gradients(embedded)
+
+    def _call(self, function: Any, inputs: Inputs, *arguments: Any) -> Any:
+        device = self.accelerator.device
+        on_device = {name: tensor.to(device, non_blocking=True) for name, tensor in inputs.items()}
+        with autocast(self.precision, device):
+            return function(on_device, *arguments)
+
     def _over_ranks(self, tensor: torch.Tensor) -> torch.Tensor:
         reduced: torch.Tensor = self.accelerator.reduce(tensor, "sum")
         return reduced
 
-    def _seed(self, index: int) -> None:
-        """Seed dropout from (seed, step, rank), so that a resumed training needs no saved generator."""
-        sequence = np.random.SeedSequence([self.seed, index, self.accelerator.process_index])
+    def _seed(self, index: int, *part: int) -> None:
+        """Seed dropout from (seed, step, rank, part), so that a resumed training needs no saved generator."""
+        sequence = np.random.SeedSequence([self.seed, index, self.accelerator.process_index, *part])
         seed = int(sequence.generate_state(1, np.uint64)[0])
         torch.default_generator.manual_seed(seed)
         if self.accelerator.device.type == "cuda":
             torch.cuda.manual_seed(seed)
+
+
+def batch_parts(inputs: Inputs, size: int) -> list[Inputs]:
+    """Cut a batch into parts of `size` samples; one without samples is one part."""
+    samples = len(next(iter(inputs.values()), ()))
+    starts = range(0, max(samples, 1), size)
+    return [{name: rows[start : start + size] for name, rows in inputs.items()} for start in starts]

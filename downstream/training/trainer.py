@@ -3,16 +3,16 @@
 import logging
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
 import torch
 from torch import nn
 
+from benchmark.core.devices import check_precision, default_precision
 from benchmark.core.errors import UserError
 from benchmark.core.launch import make_accelerator
 from benchmark.core.metric_logger import MetricLogger
@@ -22,6 +22,7 @@ from benchmark.core.ranges import (
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
+    Precision,
     Seed,
     ShareBelowOne,
 )
@@ -29,7 +30,7 @@ from downstream.training.checkpointing import TrainState, load_checkpoint, save_
 from downstream.training.optimizers import OptimizerName, make_optimizer
 from downstream.training.stepper import Step, Stepper
 from downstream.training.train_report import TrainReport
-from downstream.training.training_data import StepBatches, TrainingData, loader
+from downstream.training.training_data import StepBatches, TrainingData, default_workers, loader
 from downstream.training.validation import Validate, log_validation
 
 log = logging.getLogger(__name__)
@@ -48,10 +49,14 @@ class TrainConfig:
         max_grad_norm: norm to which gradients are clipped.
         seed: random seed of the sampling order, dropout and new weights.
         checkpoint_every: samples between checkpoints.
-        workers: processes that read and decode samples; 0 reads them in the training process.
+        workers: processes that read and decode samples, besides the training process; None for `default_workers`.
         log_every: steps between logged losses.
         validate_every: samples between validations; None for none. It changes nothing of the training, so it is no
             part of its identity (`compare=False`).
+        micro_batch: samples that a process computes at once, so that less memory holds a large batch; None for all.
+            The gradient is that of the whole batch, see `Stepper`.
+        precision: fp32 or bf16; auto is bf16 on a GPU and fp32 on a CPU. The fingerprint of a training holds what it
+            stands for, its identity does not.
     """
 
     samples_seen: PositiveInt
@@ -63,12 +68,15 @@ class TrainConfig:
     max_grad_norm: PositiveFloat = 1.0
     seed: Seed = 0
     checkpoint_every: PositiveInt = 100_000
-    workers: NonNegativeInt = 0
+    workers: NonNegativeInt | None = 0
     log_every: PositiveInt = 10
     validate_every: PositiveInt | None = field(default=None, compare=False)
+    micro_batch: PositiveInt | None = None
+    precision: Precision = field(default="auto", compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("samples_seen", "batch_size", "lr", "max_grad_norm", "checkpoint_every", "log_every"):
+        positive = ("samples_seen", "batch_size", "lr", "max_grad_norm", "checkpoint_every", "log_every")
+        for name in (*positive, *(["micro_batch"] if self.micro_batch is not None else [])):
             if getattr(self, name) <= 0:
                 raise UserError(f"training.{name}={getattr(self, name)} of the model must be greater than 0")
         if self.validate_every is not None and not self.validate_every > 0:
@@ -80,6 +88,14 @@ class TrainConfig:
             raise UserError(
                 f"training.warmup_ratio={self.warmup_ratio} of the model must be at least 0 and below 1"
             )
+
+    def precision_on(self, device: str) -> str:
+        """Return fp32 or bf16, the precision on ``"cpu"`` or ``"cuda"``."""
+        return default_precision(device) if self.precision == "auto" else check_precision(self.precision)
+
+    def workers_on(self, device: torch.device) -> int:
+        """Return the number of loader processes of a model on `device`."""
+        return default_workers(device) if self.workers is None else self.workers
 
     @property
     def steps(self) -> int:
@@ -135,18 +151,23 @@ class Trainer:
             state.skipped.clear()  # the main process holds the counts of all processes so far
 
         def save() -> None:
-            total = _over_processes(state)
+            total = state.over_processes()
             if accelerator.is_main_process:
                 save_checkpoint(folder, model, optimizer, total, fingerprint)
             accelerator.wait_for_everyone()
 
         wrapped, prepared = accelerator.prepare(model, optimizer)
-        stepper = Stepper(accelerator, wrapped, prepared, self.config.max_grad_norm, self.config.seed)
+        precision = recipe.precision_on(accelerator.device.type)
+        share = math.ceil(recipe.batch_size / accelerator.num_processes)
+        micro_batch = recipe.micro_batch if recipe.micro_batch and recipe.micro_batch < share else None
+        stepper = Stepper(
+            accelerator, wrapped, prepared, recipe.max_grad_norm, recipe.seed, precision, micro_batch
+        )
         # Each step seeds the generators that dropout draws from; afterwards the caller's are restored.
         with torch.random.fork_rng([accelerator.device] if accelerator.device.type == "cuda" else []):
             self._loop(stepper, data, state, save)
         accelerator.unwrap_model(stepper.model, keep_fp32_wrapper=False).eval()
-        return self._report(data, _over_processes(state), resumed_from)
+        return self._report(data, state.over_processes(), resumed_from)
 
     def _loop(
         self, stepper: Stepper, data: TrainingData[Any], state: TrainState, save: Callable[[], None]
@@ -160,8 +181,9 @@ class Trainer:
         stepper.model.train()
         started = time.monotonic()
         earlier_seconds = state.seconds
-        with bar if accelerator.is_main_process else nullcontext(_silent) as advance:
-            for index, batch in zip(steps, loader(batches, steps, config.workers, self.device), strict=True):
+        with bar if accelerator.is_main_process else nullcontext(lambda amount, text: None) as advance:
+            loaded = loader(batches, steps, config.workers_on(self.device), self.device)
+            for index, batch in zip(steps, loaded, strict=True):
                 stepped = stepper.step(index, config.lr_at(index), batch)
                 before, seen = config.seen_after(index), config.seen_after(index + 1)
                 last = index + 1 == config.steps
@@ -225,15 +247,3 @@ class Trainer:
 def _crossed(every: int, before: int, seen: int) -> bool:
     """Return whether a multiple of `every` samples lies after `before`, up to `seen`."""
     return seen // every > before // every
-
-
-def _silent(amount: int, text: str) -> None:
-    """Show nothing: the main process shows the progress of all."""
-
-
-def _over_processes(state: TrainState) -> TrainState:
-    """Return `state` with the skipped samples of all processes."""
-    from accelerate.utils import gather_object
-
-    skipped: Counter[str] = sum(gather_object([state.skipped]), Counter())
-    return replace(state, skipped=skipped)

@@ -13,9 +13,11 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from benchmark.core.batch import SampleError
+from benchmark.core.launch import local_process_count
 
 IndexArray = npt.NDArray[np.int64]
 Inputs = dict[str, torch.Tensor]
+MAX_WORKERS = 16  # each holds a batch or two, so that this many batches wait in memory at most
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 # Appended to (seed, position), so that draws of captions and of images are independent.
@@ -184,6 +186,18 @@ class StepBatches(Dataset[TrainingBatch]):
         return self.data.batch(positions, self.rank, self.ranks)
 
 
+def default_workers(device: torch.device) -> int:
+    """Return how many processes read samples for a model on `device`, of the cores that this process can use.
+
+    A GPU gets one per core, up to `MAX_WORKERS`; on a CPU the model itself takes most of the cores.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores //= local_process_count()
+    if device.type == "cuda":
+        return max(1, min(cores - 1, MAX_WORKERS))
+    return max(1, cores // 4) if cores > 1 else 0
+
+
 def _configure_worker(worker: int) -> None:
     # A fork does not copy the threads of the parent's tokenizer: using them would hang.
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
@@ -197,6 +211,7 @@ def loader(dataset: Dataset[T], items: range, workers: int, device: torch.device
             batch_size=None,
             sampler=items,
             num_workers=workers,
+            prefetch_factor=min(2, max(1, MAX_WORKERS // workers)) if workers else None,
             worker_init_fn=_configure_worker,
             pin_memory=device.type == "cuda",
             # Without its own generator a loader would draw a number from the global one.

@@ -1,5 +1,10 @@
 """Fixtures of the downstream tests: eight pairs, and tiny models with random weights."""
 
+import json
+import shutil
+from dataclasses import asdict, replace
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -30,3 +35,17 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Checkpoints:
             vit=str(save_vit(root / "vit")),
             bert=str(save_bert(root / "bert", CAPTIONS)),
         )
+
+
+@pytest.fixture(scope="session")
+def without_dropout(checkpoints: Checkpoints) -> Checkpoints:
+    """Ranks and parts of a batch draw dropout of their own, so only models without it can be compared."""
+    quiet = {}
+    for name, folder in asdict(checkpoints).items():
+        copy = Path(folder + "-quiet")
+        shutil.copytree(folder, copy, dirs_exist_ok=True)
+        config = json.loads((copy / "config.json").read_text())
+        dropouts = {key: 0.0 for key in config if "drop" in key or "pdrop" in key}
+        (copy / "config.json").write_text(json.dumps(config | dropouts))
+        quiet[name] = str(copy)
+    return replace(checkpoints, **quiet)

@@ -73,7 +73,7 @@ class Row:
         return self.ours.cpu_seconds / self.of_reference.cpu_seconds
 
 
-def measure(function: Callable[..., object], *arguments: str | float) -> Usage:
+def measure(function: Callable[..., object], *arguments: str | float | None) -> Usage:
     """Call a function of a module in a new process."""
     return _measured("call", f"{function.__module__}:{function.__qualname__}", json.dumps(arguments))
 

@@ -1,43 +1,41 @@
-"""Training in groups of similar length against captions padded to the longest of the batch, on the scale models."""
+"""Trainings against the trainer of transformers and the model alone, and the memory of a batch computed in parts.
 
-import time
-from statistics import median
+python -m pytest -m perf -s tests/perf/test_training_speed.py
+"""
+
+from functools import partial
 
 import pytest
-import torch
 
-from benchmark.config import demo_model
-from benchmark.demo.training.data import HELD_OUT, captions
-from downstream import batching
-from downstream.models.captioner import CaptionCollate, Captioner, CaptionLoss
-from downstream.training.trainer import TrainConfig
-
-BATCH, STEPS = 100, 8
+from tests.perf.measurement import compare, measure
 
 pytestmark = pytest.mark.perf
+SAMPLES, PAIRS, MICRO_BATCH = 400, 128, 16
 
 
-def seconds_a_step(loss: CaptionLoss, collate: CaptionCollate, texts: list[str]) -> float:
-    pixels = torch.rand(BATCH, 3, 64, 64, generator=torch.Generator().manual_seed(0))
-    taken = []
-    for start in range(0, len(texts), BATCH):
-        ids, labels = collate.tokens(texts[start : start + BATCH])
-        started = time.perf_counter()
-        total, tokens = loss({"pixel_values": pixels, "decoder_input_ids": ids, "labels": labels})
-        (total / tokens).backward()
-        taken.append(time.perf_counter() - started)
-    return median(taken)
+def test_a_captioner_beside_its_model_alone() -> None:
+    from tests.perf.trainings import model_alone, train
+
+    work = f"train the demo's captioner on {SAMPLES} samples"
+    row = compare(
+        work, partial(measure, train, SAMPLES), "the model alone", partial(measure, model_alone, SAMPLES), 1.1
+    )
+    assert row.ratio < 1.2
 
 
-def test_seconds_of_a_captioner_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe = TrainConfig(samples_seen=BATCH, batch_size=BATCH, lr=1e-3)
-    captioner = Captioner(demo_model("swin"), demo_model("gpt2"), recipe, 64, 3, 32, BATCH)
-    captioner.build(torch.device("cpu"))
-    loss = CaptionLoss(captioner.model).train()
-    collate = CaptionCollate(captioner.processor, captioner.tokenizer, captioner.max_tokens)
-    texts = captions("scorer", BATCH * STEPS, 0, HELD_OUT)
-    grouped = seconds_a_step(loss, collate, texts)
-    monkeypatch.setattr(batching, "CPU_GROUP", BATCH)
-    padded = seconds_a_step(loss, collate, texts)
-    print(f"\ncaptioner: {padded:.3f} s a step padded, {grouped:.3f} in groups, {grouped / padded:.2f} of it")
-    assert grouped < 0.85 * padded
+def test_a_captioner_beside_the_trainer_of_transformers() -> None:
+    from tests.perf.trainings import train, train_with_transformers
+
+    work = f"train the demo's captioner on {SAMPLES} samples, in groups of similar length"
+    reference = partial(measure, train_with_transformers, SAMPLES)
+    row = compare(work, partial(measure, train, SAMPLES), "Seq2SeqTrainer, padded", reference, 1)
+    assert row.ratio < 0.8
+
+
+def test_a_batch_in_parts_takes_less_memory() -> None:
+    from tests.perf.trainings import contrastive_step
+
+    work = f"a step of {PAIRS} pairs, micro_batch={MICRO_BATCH}"
+    in_parts = partial(measure, contrastive_step, PAIRS, MICRO_BATCH)
+    row = compare(work, in_parts, "the whole batch at once", partial(measure, contrastive_step, PAIRS, None))
+    assert row.ours.peak_gib < 0.8 * row.of_reference.peak_gib

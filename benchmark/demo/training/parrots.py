@@ -19,8 +19,9 @@ import torch
 from torch.utils.data import Dataset
 
 from benchmark.demo.draws import generator
+from benchmark.demo.letters import Image
 from benchmark.demo.noise import Pair
-from benchmark.demo.text_rendering import Image, render_text
+from benchmark.demo.text_rendering import render_text
 from benchmark.demo.training.clip import evaluate, learn, load
 from benchmark.demo.training.data import Pairs, captions
 from benchmark.demo.training.export import MODELS, save_half

@@ -15,6 +15,7 @@ from benchmark.results.result import Result
 from benchmark.scoring.score_parts import read_part_info
 from benchmark.tasks.plan.cached_stages import CachedStages
 from benchmark.tasks.plan.recorded_costs import Cost, RecordedCosts, machine_factor, settings_text
+from downstream.training.recipe_key import recipe_key
 
 OVERHEAD = ("pool", "subset", "describe")  # stages that every run has, and of which none takes long
 SAMPLED_PARTS = 8
@@ -22,7 +23,7 @@ SAMPLED_PARTS = 8
 DRAWING_SECONDS, DRAWING_SECONDS_PER_PAIR = 7.5, 0.0015
 # What of a training's settings does not change the cost of a sample.
 FREE = {"samples_seen", "seed", "lr", "warmup_ratio", "weight_decay"}
-FREE |= {"checkpoint_every", "log_every", "validate_every"}
+FREE |= {"checkpoint_every", "log_every", "workers"}
 
 
 def scoring_cost(cfg: DictConfig, cached: CachedStages, costs: RecordedCosts) -> Cost | None:
@@ -124,7 +125,8 @@ def _on_workers(cfg: DictConfig, seconds: float, device: str) -> Cost:
 
 
 def _recipe(model: Mapping[str, Any]) -> str:
-    training = {name: value for name, value in model["training"].items() if name not in FREE}
+    settings = recipe_key(model["training"], workers=0)
+    training = {name: value for name, value in settings.items() if name not in FREE}
     return settings_text({**model, "training": training})
 
 

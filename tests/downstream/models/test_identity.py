@@ -93,15 +93,39 @@ def test_every_setting_counts(name: str, key: str) -> None:
         {k: v for k, v in value.items() if k != "_target_"} if isinstance(value, dict) else {key: value}
     )
     for part, old in settings.items():
-        if part == "validate_every":  # the one that does not: a trained model is found again with and without
+        if part in {"validate_every", "workers"}:  # those that do not: a trained model is found again
             assert fingerprint(name, training={part: 100}) == fingerprint(name)
             continue
-        if isinstance(old, str):
-            new: Any = {"adamw": "lamb"}.get(old, f"{old}_")
+        if old is None:
+            new: Any = 7
+        elif isinstance(old, str):
+            new = {"adamw": "lamb", "auto": "bf16"}.get(old, f"{old}_")
         else:
             new = SMALL_CHANGES[type(old)](old) if part != "warmup_ratio" else old / 2
         change = {key: {part: new}} if isinstance(value, dict) else {key: new}
         assert fingerprint(name, **change) != fingerprint(name), (key, part)
+
+
+@pytest.mark.parametrize(("name", "workers"), [("captioner", 1), ("dual_encoder", 0), ("weak_backbone", 1)])
+def test_keys_hold_what_they_always_held(name: str, workers: int) -> None:
+    """Settings that came later are absent at their defaults; the number of loader processes is that of old keys."""
+    training = made(name).identity()["training"]
+    assert set(training) == {
+        "samples_seen", "batch_size", "lr", "optimizer", "warmup_ratio", "weight_decay", "max_grad_norm", "seed",
+        "checkpoint_every", "workers", "log_every",
+    }  # fmt: skip
+    assert training["workers"] == workers
+
+
+def test_the_default_precision_is_that_of_the_device() -> None:
+    model = {
+        precision: made("captioner", training={"precision": precision})
+        for precision in ("auto", "fp32", "bf16")
+    }
+    for device, default in (("cpu", "fp32"), ("cuda", "bf16")):
+        keys = {precision: training_fingerprint(m, "sha", device) for precision, m in model.items()}
+        assert keys["auto"] == keys[default]
+        assert keys["fp32"] != keys["bf16"]
 
 
 @pytest.mark.parametrize("name", list(NODES))

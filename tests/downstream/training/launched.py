@@ -72,10 +72,16 @@ def train(given: Training) -> None:
         )
         training = replace(training, optimizer="lamb", weight_decay=0.2)
     unlocked = replace(UNLOCKED, pretrained=False, augment=True)
+    in_parts = replace(training, micro_batch=2)
     build = {
         "captioner": lambda: Captioner(tiny.swin, tiny.gpt2, training, 16, 3, 12, 5),
         "locked": lambda: DualEncoder(tiny.vit, tiny.bert, training, True, True, 16, 5, UNLOCKED),
         "unlocked": lambda: DualEncoder(tiny.vit, tiny.bert, training, False, False, 16, 5, UNLOCKED),
+        "captioner in parts": lambda: Captioner(tiny.swin, tiny.gpt2, in_parts, 16, 3, 12, 5),
+        "locked in parts": lambda: DualEncoder(tiny.vit, tiny.bert, in_parts, True, True, 16, 5, UNLOCKED),
+        "unlocked in parts": lambda: DualEncoder(
+            tiny.vit, tiny.bert, in_parts, False, False, 16, 5, UNLOCKED
+        ),
         "ds_clip": lambda: DualEncoder(tiny.vit, tiny.bert, training, False, False, 16, 5, unlocked),
     }
     tracker = Log(given.name, given.kill_at)

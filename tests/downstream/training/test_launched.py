@@ -57,24 +57,8 @@ def trained(lines: Sequence[dict[str, Any]], training: Training) -> Trained:
     return Trained(Path(training.folder), losses, said[-1])
 
 
-@pytest.fixture(scope="session")
-def without_dropout(checkpoints: Checkpoints) -> Checkpoints:
-    """Ranks draw dropout of their own, so only models without it can be compared."""
-    import shutil
-
-    quiet = {}
-    for name, folder in asdict(checkpoints).items():
-        copy = Path(folder + "-quiet")
-        shutil.copytree(folder, copy, dirs_exist_ok=True)
-        config = json.loads((copy / "config.json").read_text())
-        dropouts = {key: 0.0 for key in config if "drop" in key or "pdrop" in key}
-        (copy / "config.json").write_text(json.dumps(config | dropouts))
-        quiet[name] = str(copy)
-    return replace(checkpoints, **quiet)
-
-
 KILLED = ("captioner", "locked", "ds_clip")
-SPREAD = (*KILLED, "unlocked")
+SPREAD = (*KILLED, "unlocked", "captioner in parts", "locked in parts", "unlocked in parts")
 
 
 Two = dict[str, tuple[Trained, Trained]]  # by model

@@ -274,7 +274,8 @@ def test_weight_decay_spares_biases(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("samples_seen", 0), ("batch_size", -1), ("lr", 0.0), ("warmup_ratio", 1.0)]
+    ("name", "value"),
+    [("samples_seen", 0), ("batch_size", -1), ("lr", 0.0), ("warmup_ratio", 1.0), ("micro_batch", 0)],
 )
 def test_values_that_make_no_training_are_refused(name: str, value: float) -> None:
     with pytest.raises(UserError, match=name):

@@ -1,10 +1,12 @@
 """The order of the samples, the cut into batches, and the count of what cannot be read."""
 
+import os
+
 import numpy as np
 import pytest
 import torch
 
-from downstream.training.training_data import SampleOrder, StepBatches, TrainingData, loader
+from downstream.training.training_data import SampleOrder, StepBatches, TrainingData, default_workers, loader
 from tests.downstream.tiny_models import CAPTIONS, MemorySubset
 
 CPU = torch.device("cpu")
@@ -89,13 +91,35 @@ def test_workers_change_nothing() -> None:
         assert one.skipped == other.skipped
 
 
+@pytest.mark.parametrize(
+    ("device", "cores", "processes", "expected"),
+    [
+        ("cpu", 1, 1, 0),
+        ("cpu", 2, 1, 1),
+        ("cpu", 16, 2, 2),
+        ("cuda", 16, 1, 15),
+        ("cuda", 96, 8, 11),
+        ("cuda", 96, 1, 16),
+    ],
+)
+def test_loader_processes_follow_cores_and_gpus(
+    device: str, cores: int, processes: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", str(processes))
+    assert default_workers(torch.device(device)) == expected
+
+
 def test_ranks_share_a_batch_without_overlap() -> None:
     subset = MemorySubset(CAPTIONS)
     whole = batches(subset, 21, 5)
     parts = [batches(subset, 21, 5, rank=rank, ranks=2) for rank in range(2)]
     for batch, *shares in zip(whole, *parts, strict=True):
-        joined = [index for share in shares if share.inputs for index in share.inputs["captions"].tolist()]
-        assert sorted(joined) == sorted(batch.inputs["captions"].tolist())
+        drawn = batch.inputs["captions"].tolist()
+        assert [share.inputs["captions"].tolist() if share.inputs else [] for share in shares] == [
+            drawn[::2],
+            drawn[1::2],
+        ]
 
 
 def test_loader_draws_nothing_from_the_global_generator() -> None:

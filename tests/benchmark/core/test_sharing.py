@@ -1,0 +1,71 @@
+"""What the main process of a launch made reaches the others as it was, its arrays mapped from a file."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from benchmark.core.sharing import shared_by_main
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPT = """
+import sys, json, torch
+import numpy as np, pyarrow as pa
+from pathlib import Path
+from benchmark.core.launch import is_main_process
+from benchmark.core.paths import cache_dir
+from benchmark.core.sharing import shared_by_main
+
+cpu = torch.device("cpu")
+made = None
+if is_main_process():
+    made = {"rows": np.arange(100_003), "texts": pa.array(["a", "bc"]), "odd": np.ones(3, bool), "name": "n"}
+files = lambda: len(list((cache_dir() / "launches").iterdir()))
+with shared_by_main(made, cpu) as got:
+    line = {
+        "main": is_main_process(),
+        "sum": int(got["rows"].sum()),
+        "texts": got["texts"].to_pylist() + [got["name"], got["odd"].tolist()],
+        "writable": got["rows"].flags.writeable,
+        "mapped": "launches" in Path("/proc/self/maps").read_text(),
+        "files": files() if is_main_process() else 1,
+    }
+with shared_by_main([] if is_main_process() else None, cpu) as nothing:
+    line["nothing"] = nothing
+line["left"] = files() if is_main_process() else 0
+sys.stdout.write(json.dumps(line) + "\\n")
+"""
+
+
+def test_without_a_launch_the_value_is_itself() -> None:
+    value = object()
+    with shared_by_main(value, torch.device("cpu")) as got:
+        assert got is value
+
+
+@pytest.mark.slow
+def test_two_processes_share_arrays(tmp_path: Path) -> None:
+    import json
+
+    (tmp_path / "script.py").write_text(SCRIPT)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    environment["XDG_CACHE_HOME"] = str(tmp_path)
+    done = subprocess.run(
+        [*command, str(tmp_path / "script.py")],
+        env=environment, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    lines = sorted((json.loads(line) for line in done.stdout.splitlines()), key=lambda line: line["main"])
+    other, main = lines
+    shared = {
+        "sum": 100_003 * 100_002 // 2,
+        "texts": ["a", "bc", "n", [True, True, True]],
+        "nothing": [],
+        "left": 0,
+    }
+    assert main == shared | {"main": True, "writable": True, "mapped": False, "files": 1}
+    assert other == shared | {"main": False, "writable": False, "mapped": True, "files": 1}
