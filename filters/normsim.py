@@ -11,7 +11,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.ranges import PositiveInt
 from filters.base import Scores
 from filters.clip import ClipFeatures
-from filters.embeddings.corpus import ByUid, Corpus, Rows, Subset
+from filters.embeddings.corpus import ByUid, Corpus
 from filters.embeddings.pool_embeddings import (
     Targeted,
     check_width,
@@ -20,6 +20,7 @@ from filters.embeddings.pool_embeddings import (
     quadratic,
     read_target,
 )
+from filters.embeddings.removal import exact_outer_sum, removed_before
 
 TARGET_CHUNK = 65536  # rows of the target that a batch is compared with at a time
 
@@ -80,8 +81,8 @@ class NormSim(Targeted):
         """Compute for every sample the share of the pool that is removed before it."""
 
         def fill(shares: npt.NDArray[np.float64]) -> None:
-            total = corpus_outer_sum(corpus, "image")
-            removed_before(corpus.embeddings("image"), total, self.steps, shares)
+            total = corpus_outer_sum(corpus, "image", exact_outer_sum)
+            removed_before(corpus.embeddings("image"), total, self.steps, shares, corpus.scratch)
 
         # float32 cannot tell 2^24 shares apart.
         self._shares = corpus.by_uid("shares", np.float64, fill)
@@ -107,28 +108,3 @@ def max_cosine(images: npt.NDArray[np.float32], target: torch.Tensor) -> Scores:
     for part in target.split(TARGET_CHUNK):
         highest = torch.maximum(highest, (rows @ part.T).amax(1))
     return np.asarray(highest.cpu().numpy())
-
-
-def removed_before(
-    embeddings: Rows, total: npt.NDArray[np.float64], steps: int, shares: npt.NDArray[np.float64]
-) -> None:
-    """Put the share of the rows of (n, d) removed before each row into `shares` (n,); the least similar go first.
-
-    Every step removes the rows with the lowest x^T S x, where S is the second moment of the remaining rows, and then
-    updates S. Of equal rows the last one is removed first.
-
-    Args:
-        embeddings: n unit vectors.
-        total: their `outer_sum`.
-        steps: number of steps.
-        shares: the result.
-    """
-    count = len(embeddings)
-    left = np.arange(count)
-    for goal in np.linspace(count, 0, min(steps, max(count, 1)) + 1).astype(int)[1:]:
-        order = np.lexsort((-left, quadratic(Subset(embeddings, left), total)))
-        leaving, staying = np.split(order, [len(left) - goal])
-        shares[left[leaving]] = (count - len(left) + np.arange(len(leaving))) / count
-        total = total - outer_sum(Subset(embeddings, left[leaving]))
-        staying.sort()
-        left = left[staying]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -55,10 +55,11 @@ class Subset:
         return self.embeddings[np.asarray(self.rows)[rows]]
 
 
-def chunks(embeddings: Rows) -> Iterator[slice]:
-    """Yield slices of at most `CHUNK` rows that cover the embeddings."""
-    for start in range(0, len(embeddings), CHUNK):
-        yield slice(start, min(start + CHUNK, len(embeddings)))
+def chunks(embeddings: Sized, size: int | None = None) -> Iterator[slice]:
+    """Yield slices of at most `size` rows that cover the embeddings, by default `CHUNK`."""
+    size = size or CHUNK
+    for start in range(0, len(embeddings), size):
+        yield slice(start, min(start + size, len(embeddings)))
 
 
 class PieceWork(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from filters.embeddings.corpus import CHUNK, Corpus, CorpusFilter, Rows, chunks
 if TYPE_CHECKING:
     import torch
 
+OuterSum = Callable[[Rows], npt.NDArray[np.float64]]
 LIGHT_ROWS = 1 << 20  # the sum of so many outer products takes less time than starting a worker process
 
 
@@ -107,28 +108,19 @@ def check_width(width: int, embeddings: Rows) -> None:
 
 
 class _OuterSums:
-    """The sum of x x^T over each chunk of embeddings."""
+    """The sum of x x^T over each chunk of embeddings, as `outer_sum_of` computes it."""
 
-    def __init__(self, embeddings: Rows) -> None:
+    def __init__(self, embeddings: Rows, outer_sum_of: OuterSum) -> None:
         self.light = len(embeddings) < LIGHT_ROWS
         self._embeddings = embeddings
+        self._outer_sum_of = outer_sum_of
 
     def setup(self, device: torch.device) -> None:
         """Load nothing."""
 
     def __call__(self, piece: int, /) -> npt.NDArray[np.float64]:
         """Return the sum over one chunk, (d, d)."""
-        return outer_sum(self._embeddings[piece * CHUNK : (piece + 1) * CHUNK])
-
-
-def corpus_outer_sum(corpus: Corpus, name: str) -> npt.NDArray[np.float64]:
-    """Return `outer_sum` of a corpus; the engine's workers share the chunks, which are added up in their order."""
-    embeddings = corpus.embeddings(name)
-    pieces = corpus.map("moment", _OuterSums(embeddings), len(list(chunks(embeddings))))
-    total = np.zeros((embeddings.shape[1],) * 2)
-    for piece in pieces:
-        total += piece.values
-    return total
+        return self._outer_sum_of(self._embeddings[piece * CHUNK : (piece + 1) * CHUNK])
 
 
 def outer_sum(embeddings: Rows) -> npt.NDArray[np.float64]:
@@ -137,6 +129,21 @@ def outer_sum(embeddings: Rows) -> npt.NDArray[np.float64]:
     for part in chunks(embeddings):
         rows = embeddings[part].astype(np.float32)
         total += rows.T @ rows
+    return total
+
+
+def corpus_outer_sum(
+    corpus: Corpus, name: str, outer_sum_of: OuterSum = outer_sum
+) -> npt.NDArray[np.float64]:
+    """Return `outer_sum` of a corpus; the engine's workers share the chunks, which are added up in their order.
+
+    `outer_sum_of` is the function of one chunk, picklable.
+    """
+    embeddings = corpus.embeddings(name)
+    pieces = corpus.map("moment", _OuterSums(embeddings, outer_sum_of), len(list(chunks(embeddings))))
+    total = np.zeros((embeddings.shape[1],) * 2)
+    for piece in pieces:
+        total += piece.values
     return total
 
 

@@ -8,8 +8,9 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters import normsim
-from filters.embeddings.pool_embeddings import outer_sum
-from filters.normsim import NormSim, removed_before
+from filters.embeddings import removal
+from filters.embeddings.removal import exact_outer_sum, removed_before
+from filters.normsim import NormSim
 from filters.vas import Vas
 from tests.corpora import fit
 from tests.pools import numbered_uids
@@ -31,9 +32,9 @@ def made(norm: float, target: Path | None, steps: int = 500) -> NormSim:
     return found
 
 
-def shares(points: np.ndarray, steps: int) -> np.ndarray:
+def shares(points: np.ndarray, steps: int, scratch: Path) -> np.ndarray:
     found = np.full(len(points), np.nan)
-    removed_before(points, outer_sum(points), steps, found)
+    removed_before(points, exact_outer_sum(points), steps, found, scratch)
     return found
 
 
@@ -84,17 +85,46 @@ def test_the_square_of_the_two_norm_is_the_variance_alignment_score(tmp_path: Pa
     ("steps", "goals"),
     [(1, [0]), (4, [18, 12, 6, 0]), (24, list(range(23, -1, -1))), (500, list(range(23, -1, -1)))],
 )
-def test_a_pool_is_taken_apart_as_the_plain_loop_does_it(steps: int, goals: list[int]) -> None:
+def test_a_pool_is_taken_apart_as_the_plain_loop_does_it(
+    steps: int, goals: list[int], tmp_path: Path
+) -> None:
     points = unit(np.random.default_rng(2).normal(size=(24, 4)))
-    assert shares(points, steps) == pytest.approx(np.array(naive_removal(points, goals)))
+    assert shares(points, steps, tmp_path) == pytest.approx(np.array(naive_removal(points, goals)))
 
 
-def test_the_odd_one_out_goes_first_and_of_equals_the_last() -> None:
+def test_the_odd_one_out_goes_first_and_of_equals_the_last(tmp_path: Path) -> None:
     points = unit(np.array([[1, 0.1], [1, 0], [0, 1], [1, 0]]))
-    found = shares(points, 4)
+    found = shares(points, 4, tmp_path)
     assert found[2] == 0
     assert found[1] > found[3]
-    assert shares(np.tile(points[:1], (4, 1)), 2).tolist() == [0.75, 0.5, 0.25, 0]
+    assert shares(np.tile(points[:1], (4, 1)), 2, tmp_path).tolist() == [0.75, 0.5, 0.25, 0]
+
+
+def test_rows_that_cannot_be_the_lowest_are_not_compared_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("filters.embeddings.corpus.CHUNK", 100)
+    monkeypatch.setattr(removal, "EXACT_ROWS", 70)
+    computed = []
+    of_all, steps = removal._quadratic, 50
+
+    def counted(embeddings: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+        computed.append(len(embeddings))
+        return of_all(embeddings, matrix)
+
+    monkeypatch.setattr(removal, "_quadratic", counted)
+    rng = np.random.default_rng(4)
+    topics = rng.normal(size=(9, 8))[rng.integers(0, 9, 600)]
+    points = unit(0.5 + topics + 0.3 * rng.normal(size=(600, 8)))
+    found = shares(points, steps, tmp_path)
+    assert sum(computed) < 600 * steps / 4  # all that is left in every step would be half of them
+    expected, left, exact = np.empty(600), np.arange(600), points.astype(float)
+    for _ in range(steps):
+        of_left = exact[left]
+        order = left[np.argsort(np.square(of_left @ of_left.T).sum(1))]
+        expected[order[:12]] = 1 - len(left) / 600 + np.arange(12) / 600
+        left = np.sort(order[12:])
+    assert found == pytest.approx(expected)
 
 
 def test_shards_and_their_order_do_not_matter() -> None:

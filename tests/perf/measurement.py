@@ -9,12 +9,13 @@ import inspect
 import json
 import os
 import re
-import resource
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import import_module
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from benchmark.core.paths import write_text
+from benchmark.core.usage import processor_seconds
 from benchmark.results.provenance import machine
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,11 +35,16 @@ HEADER = "| work | ours | reference | ratio | goal | peak memory, ours / referen
 
 @dataclass(frozen=True)
 class Usage:
-    """Seconds on the clock, of processors with those of child processes, and the peak RSS of the process in GiB."""
+    """Seconds on the clock, of processors with those of child processes, and the peak RSS of the process in GiB.
+
+    `anonymous_gib` is the peak without mapped files, whose pages the system drops when memory is short; 0 where it
+    was not measured.
+    """
 
     seconds: float
     cpu_seconds: float
     peak_gib: float
+    anonymous_gib: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -113,13 +120,23 @@ def _median(usages: Sequence[Usage]) -> Usage:
 
 
 def _keep(row: Row) -> None:
+    rows = [value for value in keep(row.work, asdict(row)).values() if "ours" in value]
+    write_table(BEGIN, END, HEADER, [_cells(_of_json(value)) for value in rows])
+
+
+def keep(work: str, measured: dict[str, Any]) -> dict[str, Any]:
+    """Put what was measured of a piece of work into performance.json; return the whole file."""
     rows: dict[str, Any] = json.loads(ROWS.read_text()) if ROWS.is_file() else {}
-    rows[row.work] = asdict(row)
+    rows[work] = measured
     write_text(ROWS, json.dumps(rows, indent=2) + "\n")
-    made = [_of_json(value) for value in rows.values()]
-    table = "\n".join([HEADER, "|---" * HEADER.count("|", 1) + "|", *map(_cells, made)])
+    return rows
+
+
+def write_table(begin: str, end: str, header: str, lines: Sequence[str]) -> None:
+    """Write a table between two marks of performance.md."""
+    table = "\n".join([header, "|---" * header.count("|", 1) + "|", *lines])
     page = PAGE.read_text()
-    before, after = page[: page.index(BEGIN) + len(BEGIN)], page[page.index(END) :]
+    before, after = page[: page.index(begin) + len(begin)], page[page.index(end) :]
     write_text(PAGE, f"{before}\n{table}\n{after}")
 
 
@@ -153,11 +170,34 @@ def call(name: str, arguments: str) -> Usage:
         next(steps)
         work = partial(next, steps, None)
     before, began = _cpu_seconds(), time.monotonic()
-    work()
+    with _peak_anonymous() as anonymous:
+        work()
     seconds, cpu_seconds = time.monotonic() - began, _cpu_seconds() - before
     # Not getrusage: its peak is that of the process which started this one, if that was larger.
-    (peak,) = re.findall(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
-    return Usage(seconds, cpu_seconds, int(peak) / 2**20)
+    return Usage(seconds, cpu_seconds, _gib("VmHWM"), max(anonymous))
+
+
+@contextmanager
+def _peak_anonymous() -> Iterator[list[float]]:
+    """Note the GiB of this process in no file, fifty times a second."""
+    seen, done = [_gib("RssAnon")], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.02):
+            seen.append(_gib("RssAnon"))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield seen
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _gib(kind: str) -> float:
+    (kilobytes,) = re.findall(rf"{kind}:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    return int(kilobytes) / 2**20
 
 
 def command(*arguments: str) -> Usage:
@@ -170,8 +210,8 @@ def command(*arguments: str) -> Usage:
 
 
 def _cpu_seconds() -> float:
-    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    return sum(u.ru_utime + u.ru_stime for u in map(resource.getrusage, whose))
+    """Seconds of this process, its ended children, and processes that work for it and are no children."""
+    return processor_seconds()
 
 
 if __name__ == "__main__":

@@ -1,56 +1,58 @@
-"""Corpus statistics at three sizes: processor seconds, memory, and how both grow; beside the plain way in memory."""
+"""Corpus statistics at three sizes: how processor seconds and memory grow; reading them beside the way in memory."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
+from functools import partial
 
-import numpy as np
 import pytest
 
-from benchmark.core.uids import UID_DTYPE
-from benchmark.scoring.feature_cache import save_features
-from tests.perf.corpus_statistics import FILTERS
+from tests.perf.corpus_statistics import FILTERS, components, draw, fit, gather, rows
+from tests.perf.growth import growth
+from tests.perf.measurement import compare, measure
 
 pytestmark = pytest.mark.perf
-SHARD, WIDTH = 10_000, 512
-SIZES = (5, 20, 80)  # shards: 50,000 to 800,000 pairs
+SIZES = (100_000, 400_000, 1_600_000)
+WIDE_SIZES = (20_000, 80_000, 320_000)  # with 512 dimensions
 
 
 @pytest.fixture(scope="module")
-def features(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Shards of unit vectors about 200 directions, as CLIP features are cached."""
+def features(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("features")
-    rng = np.random.default_rng(0)
-    topics = rng.standard_normal((200, WIDTH), np.float32)
-    for number in range(SIZES[-1]):
-        images = topics[rng.integers(0, 200, SHARD)] + rng.standard_normal((SHARD, WIDTH), np.float32)
-        texts = images + rng.standard_normal((SHARD, WIDTH), np.float32)
-        columns = {"image": images, "text": texts}
-        unit = {name: of / np.linalg.norm(of, axis=1, keepdims=True) for name, of in columns.items()}
-        uids = rng.integers(0, 2**64, (SHARD, 2), dtype=np.uint64).view(UID_DTYPE).ravel()
-        save_features(folder / f"{number:04d}.arrow", uids, unit, {}, 0.0)
-    return folder
+    draw(folder, SIZES[-1], 64)
+    return str(folder)
 
 
-def measure(name: str, features: Path, shards: int) -> dict[str, float]:
-    command = [sys.executable, "-m", "tests.perf.corpus_statistics", name, str(features), str(shards)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return dict(json.loads(done.stdout))
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("wide")
+    draw(folder, WIDE_SIZES[-1], 512)
+    return str(folder)
 
 
-@pytest.mark.parametrize("name", ["gather", "rows", *FILTERS])
-def test_memory_and_seconds_grow_by(name: str, features: Path) -> None:
-    measured = [measure(name, features, shards) for shards in SIZES]
-    (_, small, large), pairs = measured, (SIZES[2] - SIZES[1]) * SHARD
-    growth = {key: (large[key] - small[key]) / pairs for key in large}
-    exponent = np.log(large["seconds"] / small["seconds"]) / np.log(SIZES[2] / SIZES[1])
-    print(f"\n{name}: {growth['seconds'] * 1e6:.1f} us a pair, seconds grow with the power {exponent:.2f}")
-    for shards, of in zip(SIZES, measured, strict=True):
-        anonymous, peak = (of[key] / 2**20 for key in ("anonymous", "peak"))
-        print(
-            f"  {shards * SHARD:>7,}: {of['seconds']:.1f} s, {anonymous:,.0f} MiB; with files {peak:,.0f} MiB"
-        )
-    print(f"  a pair more: {growth['anonymous']:,.0f} bytes; with files {growth['peak']:,.0f}")
-    if name != "gather":
-        assert growth["anonymous"] < 100  # embeddings alone take 2,048 bytes
+def test_all_embeddings_are_read_from_files(wide: str) -> None:
+    pairs = WIDE_SIZES[-1]
+    ways = (partial(measure, way, wide, pairs) for way in (rows, gather))
+    ours, reference = ways
+    row = compare(
+        f"read {pairs:,} pairs of 512-wide embeddings by uid", ours, "all of them in memory", reference
+    )
+    assert row.ours.anonymous_gib < row.of_reference.anonymous_gib - 0.5
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_a_fit_holds_no_embeddings(name: str, features: str) -> None:
+    row = growth(f"fit {name}, 64 dimensions", SIZES, lambda pairs: measure(fit, features, pairs, name))
+    assert row.anonymous_bytes_per_pair < 100  # embeddings alone take 256 bytes
+
+
+def test_principal_components_are_learned_without_a_copy(features: str) -> None:
+    row = growth(
+        "PCA and k-means of all images, 64 dimensions",
+        SIZES,
+        lambda pairs: measure(components, features, pairs),
+    )
+    assert row.anonymous_bytes_per_pair < 100  # a copy in float32 takes 256 bytes
+
+
+def test_a_fit_holds_no_wide_embeddings(wide: str) -> None:
+    name = "near_duplicates"
+    row = growth(f"fit {name}, 512 dimensions", WIDE_SIZES, lambda pairs: measure(fit, wide, pairs, name))
+    assert row.anonymous_bytes_per_pair < 200  # embeddings alone take 2,048 bytes

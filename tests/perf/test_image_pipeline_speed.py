@@ -1,35 +1,39 @@
-"""Images through a model: processes that read, decode and preprocess, against doing all of it in series."""
+"""Images through a model: processes that read, decode and preprocess, against doing all of it in series.
+
+Seconds on the clock are what counts here: run it on a machine that does nothing else.
+"""
 
 import io
 import os
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from PIL import Image
 
 from benchmark.config import demo_model
 from benchmark.core.pixel_workers import PixelWorkers, Preprocessing
-from benchmark.core.usage import Seconds, now, since
 from benchmark.models.clip_models import ClipModel, load_clip
 from benchmark.pool.tar_index import TarIndex
 from benchmark.pool.tar_reader import TarImage, read_images, read_pixels
+from tests.perf.measurement import compare, measure
 from tests.pools import numbered_uids
 
 pytestmark = pytest.mark.perf
 CPU = torch.device("cpu")
 CORES = len(os.sched_getaffinity(0))
 IMAGES, SIDE, BATCH = 1024, 512, 256
-PAIRS = 3  # runs of each way, in turns; the median ratio counts
 
 
 @pytest.fixture(scope="module")
-def tar(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TarIndex]:
-    """A file of JPEGs of one size, and where they lie."""
+def tar(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder with a file of JPEGs of one size, and where they lie."""
     rng = np.random.default_rng(0)
     files = []
     for _ in range(16):
@@ -37,119 +41,123 @@ def tar(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TarIndex]:
         encoded = io.BytesIO()
         coarse.resize((SIDE, SIDE * 3 // 4), Image.Resampling.BICUBIC).save(encoded, "JPEG", quality=90)
         files.append(encoded.getvalue())
-    path = tmp_path_factory.mktemp("images") / "images.tar"
-    path.write_bytes(b"".join(files[number % 16] for number in range(IMAGES)))
-    sizes = np.array([len(files[number % 16]) for number in range(IMAGES)])
-    offsets = np.cumsum(sizes) - sizes
-    unused = np.zeros(IMAGES, bool)
-    index = TarIndex(
-        numbered_uids(IMAGES), [""] * IMAGES, offsets, sizes, unused, [[]] * IMAGES, drops=Counter()
-    )
-    return path, index
+    folder = tmp_path_factory.mktemp("images")
+    (folder / "images.tar").write_bytes(b"".join(files[number % 16] for number in range(IMAGES)))
+    np.save(folder / "sizes.npy", np.array([len(files[number % 16]) for number in range(IMAGES)]))
+    return str(folder)
 
 
-def in_turns(*ways: Callable[[], None]) -> list[list[Seconds]]:
-    """Return the seconds of each way, run after one another several times."""
-    seconds: list[list[Seconds]] = [[] for _ in ways]
-    for _ in range(PAIRS):
-        for way, of_way in zip(ways, seconds, strict=True):
-            started = now()
-            way()
-            of_way.append(since(started))
-    return seconds
+def opened(folder: str) -> tuple[Path, TarIndex]:
+    sizes = np.load(Path(folder, "sizes.npy"))
+    rows = pa.table({"text": [""] * IMAGES, "offset": np.cumsum(sizes) - sizes, "size": sizes})
+    return Path(folder, "images.tar"), TarIndex(numbered_uids(IMAGES), rows)
 
 
-def show(name: str, runs: list[Seconds]) -> float:
-    """Print images per second, and processor milliseconds per image; return the median seconds."""
-    clock = float(np.median([run.clock for run in runs]))
-    processor = float(np.median([run.processor or 0.0 for run in runs]))
-    print(f"{name}: {IMAGES / clock:.0f} images/s, {1000 * processor / IMAGES:.2f} processor ms an image")
-    return clock
+def clip(threads: int) -> ClipModel:
+    torch.set_num_threads(threads)
+    return load_clip(f"local-dir:{demo_model('clip')}", None, CPU)
 
 
-def decode_alone(tar: tuple[Path, TarIndex], preprocess: Preprocessing, share: slice = slice(None)) -> None:
-    """Read, decode and preprocess, keeping nothing."""
-    path, index = tar
+def short_model_in_series(folder: str) -> Iterator[None]:
+    preprocess = clip(1).preprocess
+    yield
+    for batch in read_images(*opened(folder), BATCH, Counter()):
+        torch.stack([preprocess(image) for image in batch.images])
+        time.sleep(0.001)
+
+
+def short_model_in_a_pipeline(folder: str) -> Iterator[None]:
+    workers = started(clip(1).preprocess, folder)
+    yield
+    for _ in read_pixels(*opened(folder), BATCH, Counter(), workers):
+        time.sleep(0.001)
+
+
+def clip_in_series(folder: str) -> Iterator[None]:
+    model = clip(CORES)
+    yield
+    for batch in read_images(*opened(folder), BATCH, Counter()):
+        model.embed_batch(batch)
+
+
+def clip_in_a_pipeline(folder: str) -> Iterator[None]:
+    model = clip(CORES)
+    workers = started(model.preprocess, folder)
+    yield
+    for batch in read_pixels(*opened(folder), BATCH, Counter(), workers):
+        model.embed_batch(batch)
+
+
+def started(preprocess: Preprocessing, folder: str) -> PixelWorkers:
+    """Processes that have had their first images."""
+    workers = PixelWorkers(preprocess, CORES, CPU)
+    next(read_pixels(*opened(folder), BATCH, Counter(), workers))
+    return workers
+
+
+def decode(folder: str, preprocess: Preprocessing, share: slice) -> None:
+    """Read, decode and preprocess some of the images, keeping nothing."""
+    path, index = opened(folder)
     for offset, size in list(zip(index.offsets.tolist(), index.sizes.tolist(), strict=True))[share]:
         preprocess(TarImage(path, offset, size).load())
 
 
-def decode_on_all_cores(tar: tuple[Path, TarIndex], preprocess: Preprocessing) -> None:
+def decode_on_all_cores(folder: str) -> Iterator[None]:
     """Do so in a forked process per core, which share nothing and return nothing."""
+    preprocess = clip(1).preprocess
+    yield
     children = []
     for core in range(CORES):
         child = os.fork()
         if not child:
-            decode_alone(tar, preprocess, slice(core, None, CORES))
+            decode(folder, preprocess, slice(core, None, CORES))
             os._exit(0)
         children.append(child)
     for child in children:
         os.waitpid(child, 0)
 
 
-def test_a_model_of_one_millisecond_waits_for_decoding_on_all_cores(tar: tuple[Path, TarIndex]) -> None:
-    preprocess = load_clip(f"local-dir:{demo_model('clip')}", None, CPU).preprocess
-    path, index = tar
-    torch.set_num_threads(1)
-    workers = PixelWorkers(preprocess, CORES, CPU)
-
-    def series() -> None:
-        for batch in read_images(path, index, BATCH, Counter()):
-            torch.stack([preprocess(image) for image in batch.images])
-            time.sleep(0.001)
-
-    def pipeline() -> None:
-        for _ in read_pixels(path, index, BATCH, Counter(), workers):
-            time.sleep(0.001)
-
-    pipeline()  # the processes start
-    ways = in_turns(
-        series, pipeline, lambda: decode_alone(tar, preprocess), lambda: decode_on_all_cores(tar, preprocess)
-    )
-    names = ("in series", f"pipeline of {CORES}", "decoding on one core", f"decoding on {CORES} cores")
-    _, piped, one, every = (show(name, runs) for name, runs in zip(names, ways, strict=True))
-    print(f"pipeline: {one / piped:.2f} times one core, {every / piped:.2f} of {CORES} cores without a model")
-    assert every / piped > 0.9
-
-
-def test_a_model_on_the_cpu_is_not_slower_than_in_series(tar: tuple[Path, TarIndex]) -> None:
-    torch.set_num_threads(CORES)
-    clip: ClipModel = load_clip(f"local-dir:{demo_model('clip')}", None, CPU)
-    path, index = tar
-    workers = PixelWorkers(clip.preprocess, CORES, CPU)
-    found: dict[str, list[np.ndarray]] = {}
-
-    def series() -> None:
-        found["series"] = [clip.embed_batch(b) for b in read_images(path, index, BATCH, Counter())]
-
-    def pipeline() -> None:
-        batches = read_pixels(path, index, BATCH, Counter(), workers)
-        found["pipeline"] = [clip.embed_batch(batch) for batch in batches]
-
-    pipeline()
-    ways = in_turns(series, pipeline)
-    plain, piped = (show(name, runs) for name, runs in zip(("in series", "pipeline"), ways, strict=True))
-    print(f"pipeline with CLIP on the CPU: {plain / piped:.2f} times in series")
-    assert np.array_equal(np.concatenate(found["series"]), np.concatenate(found["pipeline"]))
-    assert plain / piped > 0.95
-
-
-def test_processes_decode_more_than_threads(tar: tuple[Path, TarIndex]) -> None:
-    """Why they are processes: small images, and preprocessing in numpy, hold Python's lock."""
+def decode_in_threads(folder: str) -> Iterator[None]:
+    """Do so in a thread per core."""
     from concurrent.futures import ThreadPoolExecutor
 
-    preprocess = load_clip(f"local-dir:{demo_model('clip')}", None, CPU).preprocess
-    torch.set_num_threads(1)
+    preprocess = clip(1).preprocess
+    yield
+    with ThreadPoolExecutor(CORES) as pool:
+        shares = [slice(core, None, CORES) for core in range(CORES)]
+        list(pool.map(lambda share: decode(folder, preprocess, share), shares))
 
-    def threads() -> None:
-        with ThreadPoolExecutor(CORES) as pool:
-            shares = [slice(core, None, CORES) for core in range(CORES)]
-            list(pool.map(lambda share: decode_alone(tar, preprocess, share), shares))
 
-    ways = in_turns(
-        lambda: decode_alone(tar, preprocess), threads, lambda: decode_on_all_cores(tar, preprocess)
-    )
-    names = ("one thread", f"{CORES} threads", f"{CORES} processes")
-    one, threaded, forked = (show(name, runs) for name, runs in zip(names, ways, strict=True))
-    print(f"{CORES} threads: {one / threaded:.2f} times one, {CORES} processes: {one / forked:.2f}")
-    assert threaded > 0.9 * forked
+def clock_ratio(
+    work: str, ours: Callable[..., object], name: str, other: Callable[..., object], tar: str
+) -> float:
+    """Return the seconds on the clock, ours by the other's."""
+    row = compare(work, partial(measure, ours, tar), name, partial(measure, other, tar))
+    return row.ours.seconds / row.of_reference.seconds
+
+
+def test_a_model_of_one_millisecond_waits_for_decoding_on_all_cores(tar: str) -> None:
+    work = f"{IMAGES:,} images through a model of 1 ms a batch, pipeline of {CORES}"
+    clock_ratio(work, short_model_in_a_pipeline, "in series", short_model_in_series, tar)
+    work = f"{work}, beside decoding alone"
+    name = f"decoding in {CORES} processes"
+    assert clock_ratio(work, short_model_in_a_pipeline, name, decode_on_all_cores, tar) < 1 / 0.9
+
+
+def test_a_model_on_the_cpu_is_not_slower_than_in_series(tar: str) -> None:
+    work = f"{IMAGES:,} images through the demo's CLIP, pipeline of {CORES}"
+    assert clock_ratio(work, clip_in_a_pipeline, "in series", clip_in_series, tar) < 1 / 0.95
+
+
+def test_the_pipeline_gives_the_pixels_of_the_series(tar: str) -> None:
+    model = clip(CORES)
+    workers = PixelWorkers(model.preprocess, CORES, CPU)
+    series = [model.embed_batch(batch) for batch in read_images(*opened(tar), BATCH, Counter())]
+    pipeline = [model.embed_batch(batch) for batch in read_pixels(*opened(tar), BATCH, Counter(), workers)]
+    assert np.array_equal(np.concatenate(series), np.concatenate(pipeline))
+
+
+def test_processes_decode_more_than_threads(tar: str) -> None:
+    """Why they are processes: small images, and preprocessing in numpy, hold Python's lock."""
+    work = f"decode and preprocess {IMAGES:,} images in {CORES} processes"
+    assert clock_ratio(work, decode_on_all_cores, f"{CORES} threads", decode_in_threads, tar) < 1 / 0.9

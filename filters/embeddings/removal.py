@@ -1,0 +1,103 @@
+"""Removal of the embeddings that are least similar to the others, step by step (NormSim-2-D, Wang et al. 2024)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmark.core.counting import ScoreCounts
+from filters.embeddings.corpus import Rows, Subset, chunks
+
+EXACT_ROWS = 8192  # rows that are converted to float64 at a time
+MAX_SQUARE = 1.01  # of the length of a unit vector in half precision
+ROUNDING = 1e-6  # of a similarity in float32, by the number of rows, with some to spare
+
+Float64s = npt.NDArray[np.float64]
+
+
+def removed_before(embeddings: Rows, total: Float64s, steps: int, shares: Float64s, scratch: Path) -> None:
+    """Put the share of the rows of (n, d) removed before each row into `shares` (n,); the least similar go first.
+
+    Every step removes the rows with the lowest x^T S x, where S is the sum of outer products of the remaining rows,
+    and then updates S. Of equal rows the last one is removed first. Similarities are computed in float64 and rounded,
+    so that the order does not depend on threads or on which rows are computed together.
+
+    Args:
+        embeddings: n unit vectors.
+        total: their `exact_outer_sum`.
+        steps: number of steps.
+        shares: the result.
+        scratch: folder for what is known of each row meanwhile, 12 bytes a row.
+    """
+    left = count = len(embeddings)
+    if not count:
+        return
+    similarities = _Similarities(embeddings, total, scratch)
+    for goal in np.linspace(count, 0, min(steps, count) + 1).astype(int)[1:].tolist():
+        leaving = similarities.lowest(left - goal, left)
+        shares[leaving] = (count - left + np.arange(len(leaving))) / count
+        similarities.remove(leaving)
+        left = goal
+
+
+class _Similarities:
+    """x^T S x of the rows x that remain; few of them are computed again in a step.
+
+    S only shrinks: what was computed is an upper bound. It is too high by at most the Frobenius norms of all that was
+    taken from S since then, which gives a lower bound. A row is computed again when this is among the lowest.
+    """
+
+    def __init__(self, embeddings: Rows, total: Float64s, scratch: Path) -> None:
+        scratch.mkdir(parents=True, exist_ok=True)
+        shape = (len(embeddings),)
+        self._embeddings = embeddings
+        self._total = total
+        self._taken = 0.0  # Frobenius norms of all that was taken from S
+        # Infinity in both once a row is removed.
+        self._upper = np.lib.format.open_memmap(scratch / "upper.npy", "w+", np.float32, shape)
+        self._lower = np.lib.format.open_memmap(
+            scratch / "lower.npy", "w+", np.float64, shape
+        )  # plus `_taken`
+        for part in chunks(embeddings):
+            self._upper[part] = self._lower[part] = _quadratic(embeddings[part], total)
+
+    def lowest(self, number: int, left: int) -> npt.NDArray[np.int64]:
+        """Return the rows with the lowest similarities of those that are `left`, the lowest first."""
+        highest = -ScoreCounts(self._negated, np.float32).kth_highest(number).score
+        limit = highest + self._taken + ROUNDING * left
+        rows = np.concatenate(
+            [part.start + np.flatnonzero(self._lower[part] <= limit) for part in chunks(self._upper)]
+        )
+        similarities = _quadratic(Subset(self._embeddings, rows), self._total)
+        self._upper[rows] = similarities
+        self._lower[rows] = similarities + self._taken
+        return rows[np.lexsort((-rows, similarities))[:number]]
+
+    def remove(self, rows: npt.NDArray[np.int64]) -> None:
+        """Take rows from S."""
+        self._upper[rows] = self._lower[rows] = np.inf
+        change = exact_outer_sum(Subset(self._embeddings, rows))
+        self._total = self._total - change
+        self._taken += MAX_SQUARE * float(np.linalg.norm(change))
+
+    def _negated(self) -> Iterator[npt.NDArray[np.float32]]:
+        return (-self._upper[part] for part in chunks(self._upper))
+
+
+def exact_outer_sum(embeddings: Rows) -> Float64s:
+    """Return the sum of x x^T over the rows x of (n, d), shape (d, d), computed in float64."""
+    total = np.zeros((embeddings.shape[1],) * 2)
+    for part in chunks(embeddings, EXACT_ROWS):
+        rows = embeddings[part].astype(np.float64)
+        total += rows.T @ rows
+    return total
+
+
+def _quadratic(embeddings: Rows, matrix: Float64s) -> npt.NDArray[np.float32]:
+    """Return x^T M x for each row x of (n, d), shape (n,), computed in float64 and rounded."""
+    values = np.empty(len(embeddings), np.float32)
+    for part in chunks(embeddings, EXACT_ROWS):
+        rows = embeddings[part].astype(np.float64)
+        values[part] = np.einsum("nd,nd->n", rows @ matrix, rows)
+    return values
