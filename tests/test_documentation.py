@@ -14,6 +14,7 @@ import hydra
 import pytest
 import yaml
 from hydra import compose, initialize_config_dir
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from omegaconf import DictConfig, OmegaConf
@@ -89,16 +90,18 @@ def check_overrides(arguments: list[str]) -> None:
     for overrides in jobs(name_own_filters(normalised(arguments))):
         parsed = OverridesParser.create().parse_overrides(overrides)
         cfg = composed(*(str(o.input_line) for o in parsed if not is_setting(o))).copy()
+        HydraConfig.instance().set_config(cfg)  # for settings such as ${hydra:runtime.choices.filter}
         for override in filter(is_setting, parsed):  # one that there is not is refused
             OmegaConf.update(cfg, override.key_or_group, override.value())
-        OmegaConf.to_container(cfg, resolve=True)
+        ours = OmegaConf.masked_copy(cfg, [str(key) for key in cfg if key != "hydra"])
+        OmegaConf.to_container(ours, resolve=True)
         assert callable(hydra.utils.get_method(cfg.task._target_))
 
 
 @cache
 def composed(*choices: str) -> DictConfig:
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        return compose("config", list(choices))
+        return compose("config", list(choices), return_hydra_config=True)
 
 
 def is_setting(override: Override) -> bool:
@@ -126,6 +129,7 @@ def _prepared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     register_resolvers()
     write_own_filters(tmp_path)
     install_own_filters(tmp_path)
+    monkeypatch.setattr(HydraConfig.instance(), "cfg", None)
     monkeypatch.syspath_prepend(tmp_path)
     for name in VARIABLES:
         monkeypatch.setenv(name, f"/data/{name.lower()}")

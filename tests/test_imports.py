@@ -15,8 +15,8 @@ PACKAGES = ("benchmark", "filters", "downstream")
 ROOMS = (
     "benchmark.core", "benchmark.models", "benchmark.pool", "benchmark.engine", "filters", "benchmark.scoring",
     "benchmark.selection", "benchmark.subset", "downstream", "benchmark.results", "benchmark.report",
-    "benchmark.studies", "benchmark.demo", "benchmark.api", "benchmark.config", "benchmark.stages",
-    "benchmark.tasks", "benchmark.command_line", "benchmark.__main__",
+    "benchmark.studies", "benchmark.demo", "benchmark.api", "benchmark.config", "benchmark.downstream_config",
+    "benchmark.stages", "benchmark.tasks", "benchmark.command_line", "benchmark.__main__",
 )  # fmt: skip
 PLUG_INS = ("filters", "downstream")
 OFFERED_TO_PLUG_INS = ("benchmark.core", "benchmark.models")

@@ -63,7 +63,7 @@ def load_bert_matcher(model: str, num_layers: int, device: torch.device) -> Bert
     folder = locate_checkpoint(model)
     config = load_pretrained(AutoConfig, model)
     _check_layers(folder, num_layers, config.num_hidden_layers)
-    encoder = load_model(AutoModel, model, ("pooler.",), num_hidden_layers=num_layers, dtype=torch.float32)
+    encoder = load_model(AutoModel, model, ("pooler.",), num_hidden_layers=num_layers)
     tokenizer = load_pretrained(AutoTokenizer, model)
     # A tokenizer saved without its maximum length reports 10^30, and a long caption then exceeds the positions.
     # RoBERTa counts positions from after its padding token.

@@ -1,22 +1,24 @@
 """Checkpoints: the local folder of a name or path, the revision of its weights, reading files of weights."""
 
+from __future__ import annotations
+
 import fnmatch
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from pathlib import Path, PurePosixPath
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from benchmark.core.errors import UserError
-from benchmark.core.installation import program
-from benchmark.core.requirements import OnFirstUseError, Requirement, look, looks_only
+from benchmark.core.requirements import Requirement, look, looks_only
+from benchmark.models.hub import download, hub_errors, hub_sizes, unused_files
+
+if TYPE_CHECKING:
+    import torch
 
 WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.ckpt")
-HUB_TIMEOUT = 5.0  # seconds that the hub has to say how large files are
-# Weights for other runtimes, and the additional copies in diffusion models' repositories.
-UNUSED = ["*.msgpack", "*.h5", "*.onnx", "*.ot", "onnx/*", "*.ckpt", "*-ema.safetensors", "*.fp16.*"]
 
 
 @lru_cache
@@ -60,72 +62,9 @@ def locate_checkpoint(name: str) -> Path:
         return Path(snapshot_download(name, ignore_patterns=unused_files(list_repo_files(name))))
 
 
-def on_the_hub(repository: str, files: Sequence[str]) -> Path:
-    """Return the cached one of the alternative `files` of a hub repository. Raises as `locate_checkpoint`."""
-    from huggingface_hub import try_to_load_from_cache
-
-    for file in files:
-        cached = try_to_load_from_cache(repository, file)
-        if isinstance(cached, str):
-            return Path(cached)
-    sizes = hub_sizes(repository, "it is not on this machine")
-    raise download(repository, next((sizes[file] for file in files if file in sizes), 0))
-
-
-def hub_sizes(name: str, found: str) -> dict[str, int]:
-    """Return the bytes of each file of a hub repository, by asking the hub; `found` and errors as in `hub_errors`."""
-    from huggingface_hub import HfApi
-
-    with hub_errors(name, f"{found}, its size is unknown"):
-        info = HfApi().model_info(name, files_metadata=True, timeout=HUB_TIMEOUT)
-        if info.gated:  # its files are listed for everybody
-            HfApi().auth_check(name)
-        return {file.rfilename: file.size or 0 for file in info.siblings or []}
-
-
-def download(name: str, size: int) -> OnFirstUseError:
-    """Return what to raise where `size` bytes of the hub repository `name` would be downloaded."""
-    from huggingface_hub.constants import HF_HUB_CACHE
-
-    return OnFirstUseError(f"{name}: {size / 1e6:,.0f} MB from the hub", size, Path(HF_HUB_CACHE))
-
-
-@contextmanager
-def hub_errors(name: str, found: str) -> Iterator[None]:
-    """Turn what the hub client raises into a `UserError`; `found` says what is on this machine of `name`."""
-    import httpx2  # what the hub client raises
-    from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
-
-    try:
-        yield
-    except (LocalEntryNotFoundError, OfflineModeIsEnabled, httpx2.TransportError):
-        reason = f"{found}, and the hub is disabled or cannot be reached"
-    except (OSError, ValueError, httpx2.HTTPError) as error:  # absent, gated, refused
-        reason = str(error).strip().split("\n")[0][:200]
-    else:
-        return
-    command = f"{program('hf')} download {name}"
-    raise UserError(
-        f"checkpoint {name}: {reason}; run `{command}` where there is a network, or give a folder"
-    )
-
-
 def checkpoint_requirement(name: str) -> Requirement:
     """Return whether the checkpoint `name` is on this machine, or how large its download is."""
     return look(f"checkpoint {Path(name).name}", lambda: locate_checkpoint(name))
-
-
-def unused_files(files: Sequence[str]) -> list[str]:
-    """Return patterns of the `files` of a hub repository that need no download.
-
-    Those are `UNUSED`, and weights in PyTorch's format where the same folder has them as safetensors.
-    """
-    used = [file for file in files if not any(fnmatch.fnmatch(file, pattern) for pattern in UNUSED)]
-    safe = {PurePosixPath(file).parent for file in used if file.endswith(".safetensors")}
-    twice = (file for file in map(PurePosixPath, used) if file.parent in safe and file.suffix == ".bin")
-    return UNUSED + [
-        str(file) for file in twice if file.name.startswith(("pytorch_model", "diffusion_pytorch"))
-    ]
 
 
 def _has_weights(folder: Path) -> bool:
@@ -168,13 +107,18 @@ def load_pretrained(auto_class: Any, name: str, **options: Any) -> Any:
     return loaded
 
 
-def load_model(auto_class: Any, name: str, new: tuple[str, ...] = (), **options: Any) -> Any:
-    """Load a model with its weights; only weights whose names contain one of `new` may be missing.
+def load_model(
+    auto_class: Any, name: str, new: tuple[str, ...] = (), dtype: torch.dtype | None = None, **options: Any
+) -> Any:
+    """Load a model with its weights, by default in fp32; only those whose names contain one of `new` may be missing.
 
     transformers initialises missing weights at random and only logs it: a whole tower would be noise.
     Raises `UserError` if others are missing.
     """
-    model, info = load_pretrained(auto_class, name, output_loading_info=True, **options)
+    import torch
+
+    options |= {"dtype": dtype or torch.float32, "output_loading_info": True}
+    model, info = load_pretrained(auto_class, name, **options)
     missing = sorted(key for key in info["missing_keys"] if not any(part in key for part in new))
     if missing:
         raise UserError(

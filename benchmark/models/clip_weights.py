@@ -4,7 +4,8 @@ from pathlib import Path
 
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.requirements import OnFirstUseError, Requirement, look
-from benchmark.models.checkpoints import WEIGHTS, on_the_hub, revision
+from benchmark.models.checkpoints import WEIGHTS, revision
+from benchmark.models.hub import on_the_hub
 
 LOCAL = "local-dir:"
 # open_clip takes the first that is there.

@@ -2,9 +2,9 @@
 
 from omegaconf import DictConfig
 
-from benchmark.config import evaluation_nodes
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
+from benchmark.downstream_config import evaluation_nodes
 from benchmark.results.wandb_dashboard import DashboardSettings, default_entity, save
 from benchmark.results.wandb_tracker import has_key
 from benchmark.tasks.output import print_result

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 import numpy as np
 from omegaconf import DictConfig
 
-from benchmark.config import evaluation_nodes, load_evaluation_set, make_pool, resolved
+from benchmark.config import make_pool, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import atomic_write
 from benchmark.core.progress import progress
 from benchmark.core.storage import local_path
+from benchmark.downstream_config import evaluation_nodes, load_evaluation_set
 from benchmark.models.clip_models import load_clip
 from benchmark.tasks.output import print_result
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage

@@ -10,11 +10,12 @@ from typing import Any
 import torch
 from omegaconf import DictConfig, OmegaConf
 
-from benchmark.config import load_evaluation_sets, make_metrics, make_models, make_pool, recorded, resolved
+from benchmark.config import make_pool, recorded, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
 from benchmark.core.records import write_record
+from benchmark.downstream_config import load_evaluation_sets, make_metrics, make_models
 from benchmark.models.checkpoints import revision
 from benchmark.results.evaluation import Evaluation
 from benchmark.results.provenance import provenance

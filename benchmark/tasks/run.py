@@ -13,10 +13,7 @@ from omegaconf import DictConfig
 from benchmark.config import (
     choice,
     filter_family,
-    load_evaluation_sets,
     make_engine,
-    make_metrics,
-    make_models,
     make_pool,
     make_tracker,
     recorded,
@@ -28,6 +25,7 @@ from benchmark.core.launch import is_main_process, main_process_first
 from benchmark.core.records import read_records, write_record
 from benchmark.core.sharing import shared_by_main
 from benchmark.core.usage import peak_rss_bytes
+from benchmark.downstream_config import load_evaluation_sets, make_metrics, make_models
 from benchmark.pool.pool import Pool
 from benchmark.report.run_table import run_table
 from benchmark.report.terminal import print_tables

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from benchmark.config import choice, evaluation_limit, subset_size
+from benchmark.config import choice, subset_size
 from benchmark.core.devices import resolve_device
+from benchmark.downstream_config import evaluation_limit
 from benchmark.pool.content import pool_content
 from benchmark.pool.pool import Pool
 from benchmark.report.leaderboard_tables import thousands

@@ -2,18 +2,11 @@
 
 from omegaconf import DictConfig
 
-from benchmark.config import (
-    load_evaluation_sets,
-    make_engine,
-    make_models,
-    make_pool,
-    make_tracker,
-    resolved,
-    run_facts,
-)
+from benchmark.config import make_engine, make_pool, make_tracker, resolved, run_facts
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import is_main_process, main_process_first
 from benchmark.core.sharing import shared_by_main
+from benchmark.downstream_config import load_evaluation_sets, make_models
 from benchmark.pool.pool import Pool
 from benchmark.stages.choose import choose
 from benchmark.stages.open_subset import note_lost, open_subset

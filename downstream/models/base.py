@@ -13,7 +13,6 @@ import torch
 
 from benchmark.core.batch import Sample
 from benchmark.core.devices import autocast
-from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.core.launch import make_accelerator
 from benchmark.core.metric_logger import MetricLogger
@@ -21,7 +20,6 @@ from benchmark.core.paths import atomic_folder
 from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import (
     checkpoint_requirement,
-    load_pretrained,
     locate_checkpoint,
     quiet_transformers,
     revision,
@@ -161,21 +159,6 @@ def model_folder(path: Path) -> Path:
     """Return the folder of the model: ``path/model`` if `path` is the folder of a training, else `path`."""
     inner = path / "model"
     return inner if inner.is_dir() else path
-
-
-def load_model(auto_class: Any, name: str, new: tuple[str, ...] = (), **options: Any) -> Any:
-    """Load a model with its weights in fp32; only weights whose names contain one of `new` may be missing.
-
-    transformers initialises missing weights at random and only logs it: a whole tower would start from noise.
-    Raises `UserError` if others are missing.
-    """
-    model, info = load_pretrained(auto_class, name, dtype=torch.float32, output_loading_info=True, **options)
-    missing = sorted(key for key in info["missing_keys"] if not any(part in key for part in new))
-    if missing:
-        raise UserError(
-            f"checkpoint {name} lacks {len(missing)} weights of {type(model).__name__}: {missing[0]}, ..."
-        )
-    return model
 
 
 @contextmanager

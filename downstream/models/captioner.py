@@ -15,7 +15,7 @@ from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.ranges import NonNegativeFloat, PositiveInt
-from benchmark.models.checkpoints import load_pretrained, quiet_transformers
+from benchmark.models.checkpoints import load_model, load_pretrained, quiet_transformers
 from downstream.batching import groups_of_similar_length, pixel_batches, to_pixels
 from downstream.evaluation.captioning import evaluate_captions
 from downstream.evaluation.classification_sets import ClassificationSet
@@ -26,7 +26,6 @@ from downstream.models.base import (
     CPU,
     Checkpoint,
     Downstream,
-    load_model,
     model_folder,
     seeded,
 )

@@ -23,7 +23,7 @@ from benchmark.core.launch import make_accelerator
 from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.paths import write_text
 from benchmark.core.ranges import PositiveInt
-from benchmark.models.checkpoints import load_pretrained
+from benchmark.models.checkpoints import load_model, load_pretrained
 from downstream.batching import chunks, pixel_batches, to_pixels
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.embedding import evaluate_embeddings
@@ -35,7 +35,6 @@ from downstream.models.base import (
     CPU,
     Checkpoint,
     Downstream,
-    load_model,
     model_folder,
     seeded,
 )

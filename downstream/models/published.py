@@ -15,7 +15,13 @@ from PIL import Image
 
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
-from benchmark.models.checkpoints import load_pretrained, locate_checkpoint, quiet_transformers, revision
+from benchmark.models.checkpoints import (
+    load_model,
+    load_pretrained,
+    locate_checkpoint,
+    quiet_transformers,
+    revision,
+)
 from benchmark.models.clip_models import load_clip
 from benchmark.models.clip_weights import clip_identity
 from downstream.batching import chunks, pixel_batches
@@ -27,7 +33,7 @@ from downstream.metrics.base import CaptionMetric
 from downstream.metrics.coco_results import read_coco_results
 from downstream.metrics.metric import Metric
 from downstream.metrics.tokenizer import one_line
-from downstream.models.base import half_precision, load_model
+from downstream.models.base import half_precision
 
 log = logging.getLogger(__name__)
 Vectors = npt.NDArray[np.float32]

@@ -5,8 +5,7 @@ from typing import Any
 
 import torch
 
-from benchmark.models.checkpoints import load_pretrained
-from downstream.models.base import load_model
+from benchmark.models.checkpoints import load_model, load_pretrained
 
 TIMM = "timm_wrapper"  # what transformers calls the config of any timm model
 

@@ -13,7 +13,8 @@ from benchmark.core.devices import autocast, check_precision
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.pixel_workers import Preprocessing
 from benchmark.core.requirements import OnFirstUseError, Requirement, look
-from benchmark.models.checkpoints import on_the_hub, revision
+from benchmark.models.checkpoints import revision
+from benchmark.models.hub import on_the_hub
 from filters.base import Features
 
 LOCAL = "local-dir:"

@@ -69,7 +69,6 @@ def distill(
             HEAD,
             num_labels=1,
             problem_type="regression",
-            dtype=torch.float32,
         )
     items = list(zip(captions, targets.tolist(), strict=True))
     checkpoints = folder / "checkpoints"

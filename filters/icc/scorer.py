@@ -76,7 +76,7 @@ class DistilledScorer(Filter):
         from filters.icc.packed import PackedScorer
         from filters.icc.padded import PaddedScorer
 
-        model = load_model(AutoModelForSequenceClassification, self.checkpoint, dtype=torch.float32)
+        model = load_model(AutoModelForSequenceClassification, self.checkpoint)
         _check(self.checkpoint, model.config)
         scorer = PackedScorer if model.config.model_type in FAMILIES else PaddedScorer
         dtype = torch.bfloat16 if self.precision == "bf16" else torch.float32

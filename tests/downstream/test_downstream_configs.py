@@ -11,7 +11,8 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
-from benchmark.config import CONF, evaluation_nodes, register_resolvers
+from benchmark.config import CONF, register_resolvers
+from benchmark.downstream_config import evaluation_nodes
 from downstream.models.captioner import Captioner
 from downstream.models.dual_encoder import DualEncoder
 from tests.downstream.tiny_models import CAPTIONS, MemorySubset, Recorder, draw, save_bert, save_gpt2

@@ -8,20 +8,11 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from benchmark.config import (
-    USER_ERRORS,
-    choice,
-    load_evaluation_sets,
-    make_filter,
-    make_metrics,
-    make_models,
-    make_pool,
-    resolved,
-    subset_size,
-)
+from benchmark.config import USER_ERRORS, choice, make_filter, make_pool, resolved, subset_size
 from benchmark.core.devices import device_type
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import OnFirstUseError, only_looking
+from benchmark.downstream_config import load_evaluation_sets, make_metrics, make_models
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import score_folder, score_paths
 from benchmark.stages.choose import Chosen, subset_path

@@ -10,6 +10,7 @@ from benchmark.core.devices import device_type
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, State
 from benchmark.report.table import Table, plain
+from benchmark.tasks.command_requirements import find_requirements
 from benchmark.tasks.plan.cached_stages import CachedStages, cached_stages
 from benchmark.tasks.plan.disk import scoring_bytes, training_bytes
 from benchmark.tasks.plan.estimates import (
@@ -21,7 +22,6 @@ from benchmark.tasks.plan.estimates import (
     training_cost,
 )
 from benchmark.tasks.plan.recorded_costs import NOTHING, Cost, RecordedCosts
-from benchmark.tasks.preflight import find_requirements
 
 TASKS = ("score", "select", "train", "run")
 CACHED, TO_DO, SHARED = "cached", "to do", "with a job above"

@@ -14,7 +14,8 @@ from safetensors.torch import save_file
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_folder, atomic_write
 from benchmark.core.requirements import State
-from benchmark.models.checkpoints import checkpoint_requirement, locate_checkpoint, unused_files
+from benchmark.models.checkpoints import checkpoint_requirement, locate_checkpoint
+from benchmark.models.hub import unused_files
 
 INDEX = {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}
 

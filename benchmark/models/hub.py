@@ -1,0 +1,77 @@
+"""Repositories of the Hugging Face hub: what of them is on this machine, how large a download is, and its errors."""
+
+import fnmatch
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from benchmark.core.errors import UserError
+from benchmark.core.installation import program
+from benchmark.core.requirements import OnFirstUseError
+
+HUB_TIMEOUT = 5.0  # seconds that the hub has to say how large files are
+# Weights for other runtimes, and the additional copies in diffusion models' repositories.
+UNUSED = ["*.msgpack", "*.h5", "*.onnx", "*.ot", "onnx/*", "*.ckpt", "*-ema.safetensors", "*.fp16.*"]
+
+
+def on_the_hub(repository: str, files: Sequence[str]) -> Path:
+    """Return the cached one of the alternative `files` of a hub repository. Raises as `locate_checkpoint`."""
+    from huggingface_hub import try_to_load_from_cache
+
+    for file in files:
+        cached = try_to_load_from_cache(repository, file)
+        if isinstance(cached, str):
+            return Path(cached)
+    sizes = hub_sizes(repository, "it is not on this machine")
+    raise download(repository, next((sizes[file] for file in files if file in sizes), 0))
+
+
+def hub_sizes(name: str, found: str) -> dict[str, int]:
+    """Return the bytes of each file of a hub repository, by asking the hub; `found` and errors as in `hub_errors`."""
+    from huggingface_hub import HfApi
+
+    with hub_errors(name, f"{found}, its size is unknown"):
+        info = HfApi().model_info(name, files_metadata=True, timeout=HUB_TIMEOUT)
+        if info.gated:  # its files are listed for everybody
+            HfApi().auth_check(name)
+        return {file.rfilename: file.size or 0 for file in info.siblings or []}
+
+
+def download(name: str, size: int) -> OnFirstUseError:
+    """Return what to raise where `size` bytes of the hub repository `name` would be downloaded."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    return OnFirstUseError(f"{name}: {size / 1e6:,.0f} MB from the hub", size, Path(HF_HUB_CACHE))
+
+
+@contextmanager
+def hub_errors(name: str, found: str) -> Iterator[None]:
+    """Turn what the hub client raises into a `UserError`; `found` says what is on this machine of `name`."""
+    import httpx2  # what the hub client raises
+    from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
+
+    try:
+        yield
+    except (LocalEntryNotFoundError, OfflineModeIsEnabled, httpx2.TransportError):
+        reason = f"{found}, and the hub is disabled or cannot be reached"
+    except (OSError, ValueError, httpx2.HTTPError) as error:  # absent, gated, refused
+        reason = str(error).strip().split("\n")[0][:200]
+    else:
+        return
+    command = f"{program('hf')} download {name}"
+    raise UserError(
+        f"checkpoint {name}: {reason}; run `{command}` where there is a network, or give a folder"
+    )
+
+
+def unused_files(files: Sequence[str]) -> list[str]:
+    """Return patterns of the `files` of a hub repository that need no download.
+
+    Those are `UNUSED`, and weights in PyTorch's format where the same folder has them as safetensors.
+    """
+    used = [file for file in files if not any(fnmatch.fnmatch(file, pattern) for pattern in UNUSED)]
+    safe = {PurePosixPath(file).parent for file in used if file.endswith(".safetensors")}
+    twice = (file for file in map(PurePosixPath, used) if file.parent in safe and file.suffix == ".bin")
+    return UNUSED + [
+        str(file) for file in twice if file.name.startswith(("pytorch_model", "diffusion_pytorch"))
+    ]
