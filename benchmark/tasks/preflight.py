@@ -10,9 +10,7 @@ from functools import cache
 from omegaconf import DictConfig
 
 from benchmark.core.errors import UserError
-from benchmark.core.requirements import (
-    State,
-)  # fmt: skip
+from benchmark.core.requirements import State
 from benchmark.tasks.command_requirements import find_requirements
 
 log = logging.getLogger(__name__)
