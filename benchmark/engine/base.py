@@ -1,13 +1,7 @@
 """The interfaces of engines and of the work that they run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    import torch
-
+from typing import Generic, Protocol, TypeVar
 
 Piece = TypeVar("Piece")
 Piece_contra = TypeVar("Piece_contra", contravariant=True)
@@ -23,8 +17,8 @@ class Work(Protocol, Generic[Piece_contra, T_co]):
 
     light: bool
 
-    def setup(self, device: torch.device) -> None:
-        """Load models on the worker's device."""
+    def setup(self, device: str) -> None:
+        """Load models on the worker's device, such as ``cuda:1``: a name, as work without models needs no torch."""
 
     def __call__(self, piece: Piece_contra, /) -> T_co:
         """Do the work of one piece."""

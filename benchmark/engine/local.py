@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +13,7 @@ from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
-from benchmark.core.devices import resolve_device
+from benchmark.core.devices import device_type, resolve_device
 from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent
 from benchmark.core.ranges import Device, PositiveInt
 from benchmark.engine.base import Work
@@ -38,11 +39,9 @@ class LocalEngine:
 
     def run(self, work: Work[Piece, T], pieces: Sequence[Piece]) -> Iterator[T]:
         """Yield the return value of each piece as soon as it is done."""
-        import torch
-
         devices = self._devices(1 if work.light else len(pieces))
         if len(devices) == 1:
-            work.setup(torch.device(devices[0]))
+            work.setup(devices[0])
             yield from map(work, pieces)
             return
         with ctrl_c_left_to_parent():
@@ -54,12 +53,11 @@ class LocalEngine:
 
     def _devices(self, pieces: int) -> list[str]:
         """Return the device of each worker; at most as many workers as pieces."""
+        if device_type(self.device) == "cpu":
+            return ["cpu"] * max(1, min(self.workers or _cores(), pieces))
         import torch
 
         device = resolve_device(self.device)
-        if device.type != "cuda":
-            count = self.workers or _cores()
-            return [str(device)] * max(1, min(count, pieces))
         if device.index is not None:
             return [str(device)]
         gpus = torch.cuda.device_count()
@@ -127,13 +125,18 @@ def _ending(exit_code: int) -> str:
 
 def _serve(pipe: "Connection[bytes, Any]", work: Work[Any, Any], device: str, threads: int) -> None:
     """Set up the work, answer, and do so for each piece that comes in a tuple, until an empty tuple comes."""
-    import torch
-
     threading.Thread(target=end_with_parent, daemon=True).start()
-    torch.set_num_threads(threads)
-    pipe.send_bytes(_answer(work.setup, torch.device(device)))
+    _limit_torch(threads)
+    pipe.send_bytes(_answer(work.setup, device))
     while message := pipe.recv():
+        _limit_torch(threads)
         pipe.send_bytes(_answer(work, *message))
+
+
+def _limit_torch(threads: int) -> None:
+    """Share the cores out among the workers, in a worker that has imported torch: not all work needs it."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(threads)
 
 
 def _answer(action: Callable[[Any], Any], argument: Any) -> bytes:

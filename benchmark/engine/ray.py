@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-import torch
-
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.paths import cache_dir, write_text
@@ -200,7 +198,7 @@ class _Actor:
                 " here to a folder on a disk that all nodes share under the same path"
             )
         os.environ["XDG_CACHE_HOME"] = str(cache.parent)
-        self._work.setup(torch.device(self._device))
+        self._work.setup(self._device)
         return None, own_usage()
 
     def call(self, piece: Any) -> tuple[Any, Usage]:

@@ -28,7 +28,7 @@ from benchmark.scoring.survivors import Survivors
 from filters.embeddings.corpus import ByUid, CorpusFilter, Fill, PieceWork
 
 if TYPE_CHECKING:
-    import torch
+    pass
 
 
 class MappedCorpus:
@@ -90,9 +90,11 @@ class _WritePiece:
         self._work = work
         self._paths = paths
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: str) -> None:
         """Prepare the worker."""
-        self._work.setup(device)
+        import torch
+
+        self._work.setup(torch.device(device))
 
     def __call__(self, piece: int) -> None:
         """Compute and write one piece."""
@@ -110,8 +112,6 @@ def fit_on_corpus(
     Raises:
         UserError: when the pool has no usable pair.
     """
-    import torch
-
     folder = fit_folder(pool, scorer, survivors)
     (features,) = scorer.features
     paths = [features_path(pool, shard, features) for shard in pool.shards(scorer.sources)]
@@ -122,7 +122,7 @@ def fit_on_corpus(
         rows = CorpusRows(paths, folder / "rows")
         if survivors is None and not len(rows.uids):
             raise pool.nothing_usable(sum((map_features(path).drops for path in paths), Counter[str]()))
-        batches = PoolBatches(pool, scorer, torch.device("cpu"), survivors)
+        batches = PoolBatches(pool, scorer, "cpu", survivors)
         corpus = MappedCorpus(rows, batches, folder, engine)
         scorer.fit_corpus(corpus)
         shutil.rmtree(corpus.scratch, ignore_errors=True)

@@ -97,10 +97,8 @@ def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
         run_on_shards("extract", ExtractShard(pool, scorer), engine, lacking)
     if isinstance(scorer, CorpusFilter):
         return fit_on_corpus(pool, scorer, engine, survivors)
-    import torch
-
     started = now()
-    scorer.fit(PoolBatches(pool, scorer, torch.device("cpu"), survivors))
+    scorer.fit(PoolBatches(pool, scorer, "cpu", survivors))
     return since(started)
 
 

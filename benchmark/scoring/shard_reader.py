@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
@@ -26,14 +25,11 @@ from benchmark.scoring.feature_cache import FeatureTable, load_features, save_fe
 from benchmark.scoring.survivors import Survivors, among
 from filters.base import Features, Reader
 
-if TYPE_CHECKING:
-    import torch
-
 
 class ShardReader:
     """Reads shards of a pool for filters and features; extracts the features that are not in the cache yet."""
 
-    def __init__(self, pool: Pool, device: torch.device) -> None:
+    def __init__(self, pool: Pool, device: str) -> None:
         self.pool = pool
         self.device = device
         self._ready: dict[str, Features] = {}  # with their models loaded, by key
@@ -133,27 +129,29 @@ class ShardReader:
         tables = [self.table(shard, under) for under in features.features]
         started, key = now(), features.key()
         if key not in self._ready:
-            features.setup(self.device)
+            import torch  # imported here: cached features need no model
+
+            features.setup(torch.device(self.device))
             self._ready[key] = features
         return Extraction(self._ready[key], tables, since(started))
 
     def _pixels_of(self, together: Sequence[Features]) -> SharedPixels | None:
         """Return who preprocesses the images of features that are extracted together; None for each by itself."""
+        import torch
+
         preprocessing = [of.preprocessing() for of in together if isinstance(of, Preprocesses)]
         if (processes := self._processes()) == 1 or len(preprocessing) < len(together):
             return None
         key = tuple(of.key() for of in together)
         if key not in self._pixels:
-            self._pixels = {key: SharedPixels(preprocessing, processes, self.device)}
+            self._pixels = {key: SharedPixels(preprocessing, processes, torch.device(self.device))}
         return self._pixels[key]
 
 
 class PoolBatches(Iterable[Batch]):
     """The batches of a pool, or of some of its pairs, which can be iterated several times: what `Filter.fit` gets."""
 
-    def __init__(
-        self, pool: Pool, reader: Reader, device: torch.device, survivors: Survivors | None = None
-    ) -> None:
+    def __init__(self, pool: Pool, reader: Reader, device: str, survivors: Survivors | None = None) -> None:
         self.pool = pool
         self.reader = reader
         self.device = device

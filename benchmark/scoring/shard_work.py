@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,9 +20,6 @@ from benchmark.scoring.score_parts import read_part, write_part
 from benchmark.scoring.shard_reader import ShardReader, shards_without_features
 from benchmark.scoring.survivors import Survivors, among
 from filters.base import Filter, Reader, Scores
-
-if TYPE_CHECKING:
-    import torch
 
 
 class ScoreShard:
@@ -51,17 +47,21 @@ class ScoreShard:
         self.fitting = fitting
         self.survivors = survivors
         # Without models to load, scoring from cached features is faster than starting a worker process.
-        loads = type(scorer).setup is not Reader.setup or "image" in scorer.needs or not scorer.features
+        self._has_models = type(scorer).setup is not Reader.setup
+        loads = self._has_models or "image" in scorer.needs or not scorer.features
         cached = not shards_without_features(pool, scorer, list(parts))
         self.light = scorer.light or (cached and not loads)
         self._reader: ShardReader | None = None
         self._index: UidIndex | None = None
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: str) -> None:
         """Load the filter's models."""
         self._reader = ShardReader(self.pool, device)
         self._index = self.survivors.index() if self.survivors else None
-        self.scorer.setup(device)
+        if self._has_models:
+            import torch
+
+            self.scorer.setup(torch.device(device))
 
     def __call__(self, shard: Shard) -> int:
         """Score one shard and write its part, unless another process has; return its number of scored samples."""
@@ -109,7 +109,7 @@ class ExtractShard:
         self.reader = reader
         self._shards: ShardReader | None = None
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: str) -> None:
         """Load nothing yet: models are loaded with the first shard that lacks its features."""
         self._shards = ShardReader(self.pool, device)
 
@@ -135,7 +135,7 @@ class ExtractTogether:
         self.wanted = wanted
         self._shards: ShardReader | None = None
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: str) -> None:
         """Load nothing yet: models are loaded with the first shard that lacks their features."""
         self._shards = ShardReader(self.pool, device)
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from benchmark.core.progress import progress
 from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.subset.subset import IMAGE_NEEDS
-
-if TYPE_CHECKING:
-    import torch
 
 _LIGHT = 32  # tars of 10,000 samples, which take ten seconds
 
@@ -28,7 +23,7 @@ class IndexTar:
         self.pool = pool
         self.light = tars < _LIGHT
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: str) -> None:
         """Load nothing."""
 
     def __call__(self, shard: Shard) -> int:

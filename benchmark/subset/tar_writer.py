@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from heapq import merge
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +23,6 @@ from benchmark.pool.tar_headers import BLOCK, padded, plain_members
 from benchmark.pool.tar_samples import IMAGE_EXTENSIONS, Extents, parse_json
 from benchmark.subset.metadata import Row, write_rows
 from benchmark.subset.subset import ShardSamples
-
-if TYPE_CHECKING:
-    import torch
 
 NAME = "{:08d}"  # of a tar, by its number
 _BUFFER = 2**20  # bytes per tar that is open
@@ -67,7 +64,7 @@ class WriteTars:
         self.pool = pool
         self.light = samples < _LIGHT
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: str) -> None:
         """Load nothing."""
 
     def __call__(self, tars: Sequence[OutputTar]) -> int:

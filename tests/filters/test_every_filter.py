@@ -183,7 +183,7 @@ def test_filter_keeps_the_contract(
     for part in parts:
         if part.corpus_dependent:
             fit_filter(pool, part, LocalEngine("cpu", 1))
-        reader = ShardReader(pool, CPU)
+        reader = ShardReader(pool, "cpu")
         (batch,) = reader.batches(pool.shards(part.sources)[0], part, Counter())
         scores = part.score(batch)
         assert scores.shape == (4,)

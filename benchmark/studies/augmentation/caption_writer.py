@@ -73,9 +73,9 @@ class WritePart:
         """Return the path of the file of `part`, named after its first position."""
         return self.folder / f"part-{part.start:08d}.parquet"
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: str) -> None:
         """Load the augmenter's model."""
-        self.augmenter.setup(device)
+        self.augmenter.setup(torch.device(device))
 
     def __call__(self, part: range) -> int:
         """Write the file of `part` unless it exists; return the number of samples in the part."""

@@ -33,9 +33,9 @@ class ReconstructShard:
         self.autoencoder = autoencoder
         self.folder = folder
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: str) -> None:
         """Load the models."""
-        self.autoencoder.setup(device)
+        self.autoencoder.setup(torch.device(device))
 
     def __call__(self, shard: Shard) -> int:
         """Write the reconstructions of one shard; return its number of captions."""

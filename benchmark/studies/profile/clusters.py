@@ -52,9 +52,8 @@ def _sample(
 
 
 def _embeddings(pool: Pool, features: ClipFeatures) -> Iterator[tuple[UidArray, npt.NDArray[np.float32]]]:
-    import torch
 
-    reader = ShardReader(pool, torch.device("cpu"))
+    reader = ShardReader(pool, "cpu")
     for shard in pool.shards(features.sources):
         table = reader.table(shard, features)
         if len(table.uids):

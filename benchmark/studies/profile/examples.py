@@ -39,9 +39,8 @@ def top_examples(
     best = np.array([rows[np.argmax(measured.clip[rows])] for rows in members], np.int64)
     index = UidIndex(measured.uids[best])
     examples = {}
-    import torch
 
-    reader = ShardReader(pool, torch.device("cpu"))
+    reader = ShardReader(pool, "cpu")
     for shard in pool.shards(recognition.sources):
         table = reader.table(shard, recognition)
         for batch in pool.batches(shard, TEXT, BATCH, Counter()):

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, encode_uids, make_uid, unite_uids
@@ -16,8 +15,6 @@ from benchmark.studies.weak_labels.topics import TopicModel
 from filters.base import Reader
 from filters.informativeness import Informativeness
 from filters.text.ngrams import Ngrams
-
-CPU = torch.device("cpu")
 
 
 class CaptionNgrams(Reader):
@@ -51,7 +48,7 @@ class CleanedCaptions:
     """
 
     def __init__(self, pool: Pool, parser: str, minimum: float) -> None:
-        self._batches = PoolBatches(pool, CaptionNgrams(parser), CPU)
+        self._batches = PoolBatches(pool, CaptionNgrams(parser), "cpu")
         self._minimum = minimum
         self._informativeness = Informativeness(parser)
         self._informativeness.fit(self._batches)

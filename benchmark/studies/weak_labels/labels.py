@@ -26,7 +26,6 @@ from benchmark.results.provenance import library_versions
 from benchmark.scoring.shard_reader import ShardReader, features_path
 from benchmark.scoring.shard_work import ExtractShard
 from benchmark.studies.weak_labels.documents import (
-    CPU,
     CaptionNgrams,
     CleanedCaptions,
     Documents,
@@ -174,7 +173,7 @@ def _write_labels(
     All captions of an image get the topics of its document, those that are not informative too.
     """
     topics = model.label(documents.counts)
-    shard_reader, drops = ShardReader(pool, CPU), Counter[str]()
+    shard_reader, drops = ShardReader(pool, "cpu"), Counter[str]()
     captions_per_topic = np.zeros(model.topics, np.int64)
     (folder / "labels").mkdir()
     for shard in pool.shards(reader.sources):

@@ -153,6 +153,6 @@ def test_a_shard_without_a_usable_sample_has_no_batches(tmp_path) -> None:
     pool = Pool("p", str(write_pool(tmp_path / "pool", [bad])))
     shard = pool.shards(Crowding().sources)[0]
     drops = Counter[str]()
-    assert list(ShardReader(pool, CPU).batches(shard, Crowding(), drops)) == []
+    assert list(ShardReader(pool, "cpu").batches(shard, Crowding(), drops)) == []
     assert drops.total() == 2
     assert features_path(pool, shard, Areas()).is_file()
