@@ -172,9 +172,9 @@ class InEngineWorker:
 
     light = False
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: str) -> None:
         """Prepare the processes, which start with the first image."""
-        self._workers = PixelWorkers(to_pixels, 1, device)
+        self._workers = PixelWorkers(to_pixels, 1, torch.device(device))
 
     def __call__(self, level: int) -> int:
         """Return the number of images."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import torch
 
 from benchmark.core.errors import UserError
 from benchmark.core.usage import helpers_peak_rss_bytes
@@ -47,7 +46,7 @@ class Square:
     breaks_at: int = -1
     light: bool = False
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: str) -> None:
         """Load nothing."""
         if not self.starts:
             raise UserError("no such model")
@@ -71,7 +70,7 @@ class Busy:
 
     light = False
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: str) -> None:
         """Load nothing."""
 
     def __call__(self, seconds: float) -> int:
@@ -159,7 +158,7 @@ class Deadly:
     at: str
     light: bool = False
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: str) -> None:
         """Die, perhaps."""
         self.attempt("setup")
 

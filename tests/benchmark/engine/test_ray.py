@@ -5,7 +5,6 @@ import socket
 from pathlib import Path
 
 import pytest
-import torch
 
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
@@ -16,7 +15,7 @@ from tests.extras import needs_extra
 class Loads:
     light = False
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: str) -> None:
         self.cache = os.environ["XDG_CACHE_HOME"]
 
     def __call__(self, piece: int) -> int:
