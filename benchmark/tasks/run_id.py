@@ -59,6 +59,8 @@ def evaluation_identity(cfg: DictConfig) -> dict[str, Any]:
 
 def portable_hash(identity: dict[str, Any]) -> str:
     """Return a short hash of settings, the same wherever the checkout and the cache lie."""
-    # The demo's models and evaluation sets are paths in them.
-    text = json.dumps(identity, sort_keys=True).replace(str(CONF.parent), "").replace(str(cache_dir()), "")
+    text = json.dumps(identity, sort_keys=True)
+    # The demo's models and evaluation sets are paths in them, and one may lie in the other.
+    for folder in sorted((str(CONF.parent), str(cache_dir())), key=len, reverse=True):
+        text = text.replace(folder, "")
     return hashlib.sha256(text.encode()).hexdigest()[:8]

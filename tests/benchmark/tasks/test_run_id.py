@@ -34,3 +34,9 @@ def test_a_quick_try_is_another_run(cfg: DictConfig) -> None:
     five = make_run_id(cfg, None)
     cfg.evalset.limit = 6
     assert len({whole, five, make_run_id(cfg, None)}) == 3
+
+
+def test_a_cache_within_the_checkout_changes_no_id(cfg: DictConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = make_run_id(cfg, None)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(CONF.parent / ".cache"))
+    assert make_run_id(cfg, None) == elsewhere
