@@ -94,7 +94,7 @@ def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
         return Seconds()
     if lacking := shards_without_features(pool, scorer, pool.shards(scorer.sources)):
         require_all_shares(pool, scorer, lacking)
-        run_on_shards("extract", ExtractShard(pool, scorer), engine, lacking)
+        run_on_shards("extract", ExtractShard(pool, dict.fromkeys(lacking, (scorer,))), engine, lacking)
     if isinstance(scorer, CorpusFilter):
         return fit_on_corpus(pool, scorer, engine, survivors)
     started = now()

@@ -45,7 +45,7 @@ def score_share(pool: Pool, scorer: Filter, engine: Engine, share: ShardShare) -
             )
             missing = shards_without_features(pool, leaf, shards)
             _log_share("extract", leaf, share, missing, shards)
-            run_on_shards("extract", ExtractShard(pool, leaf), engine, missing)
+            run_on_shards("extract", ExtractShard(pool, dict.fromkeys(missing, (leaf,))), engine, missing)
         else:
             parts = score_paths(pool, leaf)
             missing = [shard for shard in shards if not parts[shard].is_file()]

@@ -100,28 +100,7 @@ class ScoreShard:
 
 
 class ExtractShard:
-    """Extracts the features under one reader before something reads the whole pool: a `fit`, or weak labels."""
-
-    light = False
-
-    def __init__(self, pool: Pool, reader: Reader) -> None:
-        self.pool = pool
-        self.reader = reader
-        self._shards: ShardReader | None = None
-
-    def setup(self, device: str) -> None:
-        """Load nothing yet: models are loaded with the first shard that lacks its features."""
-        self._shards = ShardReader(self.pool, device)
-
-    def __call__(self, shard: Shard) -> int:
-        """Extract and cache the features of one shard; return its number of samples."""
-        assert self._shards is not None
-        self._shards.prepare(shard, self.reader)
-        return max(len(self._shards.table(shard, features).uids) for features in self.reader.features)
-
-
-class ExtractTogether:
-    """Extracts the features under several readers, those that read images from one walk over each shard.
+    """Extracts the features under some readers, those that read images from one walk over each shard.
 
     Args:
         pool: the pool of the shards.
@@ -144,4 +123,4 @@ class ExtractTogether:
         assert self._shards is not None
         features = [of for reader in self.wanted[shard] for of in reader.features]
         self._shards.extract(shard, features)
-        return len(self._shards.table(shard, features[0]).uids)
+        return max(len(self._shards.table(shard, of).uids) for of in features)

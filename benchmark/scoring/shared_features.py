@@ -12,7 +12,7 @@ from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_pool import check_columns, run_on_shards
 from benchmark.scoring.score_share import leaves
 from benchmark.scoring.shard_reader import shards_without_features
-from benchmark.scoring.shard_work import ExtractTogether
+from benchmark.scoring.shard_work import ExtractShard
 from filters.base import Filter
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ def extract_shared(pool: Pool, scorers: Iterable[Filter], engine: Engine) -> Non
                 wanted[shard].append(leaf)
         names = ", ".join(type(leaf).__name__.lower() for leaf in readers.values())
         log.info("extract: images are read once for %s, on %d shards", names, len(wanted))
-        run_on_shards("extract", ExtractTogether(pool, wanted), engine, list(wanted))
+        run_on_shards("extract", ExtractShard(pool, wanted), engine, list(wanted))
 
 
 def _not_scored(pool: Pool, scorer: Filter) -> list[Filter]:

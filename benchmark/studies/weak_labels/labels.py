@@ -113,7 +113,9 @@ def _make_labels(
     shards = pool.shards(reader.sources)
     missing = [shard for shard in shards if not features_path(pool, shard, features).is_file()]
     with progress("extract", len(missing), "shards") as advance:
-        for extracted in engine.run(ExtractShard(pool, reader), missing) if missing else ():
+        for extracted in (
+            engine.run(ExtractShard(pool, dict.fromkeys(missing, (reader,))), missing) if missing else ()
+        ):
             advance(1, f"{extracted:,} captions")
     captions = CleanedCaptions(pool, config.parser, config.minimum_informativeness)
     vocabulary = choose_vocabulary(captions.ngrams(), config.ngrams, config.max_share)
