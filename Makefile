@@ -44,6 +44,12 @@ check: setup ## ruff and mypy --strict
 perf: setup ## Measure speed and memory on this machine
 	OMP_NUM_THREADS=$$(nproc) $(PYTHON) -m pytest -m perf -s
 
+fuzz: setup ## Damaged files through the readers for ten minutes
+	$(PYTHON) -m tests.hostile.fuzz
+
+chaos: setup ## Whole runs killed, stopped, without disk or with another time, a hundred times; goes on where it was stopped
+	$(PYTHON) -m tests.hostile.chaos build/chaos
+
 reference: setup ## The results in results/reference that are missing, README's table and picture: 90 runs, ten hours on two cores
 	$(PYTHON) -m benchmark experiment=demo_grid results_dir=results/reference
 	$(PYTHON) -m benchmark task=report results_dir=results/reference task.publish=[README.md,results/LEADERBOARD.md] task.picture=docs/leaderboard.svg
@@ -56,4 +62,4 @@ models: setup ## Train the demo's scale models whose inputs changed, and build i
 pins: ## Resolve all dependencies anew
 	$(UV) pip compile --quiet --universal --python-version 3.11 --all-extras --upgrade --output-file constraints.txt pyproject.toml
 
-.PHONY: help setup demo test test-slow test-full check perf reference models pins
+.PHONY: help setup demo test test-slow test-full check perf fuzz chaos reference models pins

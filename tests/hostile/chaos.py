@@ -1,0 +1,293 @@
+"""A whole run that is killed, stopped, starved of disk and sent back in time, and one that is left alone.
+
+``python -m tests.hostile.chaos FOLDER --strikes 100`` (`make chaos`) disturbs runs until they were struck so often;
+started again, it goes on after the last run that ended.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from itertools import count, pairwise
+from pathlib import Path
+
+import numpy as np
+
+from benchmark.core.paths import write_text
+from tests.hostile.artefacts import artefacts, differences
+
+ROOT = Path(__file__).resolve().parents[2]
+# 2,000 pairs and tiny models through every stage; checkpoints often enough that a training is resumed from one.
+RUN = [
+    "pool.demo.pairs=2000", "pool.demo.shard_size=250", "pool.demo.evaluation={coco: 12, nocaps: 4, flickr30k: 8}",
+    "downstream.captioner.training.samples_seen=300", "downstream.captioner.training.checkpoint_every=50",
+    "downstream.captioner.max_new_tokens=12", "downstream.dual_encoder.training.samples_seen=512",
+    "downstream.dual_encoder.training.checkpoint_every=128", "evalset.classes.drawn.train=1",
+    "evalset.classes.drawn.test=2", "metrics=[rouge_l,cider]", "engine.workers=2", "filter=clip",
+    "size.samples=20000",
+]  # fmt: skip
+# What is logged when a stage begins, in the order of a run.
+STAGES = (
+    r"pool: drawing the demo", r"score: clip on", r"select: \d", r"protocol: ", r"evaluate: captioner$",
+    r"evaluate: .*/captioner$", r"evaluate: dual_encoder$", r"evaluate: .*/dual_encoder$",
+)  # fmt: skip
+FAULTS = ("kill", "kill all", "terminate", "interrupt", "pause", "full disk", "clock back")
+ENDS = {
+    "kill": -signal.SIGKILL,
+    "kill all": -signal.SIGKILL,
+    "terminate": 143,
+    "interrupt": 130,
+    "full disk": 2,
+}
+DISK = "disk"
+DEADLINE = 900.0  # seconds; a run of this size takes a minute
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Some seconds after a stage has begun."""
+
+    stage: int
+    delay: float
+
+
+@dataclass
+class Command:
+    """The run in one folder, as a process with a session of its own; it leaves all but its log in ``disk`` there."""
+
+    folder: Path
+    days_back: int = 0
+    process: subprocess.Popen[bytes] = field(init=False)
+    log: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        disk = self.folder / DISK
+        disk.mkdir(parents=True, exist_ok=True)
+        self.log = self.folder / f"{len(list(self.folder.glob('*.log')))}.log"
+        # Not by the command faketime, which would be a process of its own between this one and the run.
+        past = {"LD_PRELOAD": str(faketime()), "FAKETIME": f"-{self.days_back}d"} if self.days_back else {}
+        environment = {
+            "XDG_CACHE_HOME": str(disk / "cache"),
+            "PYTHONPATH": str(ROOT),
+            "OMP_NUM_THREADS": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",  # else whatever waits for a time waits for a day
+        }
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "benchmark", *RUN, f"results_dir={disk / 'results'}"],
+                cwd=disk,
+                env=os.environ | environment | past,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def reaches(self, moment: Moment) -> bool:
+        """Wait for the moment; False if the run has ended before it."""
+        began = re.compile(STAGES[moment.stage], re.MULTILINE)
+        while not began.search(self.log.read_text(errors="replace")):
+            if self.process.poll() is not None:
+                return False
+            time.sleep(0.05)
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(moment.delay)
+        return self.process.poll() is None
+
+    def send(self, number: signal.Signals, everyone: bool = True) -> None:
+        """Send a signal to the command, and to its workers."""
+        with suppress(ProcessLookupError):
+            if everyone:
+                os.killpg(self.process.pid, number)
+            else:
+                self.process.send_signal(number)
+
+    def end(self) -> int:
+        """Wait until the run ends; return its exit code."""
+        return self.process.wait(DEADLINE)
+
+    def seconds_of_stages(self) -> list[float]:
+        """Run to the end, and return how long each stage took. Raises if the run fails."""
+        began: list[float] = []
+        while self.process.poll() is None and len(began) < len(STAGES):
+            if re.search(STAGES[len(began)], self.log.read_text(errors="replace"), re.MULTILINE):
+                began.append(time.monotonic())
+            time.sleep(0.02)
+        assert self.end() == 0, self.log.read_text(errors="replace")
+        return [end - start for start, end in pairwise([*began, time.monotonic()])]
+
+
+@dataclass
+class Chaos:
+    """A run that is disturbed at some moments, one after the other, until it ends.
+
+    Attributes:
+        struck: how often each fault came in time, that is, before the run had ended.
+        wrong: in one line each, what a fault led to that it should not.
+    """
+
+    folder: Path
+    pause: float
+    struck: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+
+    def disturb(self, faults: Sequence[tuple[str, Moment]]) -> None:
+        """Let the faults happen, in their order, and the run end after the last one."""
+        command = Command(self.folder)
+        for fault, moment in faults:
+            if not command.reaches(moment):
+                break
+            self.struck[fault] += 1
+            command = self._strike(command, fault)
+        if code := command.end():
+            self.wrong.append(f"{command.log}: exit code {code} undisturbed")
+
+    def _strike(self, command: Command, fault: str) -> Command:
+        """Return the command that goes on: a new one unless the fault was a pause."""
+        if fault == "pause":
+            command.send(signal.SIGSTOP)
+            time.sleep(self.pause)
+            command.send(signal.SIGCONT)
+            return command
+        if fault == "full disk":
+            with full_disk(self.folder / DISK):
+                self._check_end(command, fault)
+            return Command(self.folder)
+        numbers = {"terminate": signal.SIGTERM, "interrupt": signal.SIGINT}
+        command.send(numbers.get(fault, signal.SIGKILL), everyone=fault in {"kill all", "clock back"})
+        self._check_end(command, fault)
+        return Command(self.folder, days_back=1 if fault == "clock back" else 0)
+
+    def _check_end(self, command: Command, fault: str) -> None:
+        """Note how the command ended, unless as such a fault should end it, or as if nothing had happened."""
+        code, text = command.end(), command.log.read_text(errors="replace")
+        if code not in {ENDS.get(fault, -signal.SIGKILL), 0}:
+            self.wrong.append(f"{command.log}: exit code {code} after {fault}")
+        if "Traceback" in text:
+            self.wrong.append(f"{command.log}: traceback after {fault}")
+
+
+@contextmanager
+def full_disk(folder: Path) -> Iterator[None]:
+    """Fill the disk that `folder` is on for the time of the block."""
+    ballast = folder / "ballast"
+    with ballast.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, shutil.disk_usage(folder).free - 4096)
+    try:
+        yield
+    finally:
+        ballast.unlink()
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[bool]:
+    """Mount a disk of 256 MB on `folder` for the time of the block; yield whether that is allowed here."""
+    folder.mkdir(parents=True, exist_ok=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256m", "tmpfs", str(folder)], capture_output=True
+    )
+    try:
+        yield mounted.returncode == 0
+    finally:
+        if mounted.returncode == 0:
+            subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def faketime() -> Path | None:
+    """Return the library of Debian's faketime; None where it is not installed."""
+    return next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
+
+
+def possible_faults(small: bool) -> tuple[str, ...]:
+    """Return the faults that can be tried here: a full disk needs a small one, another time Debian's faketime."""
+    missing = {"full disk"} if not small else set()
+    missing |= {"clock back"} if faketime() is None else set()
+    return tuple(fault for fault in FAULTS if fault not in missing)
+
+
+def planned(
+    seed: int, seconds: Sequence[float], faults: Sequence[str], number: int
+) -> list[tuple[str, Moment]]:
+    """Return `number` faults at random moments, in the order of the stages, which take so many `seconds`.
+
+    Every stage, and every kind of fault, comes up as often as the others.
+    """
+    rng = np.random.default_rng(seed)
+    stages = sorted(_evenly(rng, len(seconds), number))
+    kinds = [faults[kind] for kind in _evenly(rng, len(faults), number)]
+    return [
+        (kind, Moment(stage, rng.uniform(0, seconds[stage])))
+        for kind, stage in zip(kinds, stages, strict=True)
+    ]
+
+
+def _evenly(rng: np.random.Generator, kinds: int, number: int) -> list[int]:
+    return [int(kind) for _ in range(-(-number // kinds)) for kind in rng.permutation(kinds)][:number]
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """What a run leaves that is left alone, and how long its stages took."""
+
+    left: dict[str, str]
+    seconds: list[float]
+
+
+def undisturbed(folder: Path) -> Undisturbed:
+    """Let a run end in `folder`."""
+    seconds = Command(folder).seconds_of_stages()
+    return Undisturbed(artefacts(folder / DISK), seconds)
+
+
+def disturbed(folder: Path, seed: int, number: int, pause: float, beside: Undisturbed) -> Chaos:
+    """Let a run in `folder` end in spite of `number` faults; what it leaves otherwise than `beside` is wrong."""
+    chaos = Chaos(folder, pause)
+    with small_disk(folder / DISK) as small:
+        chaos.disturb(planned(seed, beside.seconds, possible_faults(small), number))
+        chaos.wrong += [
+            f"{folder}: {path} differs" for path in differences(artefacts(folder / DISK), beside.left)
+        ]
+    return chaos
+
+
+def main() -> int:
+    """Disturb runs until they were struck often enough; print what was tried, and what went wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--strikes", type=int, default=100)
+    parser.add_argument("--pause", type=float, default=60, help="seconds between SIGSTOP and SIGCONT")
+    arguments = parser.parse_args()
+    first, runs = arguments.folder / "undisturbed.json", arguments.folder / "runs"
+    runs.mkdir(parents=True, exist_ok=True)
+    if not first.exists():
+        write_text(first, json.dumps(asdict(undisturbed(arguments.folder / "undisturbed"))))
+    beside = Undisturbed(**json.loads(first.read_text()))
+    struck: Counter[str] = Counter()
+    wrong = []
+    for seed in count():
+        if sum(struck.values()) >= arguments.strikes:
+            break
+        record = runs / f"{seed}.json"
+        if not record.exists():
+            folder = arguments.folder / f"disturbed-{seed}"
+            shutil.rmtree(folder, ignore_errors=True)
+            chaos = disturbed(folder, seed, 10, arguments.pause, beside)
+            write_text(record, json.dumps({"struck": chaos.struck, "wrong": chaos.wrong}))
+        read = json.loads(record.read_text())
+        struck += Counter(read["struck"])
+        wrong += read["wrong"]
+        print(f"run {seed}: {sum(struck.values())} strikes, {len(wrong)} of them wrong", flush=True)
+    print(f"{dict(struck)} in {seed} runs; {len(beside.left)} files compared after each", *wrong, sep="\n")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,226 @@
+"""Files with random damage through the readers: each is read, counted or refused in one line, and within seconds.
+
+``python -m tests.hostile.fuzz --minutes 10`` (`make fuzz`) goes on for so long. It names a fault by the number of the
+file, from which and the seed `Fuzz.data` makes it again.
+"""
+
+import argparse
+import faulthandler
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmark.core.batch import SampleError
+from benchmark.core.errors import UserError
+from benchmark.core.images import decode_image
+from benchmark.core.records import scan_records, write_record
+from benchmark.pool.parquet_reader import read_metadata
+from benchmark.pool.tar_index import index_tar
+from benchmark.pool.tar_reader import read_images
+from benchmark.results.result import Result
+from filters.score_file import ScoreFile
+from tests.benchmark.report.made_results import result
+from tests.pools import jpeg, rows, write_metadata, write_tar
+
+SECONDS = 5.0  # for a file of some kilobytes
+BLOCK = 512  # bytes of a tar's header
+CHECKSUM = slice(148, 156)  # of such a header
+
+
+@dataclass(frozen=True)
+class Target:
+    """A kind of file: one that is whole, and how the program reads it.
+
+    Attributes:
+        read: raises `UserError` or `SampleError` for a file that it refuses; anything else is a fault.
+    """
+
+    name: str
+    write: Callable[[Path], object]
+    read: Callable[[Path], object]
+
+
+def read_tar(path: Path) -> None:
+    drops: Counter[str] = Counter()
+    index = index_tar(path, {}, frozenset(), [], keyed=True)
+    for batch in read_images(path, index, 16, drops):
+        assert len(batch.images) == len(batch.texts)
+
+
+def read_parquet(path: Path) -> None:
+    for batch in read_metadata(str(path), {}, frozenset(), 16, Counter(), ()):
+        assert len(batch.uids) == len(batch.texts)
+
+
+def read_score_file(path: Path) -> None:
+    scores = ScoreFile(str(path), "score")
+    scores.setup(None)  # type: ignore[arg-type]
+
+
+def read_result(path: Path) -> None:
+    records, left_out = scan_records(path.parent, Result)
+    assert len(records) + len(left_out) <= 1  # a record of another kind is neither
+
+
+def read_image(path: Path) -> None:
+    assert decode_image(path.read_bytes()).mode == "RGB"
+
+
+def write_scores(path: Path) -> None:
+    table = pa.table({"uid": [sample.uid for sample in rows(20)], "score": np.arange(20.0)})
+    if path.suffix == ".csv":
+        path.write_text(
+            "uid,score\n" + "".join(f"{u},{s}\n" for u, s in zip(*table.to_pydict().values(), strict=True))
+        )
+    else:
+        pq.write_table(table, path)
+
+
+def write_result(path: Path) -> None:
+    path.write_bytes(write_record(path.parent / "made", result("icc")).read_bytes())
+
+
+TARGETS = (
+    Target("pool.tar", lambda path: write_tar(path, rows(6)), read_tar),
+    Target("metadata.parquet", lambda path: write_metadata(path, rows(40)), read_parquet),
+    Target("scores.parquet", write_scores, read_score_file),
+    Target("scores.csv", write_scores, read_score_file),
+    Target("result.json", write_result, read_result),
+    Target("image.jpg", lambda path: path.write_bytes(jpeg(0)), read_image),
+)
+
+
+def damaged(data: bytes, rng: np.random.Generator, is_tar: bool) -> bytes:
+    """Return `data` with one to four places flipped, cut, cleared, repeated or filled with what breaks numbers."""
+    array = bytearray(data)
+    for _ in range(rng.integers(1, 5)):
+        start = int(rng.integers(max(len(array), 1)))
+        size = int(rng.integers(1, 64))
+        kind = rng.integers(6)
+        if kind == 0:
+            array[start : start + size] = rng.bytes(len(array[start : start + size]))
+        elif kind == 1:
+            del array[start:]
+        elif kind == 2:
+            array[start : start + size] = bytes(len(array[start : start + size]))
+        elif kind == 3:
+            array[start:start] = array[start : start + int(rng.integers(1, 2048))]
+        elif kind == 4:
+            hostile = (
+                b"-1",
+                b"9" * 40,
+                b"\xff" * 12,
+                b"\x80" + b"\xff" * 11,
+                b"\xef\xbb\xbf",
+                b"null",
+                b"NaN",
+            )
+            filling = hostile[rng.integers(len(hostile))]
+            array[start : start + len(filling)] = filling
+        elif is_tar:
+            _damage_header(array, rng)
+    return bytes(array)
+
+
+def _damage_header(tar: bytearray, rng: np.random.Generator) -> None:
+    """Fill a field of one of the tar's headers with anything, and let its checksum agree."""
+    start = BLOCK * int(rng.integers(len(tar) // BLOCK + 1))
+    header = tar[start : start + BLOCK]
+    if len(header) < BLOCK:
+        return
+    fields = (
+        (0, 100),
+        (124, 12),
+        (156, 1),
+        (157, 100),
+        (257, 8),
+        (345, 155),
+    )  # name, size, type, link, magic, prefix
+    place, size = fields[rng.integers(len(fields))]
+    header[place : place + size] = rng.choice(
+        [rng.bytes(size), b"7" * size, b"-" * size, b"x" * size, b"g" * size]
+    )
+    header[CHECKSUM] = b" " * 8
+    header[CHECKSUM] = b"%06o\0 " % sum(header)
+    tar[start : start + BLOCK] = header
+
+
+@dataclass
+class Fuzz:
+    """Damaged files of every target, numbered from 0; number and seed make the file."""
+
+    folder: Path
+    seed: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.whole = {}
+        for target in TARGETS:
+            path = self.folder / "whole" / target.name
+            path.parent.mkdir(exist_ok=True)
+            target.write(path)
+            target.read(path)
+            self.whole[target.name] = path.read_bytes()
+
+    def data(self, target: Target, number: int) -> bytes:
+        """Return the damaged file with this number."""
+        rng = np.random.default_rng([self.seed, number])
+        return damaged(self.whole[target.name], rng, target.name.endswith(".tar"))
+
+    def try_one(self, target: Target, number: int) -> None:
+        """Read one damaged file, and note what came of it."""
+        path = self.folder / "damaged" / target.name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(self.data(target, number))
+        faulthandler.dump_traceback_later(20 * SECONDS, exit=True)  # a hang in compiled code
+        began = time.perf_counter()
+        try:
+            target.read(path)
+            self.outcomes[f"{target.name} read"] += 1
+        except (UserError, SampleError) as error:
+            self.outcomes[f"{target.name} refused"] += 1
+            if "\n" in str(error):
+                self.faults.append(f"{target.name} {number}: more than one line: {error!r}")
+        except Exception:
+            self.faults.append(f"{target.name} {number}: {traceback.format_exc()}")
+        faulthandler.cancel_dump_traceback_later()
+        if (took := time.perf_counter() - began) > SECONDS:
+            self.faults.append(f"{target.name} {number}: {took:.1f} seconds")
+
+
+def main() -> int:
+    """Damage files for some minutes; print the outcomes and the faults."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    end = time.monotonic() + 60 * arguments.minutes
+    with tempfile.TemporaryDirectory() as folder:
+        fuzz = Fuzz(Path(folder), arguments.seed)
+        for number in count():
+            if time.monotonic() > end:
+                break
+            for target in TARGETS:
+                fuzz.try_one(target, number)
+    print(
+        f"seed {arguments.seed}: {fuzz.outcomes.total()} files, {len(fuzz.faults)} faults",
+        dict(fuzz.outcomes),
+        *fuzz.faults,
+        sep="\n",
+    )
+    return bool(fuzz.faults)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
