@@ -252,9 +252,9 @@ def disturbed(folder: Path, seed: int, number: int, pause: float, beside: Undist
     chaos = Chaos(folder, pause)
     with small_disk(folder / DISK) as small:
         chaos.disturb(planned(seed, beside.seconds, possible_faults(small), number))
-        chaos.wrong += [
-            f"{folder}: {path} differs" for path in differences(artefacts(folder / DISK), beside.left)
-        ]
+        if wrong := differences(artefacts(folder / DISK), beside.left):
+            chaos.wrong += [f"{folder}: {path} differs" for path in wrong]
+            shutil.copytree(folder / DISK, folder / "differs")  # the disk is in memory
     return chaos
 
 

@@ -24,10 +24,11 @@ CAPTIONS = st.lists(st.text(max_size=60), min_size=1, max_size=8)
 # Scores of one pool, with ties, infinities and NaN, and where they are cut into parts.
 SCORES = of_numpy.arrays(np.float32, st.integers(1, 30), elements=st.floats(width=32) | st.integers(-2, 2))
 CUTS = st.lists(st.integers(0, 30), max_size=3)
-# The folder of a test is emptied by writing each example anew.
-written_anew = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+# The same examples in every run; one folder serves all of a test's, as each writes its files anew.
+same = settings(
+    derandomize=True, database=None, deadline=None, max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)  # fmt: skip
 IMAGE = jpeg(0)
 
 
@@ -35,6 +36,7 @@ def samples(captions: list[str]) -> list[Row]:
     return [Row(f"{number:05d}", f"http://x/{number}", text, IMAGE) for number, text in enumerate(captions)]
 
 
+@same
 @given(UIDS)
 def test_uids_are_what_they_were_in_hex(texts: list[str]) -> None:
     uids = encode_uids(texts)
@@ -42,6 +44,7 @@ def test_uids_are_what_they_were_in_hex(texts: list[str]) -> None:
     assert decode_uids(uids[sort_uids(uids)]) == sorted(texts)
 
 
+@same
 @given(UIDS, UIDS)
 def test_uids_are_found_as_in_a_set(texts: list[str], wanted: list[str]) -> None:
     united = unite_uids([encode_uids(texts), encode_uids(wanted)])
@@ -50,6 +53,7 @@ def test_uids_are_found_as_in_a_set(texts: list[str], wanted: list[str]) -> None
     assert (rows >= 0).tolist() == [text in set(texts) for text in wanted + texts]
 
 
+@same
 @given(captions=CAPTIONS)
 def test_every_caption_of_the_metadata_is_read_or_counted(captions: list[str], tmp_path: Path) -> None:
     path, drops = tmp_path / "0.parquet", Counter[str]()
@@ -63,6 +67,7 @@ def test_every_caption_of_the_metadata_is_read_or_counted(captions: list[str], t
     assert set(read) <= {(sample.uid, sample.text) for sample in samples(captions)}
 
 
+@same
 @given(captions=CAPTIONS)
 def test_every_caption_of_a_tar_is_read_or_counted(captions: list[str], tmp_path: Path) -> None:
     path = tmp_path / "0.tar"
@@ -73,6 +78,7 @@ def test_every_caption_of_a_tar_is_read_or_counted(captions: list[str], tmp_path
     assert set(zip(decode_uids(index.uids), index.texts, strict=True)) <= known
 
 
+@same
 @given(scores=SCORES, cuts=CUTS, seed=st.integers(0, 2**32 - 1))
 def test_a_selection_does_not_depend_on_the_parts(
     scores: np.ndarray, cuts: list[int], seed: int, tmp_path: Path
@@ -91,6 +97,7 @@ def test_a_selection_does_not_depend_on_the_parts(
         assert chosen.uids.tolist() == select_top_k(load_parts(paths[::-1]), k, seed).uids.tolist()
 
 
+@same
 @given(st.text())
 def test_nothing_shown_is_obeyed_by_a_terminal(text: str) -> None:
     shown = visible(text)
@@ -98,6 +105,7 @@ def test_nothing_shown_is_obeyed_by_a_terminal(text: str) -> None:
     assert visible(shown) == shown
 
 
+@same
 @given(st.text(), st.text())
 def test_a_uid_tells_captions_apart(one: str, two: str) -> None:
     assert (make_uid("u", one) == make_uid("u", two)) == (one == two)
