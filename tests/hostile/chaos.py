@@ -79,7 +79,6 @@ class Command:
             "XDG_CACHE_HOME": str(disk / "cache"),
             "PYTHONPATH": str(ROOT),
             "OMP_NUM_THREADS": "1",
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1",  # else whatever waits for a time waits for a day
         }
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
