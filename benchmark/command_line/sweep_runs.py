@@ -235,6 +235,8 @@ def _outcome(name: str, cfg: DictConfig) -> Outcome:
         log.exception("unexpected error")
         text = f"{type(error).__name__}: {error}".splitlines()[0]
         return Outcome(name, "failed", time.monotonic() - started, text, 1)
+    if finished and finished.failure:
+        return Outcome(name, "failed", time.monotonic() - started, finished.failure, 1)
     skipped = finished is not None and finished.skipped
     path = str(finished.path) if finished else ""
     return Outcome(name, "skipped" if skipped else "done", time.monotonic() - started, path)
