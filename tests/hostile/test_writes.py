@@ -9,24 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
+import torch
 from numpy import testing
+from pyarrow import parquet
+from safetensors.torch import save_file
 
 from benchmark.core.disk_errors import UnwritableError
 from benchmark.core.mapped_files import write_array
 from benchmark.core.paths import atomic_folder, atomic_write, write_text
 from benchmark.core.temporaries import temporary_beside
-from benchmark.pool.pool import Pool
 from tests.command_line import Run, assert_one_line
 from tests.hostile.damage import small_disk
-from tests.pools import rows, write_pool
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def pool(tmp_path: Path) -> Pool:
-    return Pool("p", str(write_pool(tmp_path / "pool", [rows(2)])))
 
 
 def test_files_are_flushed_before_they_appear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,24 +89,28 @@ def test_half_written_captions_are_not_read(tmp_path: Path) -> None:
     assert whole_files(tmp_path, "*.parquet") == [tmp_path / "a.parquet"]
 
 
-@pytest.mark.parametrize("options", [("size=64k",), ("size=64k", "ro")])
-def test_a_disk_that_takes_no_files_is_one_line(
-    pool: Pool, tmp_path: Path, run: Run, options: tuple[str, ...]
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (("size=64k",), "cannot be written (No space left on device)"),
+        (("size=2M",), "the disk is full; make room, or name a folder"),  # by the scores, 20 bytes each
+        (("size=2M", "ro"), "cannot be written (Read-only file system)"),
+    ],
+)
+def test_a_cache_that_takes_no_files_is_one_line(
+    tmp_path: Path, run: Run, options: tuple[str, ...], line: str
 ) -> None:
-    with small_disk(tmp_path / "disk", *options), pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path / "disk"))
-        done = run(
-            "task=score", "filter=random", "pool=img2dataset", f"pool.url={pool.url}", "engine.workers=1"
-        )
-    assert_one_line(done, "disk" if "ro" not in options else "Read-only")
+    uids = [f"{number:032x}" for number in range(120_000)]
+    (tmp_path / "pool").mkdir()
+    parquet.write_table(pa.table({"uid": uids, "text": uids}), tmp_path / "pool" / "0.parquet")
+    pool = ["pool=img2dataset", f"pool.url={tmp_path / 'pool'}", "engine.workers=1"]
+    with small_disk(tmp_path / "disk", *options) as disk, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(disk))
+        assert_one_line(run("task=score", "filter=random", *pool), line)
+        assert not list(disk.rglob("*.parquet"))
 
 
 def test_a_disk_that_fills_up_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
-    import pyarrow as pa
-    import torch
-    from pyarrow import parquet
-    from safetensors.torch import save_file
-
     numbers = np.random.default_rng(0).random(500_000)
     writers: dict[str, Callable[[Path], object]] = {
         "array": lambda path: np.save(path, numbers),
