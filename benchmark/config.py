@@ -15,6 +15,7 @@ from hydra.errors import HydraException, InstantiationException, MissingConfigEx
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
+from benchmark.core.disk_errors import disk_errors_as_one_line
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.file_systems import is_remote
 from benchmark.core.launch import is_main_process
@@ -189,13 +190,13 @@ def choice(cfg: DictConfig, group: str) -> str:
 
 
 def call_task(cfg: DictConfig) -> Any:
-    """Call the task that the configuration names. Raises `UserError` for any mistake of the user.
+    """Call the task that the configuration names. Raises `UserError` for any mistake of the user, or of his disk.
 
     While it runs, a remote `results_dir` is its copy in the cache.
     """
     try:
         task = hydra.utils.get_method(cfg.task._target_)
-        with lost_processes_as_one_line():
+        with disk_errors_as_one_line(), lost_processes_as_one_line():
             if not is_remote(str(cfg.results_dir)):
                 return task(cfg)
             with writable_folder(str(cfg.results_dir)) as folder:

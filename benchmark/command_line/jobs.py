@@ -17,7 +17,7 @@ from hydra.core.utils import run_job as hydra_job
 from hydra.types import HydraContext, RunMode, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from benchmark.command_line.mistakes import of_job
+from benchmark.command_line.mistakes import end_with_mistakes, of_job
 from benchmark.command_line.wrong_overrides import explain_command
 from benchmark.config import CONF, USER_ERRORS, call_task, choice, explain
 from benchmark.core.errors import UserError
@@ -135,7 +135,9 @@ def run_job(cfg: DictConfig) -> None:
 
     check_settings(cfg)  # the task itself checks what it needs
     check_shards(cfg)
-    call_task(cfg)
+    finished = call_task(cfg)
+    if finished is not None and finished.failure:
+        end_with_mistakes(finished.failure, exit_code=1)
 
 
 def check_jobs(jobs: Sequence[Job]) -> list[frozenset[str]]:

@@ -7,11 +7,11 @@ from benchmark.core.paths import remote_paths
 from benchmark.core.redaction import redact
 
 
-def end_with_mistakes(*lines: str) -> NoReturn:
-    """Write a line per mistake to stderr, without credentials, and exit with code 2."""
+def end_with_mistakes(*lines: str, exit_code: int = 2) -> NoReturn:
+    """Write a line per mistake to stderr, without credentials, and exit."""
     for line in lines:
         sys.stderr.write(f"error: {redact(remote_paths(' '.join(line.split())))}\n")
-    sys.exit(2)
+    sys.exit(exit_code)
 
 
 def of_job(name: str, mistake: str) -> str:

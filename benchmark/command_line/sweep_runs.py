@@ -31,6 +31,7 @@ from benchmark.command_line.mistakes import of_job
 from benchmark.command_line.outcomes import Outcome, counts, job_file, read_outcome, write_outcome
 from benchmark.command_line.stopping import end_with, is_stop, raise_if_stopped
 from benchmark.config import USER_ERRORS, call_task, explain, register_resolvers
+from benchmark.core.disk_errors import disk_errors_as_one_line
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, process_count
 from benchmark.core.paths import cache_dir
@@ -85,8 +86,9 @@ class Sweep:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = list(names)
         folders = cache_dir() / "sweeps"
-        folders.mkdir(parents=True, exist_ok=True)
-        self.folder = Path(mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=folders))
+        with disk_errors_as_one_line(folders):
+            folders.mkdir(parents=True, exist_ok=True)
+            self.folder = Path(mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=folders))
         self._process, self._host = os.getpid(), socket.gethostname()
         self._first = 0  # number of the first job of the sweep that Hydra runs now
         self._own: set[int] = set()  # numbers of the jobs that ran in this process
@@ -235,6 +237,8 @@ def _outcome(name: str, cfg: DictConfig) -> Outcome:
         log.exception("unexpected error")
         text = f"{type(error).__name__}: {error}".splitlines()[0]
         return Outcome(name, "failed", time.monotonic() - started, text, 1)
+    if finished and finished.failure:
+        return Outcome(name, "failed", time.monotonic() - started, finished.failure, 1)
     skipped = finished is not None and finished.skipped
     path = str(finished.path) if finished else ""
     return Outcome(name, "skipped" if skipped else "done", time.monotonic() - started, path)

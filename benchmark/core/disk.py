@@ -1,5 +1,6 @@
 """Folders that a command will write to: whether it may, and whether there is room."""
 
+import logging
 import shutil
 import tempfile
 from collections import defaultdict
@@ -7,7 +8,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from benchmark.core.errors import UserError
+from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import Requirement, State
+
+log = logging.getLogger(__name__)
+PROBE = 1 << 20  # bytes, more than a result has
 
 
 def require_writable(setting: str, folder: Path) -> Path:
@@ -19,11 +24,23 @@ def require_writable(setting: str, folder: Path) -> Path:
     try:
         if not nearest.is_dir():
             raise NotADirectoryError(f"{nearest} is a file")
-        with tempfile.TemporaryFile(dir=nearest):
+        with tempfile.TemporaryFile(dir=nearest) as file:
+            file.write(bytes(PROBE))  # a full disk takes files, but nothing in them
+            file.flush()
             return folder
     except OSError as error:
         reason = error.strerror or str(error)
         raise UserError(f"{setting}={folder} cannot be written ({reason}); give a folder of yours") from None
+
+
+def writable_results(results: Path) -> Path:
+    """Return the results folder; where it no longer takes files, a folder in the cache, which a warning names."""
+    try:
+        return require_writable("results_dir", results)
+    except UserError as error:
+        kept = cache_dir() / "kept_results"
+        log.warning("%s; the result of this run goes to %s", error, kept)
+        return kept
 
 
 def nearest_folder(path: Path) -> Path:

@@ -1,5 +1,6 @@
 """Arrays and sorted uids in files: memory-mapped where they are read, and sent to workers as paths."""
 
+import os
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.paths import atomic_write
+from benchmark.core.seals import intact
 from benchmark.core.uids import UID_DTYPE, UidArray
 
 Indices = npt.NDArray[np.int64] | slice
@@ -39,10 +41,22 @@ def write_array(
     path: Path, shape: tuple[int, ...], dtype: npt.DTypeLike, fill: Callable[[npt.NDArray[Any]], None]
 ) -> MappedArray:
     """Write the array that `fill` puts into a mapped one of that shape, unless the file is there; return it."""
-    if not path.is_file():
+    if not intact(path):
         with atomic_write(path) as temporary:
-            fill(np.lib.format.open_memmap(temporary, "w+", dtype, shape))
+            fill(new_mapped(temporary, dtype, shape))
     return MappedArray(path)
+
+
+def new_mapped(path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Return a mapped array of zeros in a new ``.npy``, with room on the disk: without it a write ends the process.
+
+    Raises `OSError` where the disk is full.
+    """
+    array = np.lib.format.open_memmap(path, "w+", dtype, shape)
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+    return array
 
 
 def save_array(path: Path, array: npt.NDArray[Any]) -> MappedArray:

@@ -12,6 +12,7 @@ from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_write, mirrors_dir, write_text
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.redaction import redact
+from benchmark.core.seals import intact, remove_sealed
 from benchmark.core.storage import CONNECTIONS, Entry, check_writable, download, find_file, list_files, upload
 from benchmark.core.storage_errors import StorageError
 
@@ -59,7 +60,7 @@ class Mirror:
             for name in prefetch_map(lambda name: self._fetch(name, files[name]), stale, CONNECTIONS):
                 self._known[name] = [_local_version(self.folder / name), _remote_version(files[name])]
             for name in self._known.keys() - files.keys():
-                (self.folder / name).unlink(missing_ok=True)
+                remove_sealed(self.folder / name)
                 del self._known[name]
         self.folder.mkdir(parents=True, exist_ok=True)
         return self.folder
@@ -94,7 +95,7 @@ class Mirror:
     def _state(self) -> Iterator[None]:
         """Hold the folder's lock; read which files are equal here and there, and keep it for the next process."""
         with locked(self.folder):
-            self._known = json.loads(self._state_file.read_text()) if self._state_file.is_file() else {}
+            self._known = json.loads(self._state_file.read_text()) if intact(self._state_file) else {}
             try:
                 yield
             finally:

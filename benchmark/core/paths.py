@@ -3,16 +3,20 @@
 import os
 import re
 import shutil
-import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote
 
+from benchmark.core.disk_errors import disk_errors_as_one_line
 from benchmark.core.errors import UserError
+from benchmark.core.seals import write_seal
+from benchmark.core.temporaries import is_temporary, temporary_beside
 
 PROJECT = "pairsift"
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
+FLUSHED_AT_ONCE = 16
 
 
 def cache_dir() -> Path:
@@ -51,40 +55,51 @@ def portable_paths(text: str) -> str:
 def atomic_write(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success rename it to `path`, on failure remove it.
 
-    The file gets the process's usual permissions: safetensors alone would write it for the owner only.
+    The file gets the process's usual permissions: safetensors alone would write it for the owner only. Raises
+    `UnwritableError` where the disk does not take it.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Keep the suffix last: numpy and others append theirs to a path without it.
-    temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}{path.suffix}")
-    try:
-        temporary.touch()
+    with disk_errors_as_one_line(path), temporary_beside(path) as temporary:
         mode = temporary.stat().st_mode
         yield temporary
         temporary.chmod(mode)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        put_in_place(temporary, path)
 
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder beside `path`; on success it replaces `path`, on failure it is removed.
 
-    Its files get the process's usual permissions, as in `atomic_write`.
+    Its files get the process's usual permissions, as in `atomic_write`, which raises the same.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    temporary.mkdir()
-    try:
+    with disk_errors_as_one_line(path), temporary_beside(path, folder=True) as temporary:
         yield temporary
         for file in temporary.rglob("*"):
             if file.is_file():
                 file.chmod(temporary.stat().st_mode & 0o666)
-        if path.exists():
-            shutil.rmtree(path)
-        temporary.replace(path)
+        put_in_place(temporary, path)
+
+
+def put_in_place(written: Path, path: Path) -> None:
+    """Flush a finished file or folder to the disk and rename it to `path`; in the cache it is sealed, see `seals`."""
+    _flush(written)
+    if written.is_dir():
+        with ThreadPoolExecutor(FLUSHED_AT_ONCE) as threads:  # a disk flushes many in the time of one
+            list(threads.map(_flush, written.rglob("*")))
+    if path.absolute().is_relative_to(cache_dir()) and not any(map(is_temporary, path.parts)):
+        write_seal(written, path)
+    if path.is_dir():
+        shutil.rmtree(path)
+    written.replace(path)
+    _flush(path.parent)
+
+
+def _flush(path: Path) -> None:
+    """Wait until the disk has a file, or the names in a folder."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        os.close(descriptor)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,5 +1,6 @@
 """Typed records on disk: one JSON file per record, validated when it is read."""
 
+import hashlib
 import json
 import logging
 import reprlib
@@ -11,10 +12,12 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from benchmark.core.json_text import json_text
 from benchmark.core.paths import portable_paths, write_text
 from benchmark.core.redaction import map_texts, redact
 
 log = logging.getLogger(__name__)
+_CHECKSUM = "checksum"
 
 
 @dataclass(frozen=True)
@@ -63,13 +66,14 @@ R = TypeVar("R", bound=Record)
 def write_record(results: Path, record: Record) -> Path:
     """Write the record to its folder below `results` as ``<run_id>.json``, whole or not at all; return the path.
 
-    Its paths are portable, and its URLs are without credentials.
+    Its paths are portable, its URLs are without credentials, and its checksum tells whether the file was changed.
     """
     schema = record.SCHEMA
     path = results / schema.folder / f"{record.run_id}.json"
     fields = map_texts(asdict(record), lambda text: redact(portable_paths(text)))
     data = {"kind": schema.kind, "schema_version": schema.version} | fields
-    write_text(path, json.dumps(data, indent=2, sort_keys=True, allow_nan=False) + "\n")
+    data[_CHECKSUM] = _checksum(data)
+    write_text(path, json_text(data, indent=2, sort_keys=True) + "\n")
     return path
 
 
@@ -85,9 +89,13 @@ def scan_records(results: Path, record_type: type[R]) -> tuple[dict[Path, R], li
             left_out.append(LeftOut(path, "half-written by a run that was killed; delete it"))
             continue
         try:
-            text = _text_of_kind(path, schema)
-            if text is not None:
-                records[path] = adapter.validate_json(text, strict=True)
+            if (found := _text_of_kind(path, schema)) is None:
+                continue
+            text, is_unchanged = found
+            record = adapter.validate_json(text, strict=True)
+            if not is_unchanged:
+                raise UnreadableError("changed since it was written, as its checksum says; make it again")
+            records[path] = record
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(map(str, first["loc"]))
@@ -114,8 +122,11 @@ def warn_of(left_out: Iterable[LeftOut]) -> None:
         log.warning("left out %s%s: %s", paths[0], more, reason)
 
 
-def _text_of_kind(path: Path, schema: Schema) -> str | None:
-    """Return a file's text; None for a record of another kind. Raises `UnreadableError` unless it has this schema."""
+def _text_of_kind(path: Path, schema: Schema) -> tuple[str, bool] | None:
+    """Return a file's text and whether it is as it was written; None for a record of another kind.
+
+    Raises `UnreadableError` unless it has this schema.
+    """
     try:
         text = path.read_text(encoding="utf-8")
         data = json.loads(text)
@@ -127,8 +138,14 @@ def _text_of_kind(path: Path, schema: Schema) -> str | None:
             return None
         if "schema_version" in data:
             _check_version(data["schema_version"], schema)
-            return text
+            return text, data.get(_CHECKSUM) in (None, _checksum(data))  # older versions wrote none
     raise UnreadableError(f"JSON, but no {schema.kind} record")
+
+
+def _checksum(data: dict[str, Any]) -> str:
+    """Return the hash of a record's fields, in whatever order and spacing they are written."""
+    fields = {name: value for name, value in data.items() if name != _CHECKSUM}
+    return hashlib.sha256(json_text(fields, sort_keys=True).encode()).hexdigest()
 
 
 def _check_version(version: Any, schema: Schema) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from benchmark.core.launch import barrier_group, is_main_process, process_count, wait_for_all
 from benchmark.core.paths import atomic_write, cache_dir
+from benchmark.core.seals import remove_sealed
 
 if TYPE_CHECKING:
     import torch
@@ -37,7 +38,7 @@ def shared_by_main(value: T | None, device: torch.device) -> Iterator[T]:
         yield received
     finally:
         if is_main_process():
-            path.unlink(missing_ok=True)
+            remove_sealed(path)
 
 
 def _exchange(value: T | None, device: torch.device) -> tuple[Path, T]:

@@ -9,6 +9,7 @@ from benchmark.core.launch import ctrl_c_left_to_parent
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_folder
 from benchmark.core.progress import progress
+from benchmark.core.seals import intact
 from benchmark.demo.cut import pool_indices
 from benchmark.demo.evaluation_sets import SETS, write_evaluation_set
 from benchmark.demo.settings import DemoConfig, demo_root
@@ -19,7 +20,7 @@ def ensure_demo(config: DemoConfig, workers: int = 2) -> Path:
     """Return the cache folder of the demo, which holds the pool and ``evalsets/``; build it if it is missing."""
     root = demo_root(config)
     with locked(root):
-        if not root.is_dir():
+        if not intact(root):
             with atomic_folder(root) as folder:
                 _write(folder, config, workers, sets=True)
     return root

@@ -13,6 +13,7 @@ from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_folder, cache_dir
 from benchmark.core.ranges import Percentage, PositiveInt, Seed
 from benchmark.core.requirements import OnFirstUseError, looks_only
+from benchmark.core.seals import intact
 from benchmark.demo.draws import generator
 from benchmark.demo.render import render
 from benchmark.demo.shards import encode_jpeg
@@ -71,10 +72,10 @@ def ensure_classes(config: ClassesConfig) -> Path:
     It lies beside the demo pools, as several of them may share it.
     """
     root = cache_dir() / "demo" / f"classes-{config.fingerprint}"
-    if looks_only() and not root.is_dir():
+    if looks_only() and not intact(root):
         raise OnFirstUseError(f"will be drawn into {root}", folder=root)
     with locked(root):
-        if not root.is_dir():
+        if not intact(root):
             log.info("evaluation sets: generating the demo's classification set in %s", root)
             cv2.setNumThreads(1)
             with atomic_folder(root) as folder:

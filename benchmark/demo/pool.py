@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.requirements import OnFirstUseError, looks_only
+from benchmark.core.seals import intact
 from benchmark.demo.build import ensure_demo
 from benchmark.demo.settings import DemoConfig, demo_root
 from benchmark.pool.pool import Pool
@@ -23,7 +24,7 @@ def demo_pool(name: str, scale: PositiveInt, hidden: Sequence[str], demo: DemoCo
         hidden: metadata columns that only the oracle filter may read.
         demo: settings of the demo.
     """
-    if not demo_root(demo).is_dir():
+    if not intact(demo_root(demo)):
         if looks_only():
             size = demo.pairs * BYTES_PER_PAIR
             drawn = f"{demo.pairs:,} pairs will be drawn into {demo_root(demo)}, {size / 1e6:,.0f} MB"

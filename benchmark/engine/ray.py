@@ -13,6 +13,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.ranges import NonNegativeFloat, PositiveFloat, PositiveInt
+from benchmark.core.seals import remove_sealed
 from benchmark.engine.base import Work
 from benchmark.engine.worker_usage import Usage, own_usage
 from benchmark.engine.workers import WorkerDiedError, WorkerRun
@@ -137,7 +138,7 @@ def _token() -> Iterator[Path]:
     try:
         yield path
     finally:
-        path.unlink(missing_ok=True)
+        remove_sealed(path)
 
 
 class _RayWorker:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, look, looks_only
 from benchmark.models.hub import download, hub_errors, hub_sizes, unused_files
+from benchmark.models.hub_files import without_damaged
 
 if TYPE_CHECKING:
     import torch
@@ -25,8 +26,8 @@ WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.ckpt")
 def locate_checkpoint(name: str) -> Path:
     """Return the local folder of `name`: a path, or a hub name that is cached or can be downloaded.
 
-    A download that was interrupted is completed. Raises `UserError`, which says what to do, if there is no such
-    folder or files are missing in it; `OnFirstUseError` for a download within `only_looking`.
+    A download that was interrupted, or damaged since, is completed. Raises `UserError`, which says what to do, if
+    there is no such folder or files are missing in it; `OnFirstUseError` for a download within `only_looking`.
     """
     path = Path(name).expanduser()
     if path.is_dir():
@@ -45,7 +46,7 @@ def locate_checkpoint(name: str) -> Path:
     found = "it is not on this machine"
     try:
         path = Path(snapshot_download(name, local_files_only=True))
-        missing = _missing_weights(path) or ("" if _has_weights(path) else "all weights")
+        missing = _damaged(path) or _missing_weights(path) or ("" if _has_weights(path) else "all weights")
         if not missing:
             return path
         found = f"only a part of it is on this machine (without {missing})"
@@ -65,6 +66,13 @@ def locate_checkpoint(name: str) -> Path:
 def checkpoint_requirement(name: str) -> Requirement:
     """Return whether the checkpoint `name` is on this machine, or how large its download is."""
     return look(f"checkpoint {Path(name).name}", lambda: locate_checkpoint(name))
+
+
+def _damaged(folder: Path) -> str:
+    """Return the first file of a download that was damaged, and is now removed, or nothing."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    kept = set(without_damaged(files))
+    return next((file.name for file in files if file not in kept), "")
 
 
 def _has_weights(folder: Path) -> bool:

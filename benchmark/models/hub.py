@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from benchmark.core.errors import UserError
 from benchmark.core.installation import program
 from benchmark.core.requirements import OnFirstUseError
+from benchmark.models.hub_files import without_damaged
 
 HUB_TIMEOUT = 5.0  # seconds that the hub has to say how large files are
 # Weights for other runtimes, and the additional copies in diffusion models' repositories.
@@ -20,7 +21,7 @@ def on_the_hub(repository: str, files: Sequence[str]) -> Path:
 
     for file in files:
         cached = try_to_load_from_cache(repository, file)
-        if isinstance(cached, str):
+        if isinstance(cached, str) and without_damaged([Path(cached)]):
             return Path(cached)
     sizes = hub_sizes(repository, "it is not on this machine")
     raise download(repository, next((sizes[file] for file in files if file in sizes), 0))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.progress import progress
+from benchmark.core.seals import intact
 from benchmark.core.uids import UidArray
 from benchmark.pool.pool import Pool
 
@@ -43,7 +44,7 @@ def pool_content(pool: Pool) -> PoolContent:
     files = [[shard.name, shard.fingerprint] for shard in (*shards, *tars)]
     key = hashlib.sha256(json.dumps([VERSION, files]).encode()).hexdigest()[:16]
     cached = cache_dir() / "content" / pool.key / f"{key}.json"
-    if cached.is_file():
+    if intact(cached):
         return PoolContent(**json.loads(cached.read_text()))
     samples, captions, images = 0, np.zeros(2, np.uint64), np.zeros(2, np.uint64)
     for shard in shards:

@@ -29,6 +29,7 @@ from benchmark.core.paths import cache_dir
 from benchmark.core.pixel_workers import MANY_IMAGES, PixelWorkers
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.redaction import redact
+from benchmark.core.seals import intact
 from benchmark.core.storage import download, open_file
 from benchmark.core.uids import UidArray, UidIndex, unite_uids
 from benchmark.pool.layout import TAR, Shard, find_shards
@@ -161,7 +162,7 @@ class Pool:
         `path` is its local copy; without one, a tar is downloaded only if its index is missing.
         """
         cached = self._index_path(shard)
-        if not extra_columns and cached.is_file():
+        if not extra_columns and intact(cached):
             return load_index(cached)
         with self.local(shard) if path is None else nullcontext(path) as local:
             index = index_tar(local, self.columns, extra_columns, self.nsfw, keyed=self.fields.keyed)
@@ -171,7 +172,7 @@ class Pool:
 
     def has_index(self, shard: Shard) -> bool:
         """Tell whether the index of a tar is in the cache."""
-        return self._index_path(shard).is_file()
+        return intact(self._index_path(shard))
 
     @contextmanager
     def local(self, shard: Shard) -> Iterator[Path]:

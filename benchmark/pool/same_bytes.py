@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.progress import progress
+from benchmark.core.seals import intact
 from benchmark.core.uids import decode_uid
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
@@ -25,7 +26,7 @@ def find_images(pool: Pool, sizes: Collection[int], hashes: Collection[str]) -> 
     inputs = [[[shard.name, shard.fingerprint] for shard in shards], sorted(hashes)]
     key = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:16]
     cached = cache_dir() / "same_bytes" / pool.key / f"{key}.json"
-    if cached.is_file():
+    if intact(cached):
         return dict(json.loads(cached.read_text()))
     images: dict[str, str] = {}
     with progress("compare images", len(shards), "shards") as advance:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from benchmark.core.arrow import to_numpy
+from benchmark.results.results_folders import damage_as_one_line
 from downstream.evaluation.image_scores import FILE
 from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
 from downstream.metrics.intervals import resampled_sums
@@ -35,9 +36,12 @@ ImageScores = Mapping[tuple[str, str], ImageSums]  # of a model of one run, by e
 
 def read_image_scores(folder: Path) -> ImageScores:
     """Read the scores of single images in the folder of a run's model; empty where there are none."""
-    if not (folder / FILE).is_file():
+    if not (path := folder / FILE).is_file():
         return {}
-    with pq.ParquetFile(folder / FILE, read_dictionary=KEYS) as file:  # pq.read_table would import pandas
+    with (
+        damage_as_one_line(path),
+        pq.ParquetFile(path, read_dictionary=KEYS, page_checksum_verification=True) as file,
+    ):  # pq.read_table would import pandas
         table = file.read().unify_dictionaries().combine_chunks()
     evaluations, metrics, images = (table[key].chunk(0) for key in KEYS)
     names = np.array(images.dictionary.to_pylist(), object)

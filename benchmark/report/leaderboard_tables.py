@@ -170,7 +170,7 @@ def _cost_table(title: str, entries: Sequence[Entry]) -> Table:
             entry.label,
             f"{run.k:,}",
             f"{run.selection.distinct:,}",
-            f"{run.selection.threshold:.4g}",
+            MISSING if run.selection.threshold is None else f"{run.selection.threshold:.4g}",
             MISSING if seconds is None else f"{seconds:.1f}",
             f"{read / seconds:,.0f}" if seconds else MISSING,
         ]

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.seals import intact
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, unite_uids
 from benchmark.pool.pool import Pool
 from benchmark.scoring.feature_cache import load_features
@@ -49,13 +50,13 @@ class NearImages:
         None where the pool's embeddings are not all in the cache.
         """
         paths = [features_path(pool, shard, self.features) for shard in pool.tars]
-        if not paths or not all(path.is_file() for path in paths):
+        if not paths or not all(intact(path) for path in paths):
             return None
         digests = {name: [digest.sha256 for digest in digest_images(images)] for name, images in sets.items()}
         inputs = json.dumps([[path.name for path in paths], self.features.key(), self.similarity, digests])
         key = hashlib.sha256(inputs.encode()).hexdigest()[:16]
         cached = cache_dir() / "near_images" / pool.key / f"{key}.json"
-        if not cached.is_file():
+        if not intact(cached):
             from benchmark.models.clip_models import load_clip
 
             clip = load_clip(

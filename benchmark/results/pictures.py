@@ -79,7 +79,7 @@ def _read(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a parquet; none where there is no such file."""
     if not path.is_file():
         return []
-    with pq.ParquetFile(path) as file:  # pq.read_table would import pandas
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:  # pq.read_table would import pandas
         rows: list[dict[str, Any]] = file.read().to_pylist()
     return rows
 
@@ -87,4 +87,6 @@ def _read(path: Path) -> list[dict[str, Any]]:
 def _write(path: Path, rows: Sequence[GalleryPair | Example], fields: dict[str, pa.DataType]) -> None:
     schema = pa.schema(list(fields.items()))
     with atomic_write(path) as temporary:
-        pq.write_table(pa.Table.from_pylist([asdict(row) for row in rows], schema), temporary)
+        pq.write_table(
+            pa.Table.from_pylist([asdict(row) for row in rows], schema), temporary, write_page_checksum=True
+        )

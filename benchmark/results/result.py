@@ -106,3 +106,14 @@ class Result:
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ""
     finished: str = ""
+
+    @property
+    def failed_metrics(self) -> list[str]:
+        """The metrics that are absent for an unexpected error, as ``model/evaluation set/metric``."""
+        return [
+            f"{model}/{evaluation}/{metric.name}"
+            for model, trained in self.downstream.items()
+            for evaluation, metrics in trained.evaluations.items()
+            for metric in metrics
+            if metric.failed
+        ]

@@ -1,16 +1,28 @@
 """Several results folders, read as one."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmark.core.errors import UserError
 from benchmark.core.records import LeftOut, R, Record, scan_records
 from benchmark.results.protocol import LIMIT
 from benchmark.results.result import Result
 
 QUICK_TRY = "a quick try on the first {:,} images of each evaluation set, comparable to nothing"
 log = logging.getLogger(__name__)
+
+
+@contextmanager
+def damage_as_one_line(path: Path) -> Iterator[None]:
+    """Raise `UserError` where a file that a run left beside its result cannot be read within the block."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UserError(f"{path} cannot be read ({reason}); move it away, or run it again") from None
 
 
 class ResultsFolders:

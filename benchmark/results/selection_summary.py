@@ -1,12 +1,12 @@
 """What a filter keeps, in figures: scores and captions of the kept pairs beside those of the pool."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from benchmark.core.json_text import json_text
 from benchmark.core.paths import write_text
 
 FILE = "selection.json"
@@ -62,7 +62,7 @@ _ADAPTER = TypeAdapter(SelectionSummary)
 
 def write_selection_summary(folder: Path, summary: SelectionSummary) -> None:
     """Write ``selection.json`` in the folder of a run."""
-    write_text(folder / FILE, json.dumps(asdict(summary)))
+    write_text(folder / FILE, json_text(asdict(summary)))
 
 
 def read_selection_summary(folder: Path) -> SelectionSummary | None:

@@ -56,7 +56,8 @@ def result_values(result: Result) -> dict[str, float]:
         if metric.value is not None
     }
     kept = {f"kept/{kind}": float(count) for kind, count in result.kept.items()}
-    return values | kept | {"threshold": result.selection.threshold}
+    threshold = result.selection.threshold
+    return values | kept | ({} if threshold is None else {"threshold": threshold})
 
 
 def captioned_examples(folder: Path, model: str) -> list[tuple[Example, str]]:

@@ -17,6 +17,7 @@ from benchmark.core.locks import locked
 from benchmark.core.mapped_files import MappedArray, MappedUids, save_array, write_array
 from benchmark.core.paths import write_text
 from benchmark.core.progress import progress
+from benchmark.core.seals import intact
 from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
@@ -69,7 +70,7 @@ class MappedCorpus:
     def map(self, step: str, work: PieceWork, pieces: int) -> list[MappedArray]:
         """Return the array of each piece; only those that no earlier run wrote are computed."""
         paths = [self.scratch / step / f"{piece}.npy" for piece in range(pieces)]
-        missing = [piece for piece, path in enumerate(paths) if not path.is_file()]
+        missing = [piece for piece, path in enumerate(paths) if not intact(path)]
         with progress(f"fit: {step}", pieces, "pieces") as advance:
             advance(pieces - len(missing), "")
             if missing:
@@ -117,7 +118,7 @@ def fit_on_corpus(
     paths = [features_path(pool, shard, features) for shard in pool.shards(scorer.sources)]
     with locked(folder):
         started = now()
-        if not (folder / "rows").is_dir():
+        if not intact(folder / "rows"):
             write_rows(paths, survivors.index() if survivors else None, folder / "rows")
         rows = CorpusRows(paths, folder / "rows")
         if survivors is None and not len(rows.uids):
@@ -131,6 +132,6 @@ def fit_on_corpus(
 
 def _recorded_seconds(path: Path, seconds: Seconds) -> Seconds:
     """Return the seconds that the fit took when it was made."""
-    if not path.is_file():
+    if not intact(path):
         write_text(path, json.dumps(asdict(seconds)))
     return Seconds(**json.loads(path.read_text()))

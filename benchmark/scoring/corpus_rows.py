@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.core.mapped_files import Indices, MappedArray, MappedUids, save_array
+from benchmark.core.mapped_files import Indices, MappedArray, MappedUids, new_mapped, save_array
 from benchmark.core.paths import atomic_folder
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, first_of_each, sort_uids
 from benchmark.scoring.feature_cache import map_features
@@ -94,7 +94,7 @@ def write_rows(paths: Sequence[Path], among: UidIndex | None, folder: Path) -> N
         counts += np.bincount(_bins(_distinct(path, among)[0]), minlength=len(counts))
     with atomic_folder(folder) as temporary:
         shuffled = temporary / "shuffled.npy"
-        records = np.lib.format.open_memmap(shuffled, "w+", RECORD, (int(counts.sum()),))
+        records = new_mapped(shuffled, RECORD, (int(counts.sum()),))
         distinct = 0
         for bucket in _shuffle(paths, among, counts, records):
             unique = _sorted(records[bucket])

@@ -12,6 +12,7 @@ import numpy as np
 from benchmark.core.batch import DUPLICATE_UID
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
+from benchmark.core.seals import intact
 from benchmark.core.uids import UID_DTYPE, UidArray, sort_uids
 from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine, Work
@@ -51,7 +52,7 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     if not scorer.corpus_dependent:
         survivors = None
     parts = score_paths(pool, scorer, survivors)
-    missing = [shard for shard, path in parts.items() if not path.is_file()]
+    missing = [shard for shard, path in parts.items() if not intact(path)]
     name = type(scorer).__name__.lower()
     if not missing:
         log.info("score: reusing the scores of %s on all %d shards of pool %s", name, len(parts), pool.name)

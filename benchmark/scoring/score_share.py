@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmark.core.errors import UserError
+from benchmark.core.seals import intact
 from benchmark.core.usage import Seconds
 from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
@@ -48,7 +49,7 @@ def score_share(pool: Pool, scorer: Filter, engine: Engine, share: ShardShare) -
             run_on_shards("extract", ExtractShard(pool, dict.fromkeys(missing, (leaf,))), engine, missing)
         else:
             parts = score_paths(pool, leaf)
-            missing = [shard for shard in shards if not parts[shard].is_file()]
+            missing = [shard for shard in shards if not intact(parts[shard])]
             _log_share("score", leaf, share, missing, shards)
             run_on_shards(
                 "score", ScoreShard(pool, leaf, _of(parts, missing), Seconds(), None), engine, missing

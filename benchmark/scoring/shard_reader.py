@@ -11,6 +11,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_dir
 from benchmark.core.pixel_workers import PixelWorkers, Preprocesses
+from benchmark.core.seals import intact
 from benchmark.core.usage import Seconds, now, since
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
@@ -60,7 +61,7 @@ class ShardReader:
         """
         needed = with_those_under(features)
         paths = {key: features_path(self.pool, shard, of) for key, of in needed.items()}
-        while missing := {key: of for key, of in needed.items() if not paths[key].is_file()}:
+        while missing := {key: of for key, of in needed.items() if not intact(paths[key])}:
             ready = [of for of in missing.values() if not missing.keys() & {u.key() for u in of.features}]
             for together in reading_together(ready, self._processes()):
                 self._extract_if_missing(shard, together)
@@ -103,7 +104,7 @@ class ShardReader:
                 paths
             ):  # in one order in all processes, so that none waits for another in a circle
                 locks.enter_context(locked(path))
-            if missing := {path: of for path, of in paths.items() if not path.is_file()}:
+            if missing := {path: of for path, of in paths.items() if not intact(path)}:
                 self._extract(shard, missing)
 
     def _extract(self, shard: Shard, missing: Mapping[Path, Features]) -> None:
@@ -183,6 +184,6 @@ def shards_without_features(pool: Pool, reader: Reader, shards: Sequence[Shard])
 
 def _has_features(pool: Pool, shard: Shard, reader: Reader) -> bool:
     return all(
-        features_path(pool, shard, features).is_file() and _has_features(pool, shard, features)
+        intact(features_path(pool, shard, features)) and _has_features(pool, shard, features)
         for features in reader.features
     )

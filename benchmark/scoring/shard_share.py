@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.seals import intact, remove_sealed
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from filters.base import Filter
@@ -64,7 +65,7 @@ def record_share(pool: Pool, scorer: Filter, share: ShardShare) -> None:
     """Note in the cache into how many parts the shards of the filter are shared out, for `require_all_shares`."""
     path = _record(pool, scorer)
     if share.parts == 1:
-        path.unlink(missing_ok=True)
+        remove_sealed(path)
     else:
         write_text(path, str(share.parts))
 
@@ -72,7 +73,7 @@ def record_share(pool: Pool, scorer: Filter, share: ShardShare) -> None:
 def require_all_shares(pool: Pool, scorer: Filter, missing: Iterable[Shard]) -> None:
     """Raise `UserError` if the shards are shared out and some are missing: this process would score them alone."""
     path = _record(pool, scorer)
-    if not path.is_file():
+    if not intact(path):
         return
     parts, lacking = int(path.read_text()), set(missing)
     shards = pool.shards(scorer.sources)

@@ -11,6 +11,7 @@ import numpy as np
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
+from benchmark.core.seals import intact
 from benchmark.core.uids import UID_DTYPE, UidIndex
 from benchmark.core.usage import Seconds, now, since
 from benchmark.pool.layout import Shard
@@ -67,7 +68,7 @@ class ScoreShard:
         """Score one shard and write its part, unless another process has; return its number of scored samples."""
         path = self.parts[shard]
         with locked(path):
-            if path.is_file():
+            if intact(path):
                 return len(read_part(path).uids)
             return self._score(shard, path)
 

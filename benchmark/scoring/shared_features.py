@@ -4,6 +4,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from benchmark.core.seals import intact
 from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
@@ -43,7 +44,7 @@ def extract_shared(pool: Pool, scorers: Iterable[Filter], engine: Engine) -> Non
 def _not_scored(pool: Pool, scorer: Filter) -> list[Filter]:
     """Return the filters of a composite that have features, or the filter itself; none where all scores are there."""
     check_columns(pool, scorer)
-    if all(path.is_file() for path in score_paths(pool, scorer).values()):
+    if all(intact(path) for path in score_paths(pool, scorer).values()):
         return []
     return [leaf for leaf in leaves(scorer) if leaf.features]
 
@@ -56,5 +57,5 @@ def _of_images(leaf: Filter) -> set[str]:
 def _shards_to_extract(pool: Pool, leaf: Filter) -> Sequence[Shard]:
     """Return the shards whose features `leaf` lacks and needs: all for a fit, else those without scores."""
     parts = score_paths(pool, leaf)
-    needed = [shard for shard, path in parts.items() if leaf.corpus_dependent or not path.is_file()]
+    needed = [shard for shard, path in parts.items() if leaf.corpus_dependent or not intact(path)]
     return shards_without_features(pool, leaf, needed)

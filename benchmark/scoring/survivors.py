@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmark.core.batch import Batch
 from benchmark.core.paths import cache_dir
+from benchmark.core.seals import intact
 from benchmark.core.uids import UidArray, UidIndex, read_subset, write_subset
 from benchmark.pool.pool import Pool
 
@@ -41,7 +42,7 @@ def save_survivors(pool: Pool, uids: UidArray) -> Survivors:
     """Write the sorted `uids` of a pool, each once, to the cache."""
     digest = hashlib.sha256(uids.tobytes()).hexdigest()[:16]
     survivors = Survivors(cache_dir() / "survivors" / pool.key / f"{digest}.npy")
-    if not survivors.path.is_file():
+    if not intact(survivors.path):
         write_subset(survivors.path, uids)
     return survivors
 

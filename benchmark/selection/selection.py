@@ -1,7 +1,6 @@
 """Selection: exactly k uids, independent of the order of shards and the number of workers."""
 
 import hashlib
-import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from benchmark.core.batch import NO_SCORE
 from benchmark.core.errors import UserError
+from benchmark.core.json_text import json_text
 from benchmark.core.paths import write_text
 from benchmark.core.uids import UidArray, unite_uids, write_subset
 from benchmark.engine.base import Engine
@@ -131,9 +131,9 @@ class Manifest:
     """Describes subset files: the pool, filter, selector and size that made them, and what was dropped.
 
     `files` names the subset file of each epoch; `distinct` counts the samples that are in at least one of them. Of
-    `tied` samples whose score is the threshold, `tied_kept` are selected: those that `seed` puts first. `lost` counts
-    by reason the selected samples that cannot be read, which is known once they are read; `selection.tolerate` bounds
-    them.
+    `tied` samples whose score is the threshold, `tied_kept` are selected: those that `seed` puts first. The
+    `threshold` is None where it is infinite. `lost` counts by reason the selected samples that cannot be read, which
+    is known once they are read; `selection.tolerate` bounds them.
     """
 
     pool: str
@@ -141,7 +141,7 @@ class Manifest:
     config: dict[str, Any]
     k: int
     seed: int
-    threshold: float
+    threshold: float | None
     scored: int
     tied: int
     tied_kept: int
@@ -171,4 +171,4 @@ def write_selection(path: Path, selection: Selection, manifest: Manifest) -> Non
     """Write the DataComp subset file of each epoch (see `subset_files`), and a ``.json`` manifest beside them."""
     for file, uids in zip(subset_files(path, selection), selection.epochs, strict=True):
         write_subset(file, uids)
-    write_text(path.with_suffix(".json"), json.dumps(asdict(manifest), indent=2) + "\n")
+    write_text(path.with_suffix(".json"), json_text(asdict(manifest), indent=2) + "\n")

@@ -21,6 +21,7 @@ from benchmark.config import (
     subset_size,
 )
 from benchmark.core.errors import UserError
+from benchmark.core.json_text import finite_or_none
 from benchmark.core.launch import is_main_process
 from benchmark.core.paths import cache_dir
 from benchmark.engine.base import Engine
@@ -70,7 +71,7 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
         config=recorded(filter_settings(cfg)),
         k=k,
         seed=seed,
-        threshold=selection.threshold,
+        threshold=finite_or_none(selection.threshold),
         scored=selection.scored,
         tied=selection.tied,
         tied_kept=selection.tied_kept,
@@ -83,15 +84,13 @@ def choose(cfg: DictConfig, pool: Pool) -> Chosen:
         versions=library_versions(),
     )
     write_selection(path, selection, manifest)
-    _log_selection(manifest, paths)
+    _log_selection(manifest, selection.threshold, paths)
     return Chosen(selection, manifest, paths, table, scorer)
 
 
-def _log_selection(manifest: Manifest, paths: list[Path]) -> None:
+def _log_selection(manifest: Manifest, threshold: float, paths: list[Path]) -> None:
     """Log the threshold, the ties that the seed decided, and where the subset file lies."""
-    log.info(
-        "select: %s of %s, down to score %.4g", f"{manifest.k:,}", f"{manifest.scored:,}", manifest.threshold
-    )
+    log.info("select: %s of %s, down to score %.4g", f"{manifest.k:,}", f"{manifest.scored:,}", threshold)
     if manifest.tied_kept < manifest.tied:
         tied, kept = f"{manifest.tied:,}", f"{manifest.tied_kept:,}"
         log.info("select: of %s pairs with that score %s are kept, which the seed decides", tied, kept)

@@ -14,11 +14,12 @@ from benchmark.stages.train import Trained
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.metrics.base import CaptionMetric
-from downstream.metrics.metric import Metric
+from downstream.metrics.metric import Metric, failure
 from downstream.models.base import Downstream
 from downstream.models.published import Published
 
 log = logging.getLogger(__name__)
+EVALUATION = "evaluation"  # the set, and the metric, of an evaluation that failed as a whole
 
 
 def evaluate_all(
@@ -35,12 +36,24 @@ def evaluate_all(
     return evaluations
 
 
-def downstream_result(
-    trained: Trained, evaluations: dict[str, list[Metric]], folder: Path
+def evaluate_trained(
+    trained: Trained,
+    folder: Path,
+    sets: Sequence[EvaluationSet | ClassificationSet],
+    metrics: Sequence[CaptionMetric],
+    device: torch.device,
 ) -> DownstreamResult:
-    """Return what a result keeps of one trained model; the loss curve goes to ``losses.json`` in `folder`."""
-    if trained.report.losses:  # trainings that an older version finished kept none
-        write_text(folder / "losses.json", json.dumps(trained.report.losses))
+    """Return what a result keeps of one trained model; the loss curve goes to ``losses.json`` in `folder`.
+
+    An evaluation that fails is one absent metric, as the training and the other models must not be lost.
+    """
+    try:
+        if trained.report.losses:  # trainings that an older version finished kept none
+            write_text(folder / "losses.json", json.dumps(trained.report.losses))
+        evaluations = evaluate_all(trained.model, folder, sets, metrics, device)
+    except Exception as error:
+        reason = failure(f"the evaluation of {trained.model.name}", error)
+        evaluations = {EVALUATION: [Metric(EVALUATION, None, reason, 0, "")]}
     report = replace(trained.report, losses=())
     return DownstreamResult(
         str(trained.folder / "model"), report, trained.missing, trained.other_captions, evaluations

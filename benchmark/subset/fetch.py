@@ -16,8 +16,9 @@ import numpy as np
 
 from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_dir, put_in_place
 from benchmark.core.progress import progress
+from benchmark.core.seals import intact
 from benchmark.core.storage import CHUNK, gives_ranges, read_ranges
 from benchmark.core.storage_errors import StorageError
 from benchmark.core.uids import UidArray, UidIndex, sort_uids, unite_uids, write_subset
@@ -40,13 +41,14 @@ def fetch_subset(pool: Pool, uids: UidArray) -> Pool:
     distinct = unite_uids([uids])
     folder = cache_dir() / "subsets" / _key(pool, distinct)
     with locked(folder):
-        if not (folder / "sample_ids.npy").is_file():
+        fetched = [folder / "sample_ids.npy", *sorted((folder / "shards").glob("*.tar"))]
+        if not all(intact(path) for path in fetched):
             log.info("subset: fetching %s samples of pool %s to %s", f"{len(distinct):,}", pool.name, folder)
             _fetch(pool, distinct, folder / "shards")
             write_subset(folder / "sample_ids.npy", distinct)
-    fetched = Pool(pool.name, str(folder), pool.columns)
-    fetched.fields.keyed = pool.fields.keyed  # without metadata it cannot tell
-    return fetched
+    local = Pool(pool.name, str(folder), pool.columns)
+    local.fields.keyed = pool.fields.keyed  # without metadata it cannot tell
+    return local
 
 
 def _key(pool: Pool, distinct: UidArray) -> str:
@@ -63,7 +65,7 @@ def _fetch(pool: Pool, distinct: UidArray, folder: Path) -> None:
     with progress("fetch", len(shards), "shards") as advance:
         for number, shard in enumerate(shards):
             path = folder / f"{number:08d}.tar"
-            if not path.is_file():
+            if not intact(path):
                 _fetch_shard(pool, shard, wanted, path)
             advance(1, "")
     if not any(folder.glob("*.tar")):
@@ -135,4 +137,4 @@ def _write(part: Path, path: Path, pieces: Iterable[bytes], samples: TarIndex, p
     if not np.array_equal(fetched[sort_uids(fetched)], samples.uids[sort_uids(samples.uids)]):
         part.unlink()
         raise StorageError(f"{pool.url} changed while it was read; run the same command again")
-    part.rename(path)
+    put_in_place(part, path)

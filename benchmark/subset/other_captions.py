@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from benchmark.core.batch import CAPTION_TOO_LONG, METADATA_INVALID, SampleError
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.storage import local_path
+from benchmark.core.temporaries import whole_files
 from benchmark.core.uids import UidArray, UidIndex, decode_uids, unite_uids
 from benchmark.pool.parquet_reader import listed_uids
 from benchmark.pool.pool import Pool
@@ -141,7 +142,7 @@ def _checked(value: object) -> str:
 
 def _parquet_files(path: Path) -> list[Path]:
     """Return the parquet files at `path`. Raises `UserError` without any, or for one that has no captions."""
-    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    files = whole_files(path, "*.parquet") if path.is_dir() else [path]
     if not files or not files[0].is_file():
         raise UserError(f"captions.files: no parquet file at {path}; give what task=augment printed")
     for file in files:

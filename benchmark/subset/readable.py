@@ -16,6 +16,7 @@ from benchmark.core.batch import SampleError, counts
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.progress import progress
+from benchmark.core.seals import intact
 from benchmark.core.uids import UidArray, find_uids, unite_uids
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
@@ -34,7 +35,7 @@ def unreadable_images(subset: Subset, sha256: str) -> Counter[str]:
         sha256: hash of all selected uids.
     """
     cached = _cached(subset.shards, sha256)
-    if not cached.is_file():
+    if not intact(cached):
         write_text(cached, json.dumps(Counter(_reasons_by_row(subset).values())))
     return Counter(json.loads(cached.read_text()))
 
@@ -49,7 +50,7 @@ def count_unreadable(pool: Pool, selections: Sequence[tuple[UidArray, str]]) -> 
     missing: dict[Path, UidArray] = {}
     for uids, sha256 in selections:
         cached = _cached([part.shard for part in selected_samples(pool, uids)], sha256)
-        if not cached.is_file():
+        if not intact(cached):
             missing[cached] = uids
     if len(missing) < 2:
         return

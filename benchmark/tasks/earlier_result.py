@@ -10,6 +10,7 @@ from omegaconf import DictConfig
 
 from benchmark.config import make_filter
 from benchmark.core.records import scan_records
+from benchmark.core.seals import intact
 from benchmark.core.uids import read_subset, unite_uids
 from benchmark.pool.pool import Pool
 from benchmark.results.protocol import Protocol
@@ -51,7 +52,7 @@ def earlier_result(
     captions = None
     if sources:  # their hash is of the selected pairs' captions, so that the selection must be in the cache
         files = [subset] if subset.is_file() else sorted(subset.parent.glob(f"{subset.stem}-epoch*.npy"))
-        if not files:
+        if not files or not all(intact(file) for file in files):
             return None
         captions = sources.of(unite_uids([read_subset(file) for file in files])).sha256
     path = Path(cfg.results_dir) / f"{make_run_id(cfg, captions)}.json"
@@ -61,6 +62,8 @@ def earlier_result(
     result = results.get(path)
     if result is None:
         reason = next((file.reason for file in left_out if file.path == path), "no result")
+    elif result.failed_metrics:
+        reason = f"{result.failed_metrics[0]} failed"
     elif result.protocol.fingerprint != (protocol := make_protocol()).fingerprint:
         reason = protocol.differences(result.protocol)
     elif Path(result.subset).stem.partition("-epoch")[0] == subset.stem and not cfg.rescore:

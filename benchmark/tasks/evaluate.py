@@ -20,7 +20,7 @@ from benchmark.models.checkpoints import revision
 from benchmark.results.evaluation import Evaluation
 from benchmark.results.provenance import provenance
 from benchmark.stages.evaluate import evaluate_all
-from benchmark.tasks.output import print_result
+from benchmark.tasks.output import Finished, failure_text, print_result
 from benchmark.tasks.preflight import check_before_run
 from benchmark.tasks.run_id import evaluation_identity, portable_hash
 from downstream.models.base import Downstream, model_folder
@@ -39,10 +39,10 @@ class Candidate:
     identity: dict[str, Any]
 
 
-def evaluate(cfg: DictConfig) -> None:
+def evaluate(cfg: DictConfig) -> Finished | None:
     """Evaluate one model or file of captions, write its record, and print its metrics as JSON."""
     if not is_main_process():
-        return
+        return None
     check_before_run(cfg)
     device = resolve_device(cfg.device)
     candidate = _candidate(cfg, device)
@@ -57,9 +57,14 @@ def evaluate(cfg: DictConfig) -> None:
     if not evaluations:
         raise UserError(f"no evaluation set fits {candidate.label}; choose others with evalset=...")
     record = Evaluation(run_id, candidate.label, candidate.identity, evaluations, config, **provenance())
-    log.info("evaluate: %s", write_record(Path(cfg.results_dir), record))
+    path = write_record(Path(cfg.results_dir), record)
+    log.info("evaluate: %s", path)
     printed = {name: [asdict(metric) for metric in found] for name, found in evaluations.items()}
     print_result(json.dumps(printed, indent=2))
+    failed = [
+        f"{name}/{metric.name}" for name, found in evaluations.items() for metric in found if metric.failed
+    ]
+    return Finished(path, failure=failure_text(failed, path)) if failed else None
 
 
 def _candidate(cfg: DictConfig, device: torch.device) -> Candidate:

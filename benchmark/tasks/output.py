@@ -1,6 +1,7 @@
 """Results on stdout, whose last line a script can read."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +12,20 @@ from benchmark.core.redaction import redact
 
 @dataclass(frozen=True)
 class Finished:
-    """What a task tells a sweep: the path of its result, and whether an earlier command had made it."""
+    """What a task tells a sweep: the path of its result, whether an earlier command had made it, and what failed.
+
+    With a `failure` the command ends with exit code 1.
+    """
 
     path: Path
     skipped: bool = False
+    failure: str = ""
+
+
+def failure_text(failed: Sequence[str], path: Path) -> str:
+    """Return the line on metrics that failed, nothing without any."""
+    more = f" and {len(failed) - 1} others" if len(failed) > 1 else ""
+    return f"{failed[0]}{more} failed, see the log; {path} has all other metrics" if failed else ""
 
 
 def print_result(line: str) -> None:

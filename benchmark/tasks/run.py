@@ -21,6 +21,8 @@ from benchmark.config import (
     run_facts,
 )
 from benchmark.core.devices import resolve_device
+from benchmark.core.disk import writable_results
+from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, main_process_first
 from benchmark.core.records import read_records, write_record
 from benchmark.core.sharing import shared_by_main
@@ -37,14 +39,14 @@ from benchmark.results.result import DownstreamResult, Result, Scoring
 from benchmark.results.stopwatch import Stopwatch
 from benchmark.results.trackers import Tracker
 from benchmark.stages.choose import Chosen, choose
-from benchmark.stages.evaluate import downstream_result, evaluate_all
+from benchmark.stages.evaluate import evaluate_trained
 from benchmark.stages.open_subset import kept_by_noise, note_lost, open_subset
 from benchmark.stages.train import train
 from benchmark.subset.index_tars import index_tars
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.subset.subset import Subset
 from benchmark.tasks.earlier_result import earlier_result, is_sweep
-from benchmark.tasks.output import Finished, print_result
+from benchmark.tasks.output import Finished, failure_text, print_result
 from benchmark.tasks.preflight import check_before_run
 from benchmark.tasks.run_files import write_run_files
 from benchmark.tasks.run_id import make_run_id
@@ -151,9 +153,8 @@ def _train_and_evaluate(
         with watch.stage(f"train/{name}"):
             trained = train(model, subset, chosen.selection.sha256, parts.device, tracker, parts.sets)
         with watch.stage(f"evaluate/{name}"):
-            folder = outputs / name
-            evaluations = evaluate_all(trained.model, folder, parts.sets, parts.metrics, parts.device)
-            downstream[name] = downstream_result(trained, evaluations, folder)
+            folder = writable_results(Path(cfg.results_dir)) / run_id / name
+            downstream[name] = evaluate_trained(trained, folder, parts.sets, parts.metrics, parts.device)
     return make_result(cfg, run_id, protocol, chosen, downstream, selected.kept, contaminated, watch)
 
 
@@ -173,14 +174,19 @@ def _contamination(
 
 
 def _finish(cfg: DictConfig, result: Result, tracker: Tracker, told: frozenset[str]) -> Finished:
-    """Write the result, hand it to the tracker, and print it beside random selection."""
-    folder = Path(cfg.results_dir)
+    """Write the result, hand it to the tracker, and print it beside random selection.
+
+    Raises `UserError`, which names the result's path, if the results folder no longer takes files.
+    """
+    folder = writable_results(Path(cfg.results_dir))
     path = write_record(folder, result)
     tracker.finish(result, folder / result.run_id)
     others = [] if result.protocol.is_quick_try else read_records(folder, Result)
     print_tables([run_table(result, others, told)], stderr=True)
     print_result(str(path))
-    return Finished(path)
+    if folder != Path(cfg.results_dir):
+        raise UserError(f"results_dir={cfg.results_dir} takes no files; the result is {path}")
+    return Finished(path, failure=failure_text(result.failed_metrics, path))
 
 
 def make_result(

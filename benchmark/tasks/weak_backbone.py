@@ -61,8 +61,8 @@ def _train(
         report = model.train(subset, run_dir, device, tracker, fingerprint)
     lowest, constant = labels.references()
     log.info(
-        "weak backbone: loss %.3f of the last batch after %s samples, %.0f/s (best constant %.3f, optimum %.3f)",
-        report.final_loss,
+        "weak backbone: loss %s of the last batch after %s samples, %.0f/s (best constant %.3f, optimum %.3f)",
+        "unknown" if report.final_loss is None else f"{report.final_loss:.3f}",
         f"{report.samples_seen:,}",
         report.samples_per_second,
         constant,

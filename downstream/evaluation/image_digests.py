@@ -7,6 +7,7 @@ from dataclasses import astuple, dataclass
 
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.seals import intact
 from downstream.evaluation.image_files import ImageFile
 
 
@@ -37,7 +38,7 @@ def digest_images(images: Sequence[ImageFile]) -> list[ImageDigest]:
         ]
         key = hashlib.sha256(json.dumps(files).encode()).hexdigest()[:16]
         cached = cache_dir() / "evaluation_images" / f"{key}.json"
-        if cached.is_file():
+        if intact(cached):
             return [ImageDigest(*values) for values in json.loads(cached.read_text())]
         digests = [_digest(image) for image in images]
     except OSError as error:

@@ -38,7 +38,9 @@ class ImageScores:
         if not self.parts:
             return
         with atomic_write(folder / FILE) as temporary:
-            pq.write_table(pa.concat_tables(self.parts), temporary, compression="zstd")
+            pq.write_table(
+                pa.concat_tables(self.parts), temporary, compression="zstd", write_page_checksum=True
+            )
 
 
 def keep_ranks(

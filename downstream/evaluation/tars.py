@@ -14,6 +14,7 @@ from fsspec.implementations.local import LocalFileSystem
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_write, cache_dir
 from benchmark.core.requirements import OnFirstUseError, looks_only
+from benchmark.core.seals import intact
 from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile
 
 MAX_SHARDS = 10_000
@@ -43,7 +44,7 @@ def local_file(name: str, url: str) -> Path:
                 raise FileNotFoundError("no such file")
             return Path(path)
         cached = _cache_path(url)
-        if not cached.exists():
+        if not intact(cached):
             with (
                 atomic_write(cached) as temporary,
                 system.open(path, "rb") as remote,
@@ -56,7 +57,7 @@ def local_file(name: str, url: str) -> Path:
 def _require_fetched(name: str, base: str, tars: Sequence[str]) -> None:
     """Raise `OnFirstUseError` with the size of the remote `tars` that are not in the cache, if there are any."""
     system, _ = fsspec.core.url_to_fs(base)
-    absent = [tar for tar in tars if not _cache_path(tar).exists()]
+    absent = [tar for tar in tars if not intact(_cache_path(tar))]
     if absent and not isinstance(system, LocalFileSystem):
         with _fetching(name, base):
             size = sum(system.size(fsspec.core.url_to_fs(tar)[1]) or 0 for tar in absent)

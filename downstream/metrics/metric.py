@@ -1,5 +1,6 @@
 """The result of a metric: a value, or the reason why there is none."""
 
+import logging
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +10,21 @@ ImageId = Hashable  # COCO's number, a file name, (evaluation set, number)
 ScoresOfImages = dict[str, dict[ImageId, float]]  # metric -> image -> value
 
 
+FAILED = "failed: "  # begins the reason of a metric whose computation raised an unexpected error
+log = logging.getLogger(__name__)
+
+
 class UnavailableError(Exception):
     """A metric that cannot be computed here; the message is its one-line reason."""
+
+
+def failure(name: str, error: Exception) -> str:
+    """Return the reason why there is no metric `name` after an unexpected error, which is logged with its traceback.
+
+    The error ends nothing: hours of training may be behind a result, and its other metrics are kept.
+    """
+    log.error("%s failed", name, exc_info=error)
+    return f"{FAILED}{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
 @dataclass(frozen=True)
@@ -34,6 +48,11 @@ class Metric:
     version: str
     curve: tuple[float, ...] = ()
     interval: tuple[float, float] | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether it is absent for an unexpected error."""
+        return self.reason is not None and self.reason.startswith(FAILED)
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.reason is None):

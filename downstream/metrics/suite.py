@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 from PIL import Image
 
+from benchmark.core.errors import UserError
 from downstream.metrics.base import CaptionMetric, Curve, Outcome, Request, Table
-from downstream.metrics.metric import Corpus, ImageId, Metric, ScoresOfImages, UnavailableError
+from downstream.metrics.metric import Corpus, ImageId, Metric, ScoresOfImages, UnavailableError, failure
 from downstream.metrics.tokenizer import clean_corpus
 
 
@@ -77,11 +78,16 @@ def _tables(metrics: Sequence[CaptionMetric], request: Request) -> list[Table]:
 
 
 def _compute(metric: CaptionMetric, request: Request) -> Table:
-    """Return the metric's table; where it is unavailable, all its names are absent. Bugs pass through."""
+    """Return the metric's table; where it is unavailable or fails, all its names are absent."""
     try:
         return metric.compute(request)
+    except UserError:
+        raise
     except UnavailableError as error:
-        return {domain: dict.fromkeys(metric.names, str(error)) for domain in request.domains}
+        reason = str(error)
+    except Exception as error:
+        reason = failure(", ".join(metric.names), error)
+    return {domain: dict.fromkeys(metric.names, reason) for domain in request.domains}
 
 
 def _typed(name: str, outcome: Outcome, count: int, version: str) -> Metric:

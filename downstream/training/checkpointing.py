@@ -12,7 +12,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from benchmark.core.json_text import json_text
 from benchmark.core.paths import atomic_folder, write_text
+from benchmark.core.seals import intact
 from downstream.training.train_report import TrainReport
 
 log = logging.getLogger(__name__)
@@ -56,7 +58,7 @@ def save_checkpoint(
         tensors = {name: tensor.contiguous() for name, tensor in _changing_tensors(model).items()}
         save_file(tensors, temporary / "model.safetensors")
         torch.save(optimizer.state_dict(), temporary / "optimizer.pt")
-        write_text(temporary / "state.json", json.dumps({"fingerprint": fingerprint, **vars(state)}))
+        write_text(temporary / "state.json", json_text({"fingerprint": fingerprint, **vars(state)}))
     for path in older:
         if path != newest:
             shutil.rmtree(path)
@@ -66,7 +68,7 @@ def load_checkpoint(
     folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, fingerprint: str
 ) -> TrainState:
     """Load the newest checkpoint of `fingerprint` into `model` and `optimizer`; without one, start at step 0."""
-    newest = max(folder.glob("step-*"), default=None)
+    newest = max((path for path in folder.glob("step-*") if intact(path)), default=None)
     if newest is None:
         return TrainState()
     state = json.loads((newest / "state.json").read_text(encoding="utf-8"))
@@ -87,7 +89,7 @@ def load_checkpoint(
 def finished(folder: Path, fingerprint: str) -> TrainReport | None:
     """Return the report of a training that finished in `folder` under `fingerprint`, None otherwise."""
     path = folder / "finished.json"
-    if not path.exists():
+    if not (intact(path) and intact(folder / "model")):
         return None
     marker = json.loads(path.read_text(encoding="utf-8"))
     if marker["fingerprint"] != fingerprint:
@@ -99,4 +101,4 @@ def finished(folder: Path, fingerprint: str) -> TrainReport | None:
 def mark_finished(folder: Path, fingerprint: str, report: TrainReport) -> None:
     """Mark the training in `folder` as finished, so that it is loaded instead of repeated."""
     marker = {"fingerprint": fingerprint, "report": asdict(report)}
-    write_text(folder / "finished.json", json.dumps(marker, indent=2))
+    write_text(folder / "finished.json", json_text(marker, indent=2))

@@ -14,8 +14,10 @@ import torch
 from torch.utils.data import Dataset
 
 from benchmark.core.batch import IMAGE_UNREADABLE, Sample, SampleError
-from benchmark.core.paths import write_text
+from benchmark.core.mapped_files import new_mapped
+from benchmark.core.paths import put_in_place, write_text
 from benchmark.core.progress import progress
+from benchmark.core.seals import intact
 from downstream.training.training_data import IndexArray, Samples, loader, read_samples
 
 Embed = Callable[[torch.Tensor], torch.Tensor]
@@ -101,7 +103,7 @@ def _embed_part(chunks: _Chunks, embed: Embed, path: Path, workers: int) -> None
                 vectors = embed(chunk.pixels).float().cpu().numpy()
                 if not features.shape[1]:
                     shape = (total, vectors.shape[1])
-                    features = np.lib.format.open_memmap(path.with_suffix(".npy"), "w+", np.float32, shape)
+                    features = new_mapped(path.with_suffix(".npy"), np.float32, shape)
                 features[len(reasons) + np.flatnonzero(readable)] = vectors
             chunk_texts, chunk_others = iter(chunk.texts), iter(chunk.others)
             texts += [next(chunk_texts) if ok else None for ok in readable]
@@ -139,6 +141,9 @@ def embed_subset(
     from accelerate import PartialState
 
     state = PartialState()
+    if state.is_main_process:
+        intact(folder)
+    state.wait_for_everyone()
     if not folder.exists():
         partial = folder.with_name(f"{folder.name}.partial")
         if state.is_main_process:
@@ -151,6 +156,6 @@ def embed_subset(
         _embed_part(chunks, embed, part, workers)
         state.wait_for_everyone()
         if state.is_main_process:
-            partial.replace(folder)
+            put_in_place(partial, folder)
         state.wait_for_everyone()
     return EmbeddedSubset(folder, len(subset))

@@ -10,7 +10,7 @@ class TrainReport:
     `samples_seen` is the budget: all samples drawn, including those `skipped` as unreadable (counted by reason, once
     per draw). `seconds` covers all steps, also those before the training was killed and resumed, but not the
     embedding of images before the first. `resumed_from` is the step at which it was last resumed, None if it never
-    was. `losses` are pairs of samples seen and the loss logged then.
+    was. `losses` are pairs of samples seen and the loss logged then; `final_loss` is the last, None without any.
     """
 
     samples_seen: int
@@ -19,6 +19,6 @@ class TrainReport:
     samples_per_second: float
     epochs: float
     skipped: dict[str, int]
-    final_loss: float
+    final_loss: float | None
     resumed_from: int | None = None
     losses: tuple[tuple[int, float], ...] = ()

@@ -238,7 +238,7 @@ class Trainer:
             samples_per_second=budget / total.seconds,
             epochs=data.order.epochs_in(budget),
             skipped=dict(sorted(total.skipped.items())),
-            final_loss=total.loss,
+            final_loss=total.losses[-1][1] if total.losses else None,
             resumed_from=resumed_from,
             losses=tuple(total.losses),
         )

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.mapped_files import MappedArray, save_array, write_array
+from benchmark.core.seals import intact, remove_sealed
 from filters.embeddings.corpus import CHUNK, Rows, Subset, chunks
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class ImageClusters:
 
     def fit(self, embeddings: Rows) -> ImageClusters:
         """Cluster embeddings of shape (n, d), n at least 1. Holds one chunk; the points lie in a file meanwhile."""
-        if self._centroids.path.is_file():
+        if self._is_fitted():
             return self
         if self.sample and len(embeddings) > self.clusters * PER_CLUSTER:
             rows = np.random.default_rng(self.seed).choice(
@@ -77,8 +78,16 @@ class ImageClusters:
 
         points = write_array(self.folder / "points.npy", (len(embeddings), width), np.float32, project)
         save_array(self._centroids.path, self._centroids_of(points.values))
-        points.path.unlink()
+        remove_sealed(points.path)
         return self
+
+    def _is_fitted(self) -> bool:
+        """Return whether an earlier run has written all arrays; without the axes, points would not be projected."""
+        written = [a.path for a in (self._centroids, self._axes, self._origin) if a.path.is_file()]
+        if all(intact(path) for path in written):
+            return self._centroids.path in written
+        remove_sealed(self._centroids.path)
+        return False
 
     def assign(self, embeddings: Rows) -> npt.NDArray[np.int64]:
         """Return the cluster index of each row of `embeddings` (n, d), shape (n,)."""

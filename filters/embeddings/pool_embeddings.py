@@ -16,6 +16,7 @@ from benchmark.core.locks import locked
 from benchmark.core.mapped_files import write_array
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import Requirement, look
+from benchmark.core.seals import intact
 from filters.embeddings.corpus import CHUNK, Corpus, CorpusFilter, Rows, chunks
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def read_target(path: str) -> npt.NDArray[np.float32]:
     """
     unit = cache_dir() / "targets" / f"{target_digest(path)}.npy"
     with locked(unit):
-        if not unit.is_file():
+        if not intact(unit):
             embeddings = _map_target(path)
             write_array(unit, embeddings.shape, np.float32, partial(_put_unit_vectors, path, embeddings))
     return np.asarray(

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter
 
-from benchmark.core.errors import UserError
 from benchmark.results.pictures import EXAMPLES, GALLERY, Example, GalleryPair, read_examples, read_gallery
+from benchmark.results.results_folders import damage_as_one_line
 from benchmark.results.selection_summary import FILE as SUMMARY
 from benchmark.results.selection_summary import SelectionSummary, read_selection_summary
 
@@ -61,8 +61,5 @@ class RunFiles:
         if self.folder is None or not inside or not (self.folder / name).is_file():
             return absent
         path = self.folder / name
-        try:
+        with damage_as_one_line(path):
             return read(path)
-        except (ValueError, KeyError, TypeError, OSError) as error:
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            raise UserError(f"{path} cannot be read ({reason}); move it away, or run it again") from None

@@ -146,8 +146,8 @@ def overlap_chart(key: str, summaries: Summaries, ratio: float) -> Chart | None:
     return Chart(key, "Overlap of the selections", note, [Variant("Jaccard index", [trace], layout)])
 
 
-def score_chart(key: str, label: str, histogram: Histogram, threshold: float) -> Chart:
-    """Return the scores of the pool and of the kept pairs, with the threshold."""
+def score_chart(key: str, label: str, histogram: Histogram, threshold: float | None) -> Chart:
+    """Return the scores of the pool and of the kept pairs, with the threshold if it is finite."""
     centres = [number((low + high) / 2) for low, high in pairwise(histogram.edges)]
     widths = [number(high - low) for low, high in pairwise(histogram.edges)]
     data: list[Json] = [
@@ -160,10 +160,9 @@ def score_chart(key: str, label: str, histogram: Histogram, threshold: float) ->
     line = {"type": "line", "x0": threshold, "x1": threshold, "yref": "paper", "y0": 0, "y1": 1}
     shape = line | {"line": {"color": ORANGE, "dash": "dash", "width": 2}}
     mark = {"x": threshold, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
-    layout = {
-        "height": 300, "barmode": "overlay", "bargap": 0, "shapes": [shape], "xaxis": axis("score"),
-        "annotations": [mark | {"text": f"threshold {threshold:.4g}"}],
-    }  # fmt: skip
+    layout: Json = {"height": 300, "barmode": "overlay", "bargap": 0, "xaxis": axis("score")}
+    if threshold is not None:
+        layout |= {"shapes": [shape], "annotations": [mark | {"text": f"threshold {threshold:.4g}"}]}
     variants = [
         Variant(name, data, layout | {"yaxis": axis("pairs", type=kind)})
         for name, kind in (("linear", "linear"), ("logarithmic", "log"))

@@ -16,6 +16,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_write, write_text
 from benchmark.core.progress import progress
+from benchmark.core.seals import intact
 from benchmark.engine.base import Engine
 from benchmark.studies.augmentation.base import Augmenter
 from benchmark.subset.other_captions import CAPTION, UID
@@ -81,7 +82,7 @@ class WritePart:
         """Write the file of `part` unless it exists; return the number of samples in the part."""
         path = self.path(part)
         with locked(path):
-            if not path.is_file():
+            if not intact(path):
                 _write_part(path, self.subset, part, self.augmenter)
         return len(part)
 

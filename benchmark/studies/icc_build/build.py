@@ -14,6 +14,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.paths import atomic_write
+from benchmark.core.temporaries import whole_files
 from benchmark.core.uids import UID_DTYPE
 from benchmark.engine.base import Engine
 from benchmark.models.checkpoints import locate_checkpoint, revision
@@ -211,7 +212,7 @@ def score_captions(checkpoint: Path, texts: Sequence[str], device: torch.device)
 
 def _read_split(folder: Path) -> list[str]:
     """Return the captions that `write_split` wrote to one of its two folders."""
-    return [text for path in sorted(folder.glob("metadata/*.parquet")) for text in _read_texts(path)]
+    return [text for path in whole_files(folder / "metadata", "*.parquet") for text in _read_texts(path)]
 
 
 def _read_texts(path: Path) -> list[str]:

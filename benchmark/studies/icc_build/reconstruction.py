@@ -13,6 +13,8 @@ import torch
 
 from benchmark.core.paths import atomic_write
 from benchmark.core.progress import progress
+from benchmark.core.seals import intact
+from benchmark.core.temporaries import whole_files
 from benchmark.core.uids import decode_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
@@ -53,7 +55,7 @@ class ReconstructShard:
 
 def reconstruct(captions: Pool, autoencoder: Autoencoder, engine: Engine, folder: Path) -> dict[str, float]:
     """Write the reconstructions of all captions to `folder`, one file per shard; existing files are kept."""
-    shards = [s for s in captions.shards(TEXT) if not (folder / f"{s.name}.parquet").is_file()]
+    shards = [s for s in captions.shards(TEXT) if not intact(folder / f"{s.name}.parquet")]
     started, done = time.monotonic(), 0
     with progress(f"reconstruct {folder.parent.name}", len(shards), "shards") as advance:
         for count in engine.run(ReconstructShard(captions, autoencoder, folder), shards):
@@ -78,5 +80,5 @@ def read_reconstructions(folder: Path) -> Reconstructed:
 
 
 def _parts(folder: Path) -> Iterator[pa.Table]:
-    for path in sorted(folder.glob("*.parquet")):
+    for path in whole_files(folder, "*.parquet"):
         yield pq.read_table(path)

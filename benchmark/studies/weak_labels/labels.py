@@ -19,6 +19,8 @@ from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_folder, cache_dir, write_text
 from benchmark.core.progress import progress
+from benchmark.core.seals import intact
+from benchmark.core.temporaries import whole_files
 from benchmark.core.uids import UID_DTYPE, UidArray, decode_uids, encode_uid_column
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
@@ -98,7 +100,7 @@ def label_pool(pool: Pool, config: LabelConfig, engine: Engine) -> Path:
     key = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
     folder = cache_dir() / "weak_labels" / pool.key / key
     with locked(folder):
-        if (folder / "manifest.json").is_file():
+        if intact(folder):
             log.info("weak labels: reusing the labels of pool %s in %s", pool.name, folder)
         else:
             _make_labels(pool, reader, config, engine, folder)
@@ -111,7 +113,7 @@ def _make_labels(
     started = time.monotonic()
     (features,) = reader.features
     shards = pool.shards(reader.sources)
-    missing = [shard for shard in shards if not features_path(pool, shard, features).is_file()]
+    missing = [shard for shard in shards if not intact(features_path(pool, shard, features))]
     with progress("extract", len(missing), "shards") as advance:
         for extracted in (
             engine.run(ExtractShard(pool, dict.fromkeys(missing, (reader,))), missing) if missing else ()
@@ -221,5 +223,5 @@ def read_labels(folder: Path, wanted: UidArray) -> TopicLabels:
 
 
 def _parts(folder: Path) -> Iterator[pa.Table]:
-    for path in sorted((folder / "labels").glob("*.parquet")):
+    for path in whole_files(folder / "labels", "*.parquet"):
         yield pq.read_table(path)

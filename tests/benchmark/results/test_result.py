@@ -1,8 +1,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from benchmark.core.records import read_records, scan_records, write_record
 from benchmark.results.result import Result
 from tests.benchmark.report.made_results import metric, result, trained
@@ -25,7 +23,7 @@ def test_a_metric_without_value_and_reason_is_damage(tmp_path: Path) -> None:
     assert "either a value or a" in left_out.reason
 
 
-def test_a_record_with_nan_is_never_written(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="JSON"):
-        write_record(tmp_path, replace(MADE, config={"lr": float("nan")}))
-    assert list(tmp_path.iterdir()) == []
+def test_a_record_with_nan_is_written_with_null(tmp_path: Path) -> None:
+    path = write_record(tmp_path, replace(MADE, config={"lr": float("nan")}))
+    assert "NaN" not in path.read_text()
+    assert read_records(tmp_path, Result) == [replace(MADE, config={"lr": None})]

@@ -95,7 +95,7 @@ def test_what_was_fitted_stays_until_scores_are_removed(pool: Pool, clip: str) -
     assert fit_filter(pool, scorer, engine) == seconds
     assert engine.runs == 2
     folder = fit_folder(pool, scorer, None)
-    assert sorted(path.name for path in folder.iterdir()) == ["normalisers.npy", "rows", "seconds.json"]
+    assert sorted(path.name for path in folder.glob("[!.]*")) == ["normalisers.npy", "rows", "seconds.json"]
     remove_scores(pool, scorer)
     assert not folder.exists()
 

@@ -28,7 +28,8 @@ from benchmark.stages.choose import choose, subset_path
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.tasks.earlier_result import earlier_result
 from benchmark.tasks.run_id import make_run_id
-from tests.benchmark.report.made_results import protocol, result
+from downstream.metrics.metric import FAILED
+from tests.benchmark.report.made_results import metric, protocol, result, trained
 from tests.filters.checkpoints import roberta_scorer
 from tests.pools import numbered_uids, rows, write_pool
 
@@ -96,6 +97,18 @@ def test_another_protocol_or_schema_is_made_again(
     path.write_text(json.dumps(older))
     assert look(cfg) is None
     assert "is made again: run record of the older schema version" in caplog.text
+
+
+def test_a_result_with_a_failed_metric_is_made_again(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    cfg = settings()
+    path, left = made(cfg)
+    failed = metric("CIDEr", None, f"{FAILED}TypeError: a bug")
+    write_record(path.parent, replace(left, downstream={"captioner": trained(coco=[failed])}))
+    caplog.set_level("INFO")
+    assert look(cfg) is None
+    assert "is made again: captioner/coco/CIDEr failed" in caplog.text
 
 
 def test_other_weights_of_the_filter_are_made_again(settings: Settings, tmp_path: Path) -> None:

@@ -308,13 +308,14 @@ def test_a_metric_in_the_background_holds_nobody_up():
     assert [m.name for m in score_captions({1: "a"}, {1: ["a"]}, metrics)] == ["first", "second"]
 
 
-def test_a_bug_of_ours_is_raised(monkeypatch):
+def test_a_bug_costs_its_metric_alone(monkeypatch):
     def broken(*_):
         raise TypeError("a bug")
 
     monkeypatch.setattr(coco_metrics, "rouge_l", broken)
-    with pytest.raises(TypeError, match="a bug"):
-        score_captions({1: "a"}, {1: ["a"]}, [RougeL()])
+    failed, kept = score_captions({1: "a"}, {1: ["a"]}, [RougeL(), Told("kept", threading.Event(), False)])
+    assert (failed.reason, failed.failed) == ("failed: TypeError: a bug", True)
+    assert kept.value is not None
 
 
 def test_a_scorer_is_not_available(monkeypatch):

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from benchmark.core import progress
+from benchmark.core.disk_errors import UnwritableError
 from benchmark.core.errors import UserError
 from downstream.training import checkpointing
 from downstream.training.optimizers import make_optimizer
@@ -196,7 +197,7 @@ def test_a_kill_during_a_checkpoint_leaves_the_previous_one(
         saved(state, path)
 
     monkeypatch.setattr(checkpointing.torch, "save", full_disk)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(UnwritableError, match="the disk is full"):
         fit(Guess(), tmp_path / "cut", checkpoint_every=20)
     assert [path.name for path in (tmp_path / "cut").iterdir()] == ["step-000000004"]
     monkeypatch.undo()

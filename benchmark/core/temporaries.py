@@ -1,0 +1,82 @@
+"""Temporary files and folders beside what they become, and the removal of those that killed processes left.
+
+Whoever writes one holds a lock on it, which ends with the process: one without a lock is an orphan.
+"""
+
+import fcntl
+import logging
+import os
+import re
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+
+_NAME = re.compile(r"\..*\.[0-9a-f]{32}(\.[^.]*)?")
+log = logging.getLogger(__name__)
+
+
+def is_temporary(name: str) -> bool:
+    """Return whether a file or folder of that name is still being written, or was when its process ended."""
+    return _NAME.fullmatch(name) is not None
+
+
+def whole_files(folder: Path, pattern: str) -> list[Path]:
+    """Return the files of that pattern in a folder, in the order of their names, but no temporary ones."""
+    return sorted(path for path in folder.glob(pattern) if not is_temporary(path.name))
+
+
+@contextmanager
+def temporary_beside(path: Path, *, folder: bool = False) -> Iterator[Path]:
+    """Yield a new empty file beside `path`, or a new folder; remove it unless the block has renamed it.
+
+    The first one that a process makes in a folder has the orphans there removed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_orphans(path.parent.absolute())
+    temporary, descriptor = _new(path, folder)
+    try:
+        yield temporary
+    finally:
+        os.close(descriptor)
+        if folder:
+            shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            temporary.unlink(missing_ok=True)
+
+
+def _new(path: Path, folder: bool) -> tuple[Path, int]:
+    """Return a new file or folder, and a descriptor that holds its lock."""
+    while True:
+        # The suffix stays last: numpy and others append theirs to a path without it.
+        stem, suffix = (path.name, "") if folder else (path.stem, path.suffix)
+        temporary = path.with_name(f".{stem}.{uuid.uuid4().hex}{suffix}")
+        temporary.mkdir() if folder else temporary.touch(exist_ok=False)
+        descriptor = os.open(temporary, os.O_RDONLY)
+        with suppress(OSError):  # a file system without locks: its orphans stay
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+        if temporary.exists():
+            return temporary, descriptor
+        os.close(descriptor)  # removed as an orphan before it was locked
+
+
+@lru_cache(maxsize=1024)
+def _remove_orphans(folder: Path) -> None:
+    for path in folder.iterdir():
+        if is_temporary(path.name):
+            _remove_if_orphan(path)
+
+
+def _remove_if_orphan(path: Path) -> None:
+    is_folder = path.is_dir()
+    with suppress(OSError):  # held by its writer, or removed by another process
+        # Some network file systems lock for writing only what is open for writing.
+        descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path) if is_folder else path.unlink()
+            log.info("removed %s, which a killed process left", path)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,51 @@
+"""Downloaded files of the hub: compared with the hash that names them, once and whenever size or time has changed."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmark.core.json_text import json_text
+from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.seals import intact
+
+# The hub's cache names a file by its hash: large files by SHA-256, the others as git does.
+_SHA256, _GIT_SHA1 = 64, 40
+Stat = list[int]  # bytes, nanoseconds
+log = logging.getLogger(__name__)
+
+
+def without_damaged(files: Iterable[Path]) -> list[Path]:
+    """Return those of some files in a folder of snapshots that are as they were downloaded.
+
+    The others are named in the log and removed, so that the hub's client fetches them again.
+    """
+    return [file for file in files if _is_whole(file)]
+
+
+def _is_whole(link: Path) -> bool:
+    file = link.resolve()
+    if len(file.name) not in (_SHA256, _GIT_SHA1) or file.parent.name != "blobs":
+        return True  # a copy, as on disks without links: its name is no hash
+    record = cache_dir() / "hub" / f"{file.name}.json"
+    stat = file.stat()
+    seen: Stat = [stat.st_size, stat.st_mtime_ns]
+    if intact(record) and json.loads(record.read_text()) == seen:
+        return True
+    if _hash(file, stat.st_size) == file.name:
+        write_text(record, json_text(seen))
+        return True
+    log.warning("%s is damaged: its hash is not that of its download; it is removed", link)
+    link.unlink()
+    file.unlink()
+    return False
+
+
+def _hash(file: Path, size: int) -> str:
+    with file.open("rb") as opened:
+        if len(file.name) == _SHA256:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+        digest = hashlib.sha1(f"blob {size}\0".encode(), usedforsecurity=False)
+        digest.update(opened.read())  # at most 10 MB, above which the hub takes SHA-256
+        return digest.hexdigest()

@@ -1,0 +1,235 @@
+"""What the cache holds may be damaged: it is named in one line, made again, and gives what it gave before."""
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmark.core import seals
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
+from benchmark.core.mapped_files import save_array
+from benchmark.core.paths import atomic_folder, cache_dir, write_text
+from benchmark.core.seals import intact
+from benchmark.engine.local import LocalEngine
+from benchmark.models import hub_files
+from benchmark.models.checkpoints import locate_checkpoint
+from benchmark.pool.content import pool_content
+from benchmark.pool.pool import Pool
+from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.survivors import save_survivors
+from downstream.training.checkpointing import finished, mark_finished
+from downstream.training.train_report import TrainReport
+from filters.base import Features, Filter, Scores
+from tests.downstream.tiny_models import Recorder
+from tests.downstream.training.test_trainer import Guess, fit, same, weights
+from tests.hostile.damage import DAMAGES, Damage, cached_files, flip, truncate
+from tests.pools import numbered_uids, rows, write_pool
+
+
+class Size(Features):
+    """The width of each image."""
+
+    needs = frozenset({"image"})
+    batch_size = 4
+
+    def extract(self, batch: Batch) -> dict[str, Any]:
+        return {"width": np.array([[image.width] for image in batch.images], np.float32)}
+
+
+class BySize(Filter):
+    """Scores from cached features."""
+
+    needs = frozenset()
+
+    def __init__(self) -> None:
+        self.features = (Size(),)
+
+    def score(self, batch: Batch) -> Scores:
+        return np.asarray(batch.features["width"][:, 0] + batch.uids["f1"].astype(np.float32) % 7, np.float32)
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Pool:
+    return Pool("p", str(write_pool(tmp_path / "pool", [rows(6), rows(6, start=6)])))
+
+
+def scores(pool: Pool) -> Any:
+    table = score_pool(pool, BySize(), LocalEngine("cpu", 1))
+    return [table.uids.tolist(), table.scores.tolist(), dict(table.drops)]
+
+
+def index(pool: Pool) -> Any:
+    return [(i.uids.tolist(), i.texts, i.offsets.tolist()) for i in map(pool.index, pool.tars)]
+
+
+def content(pool: Pool) -> Any:
+    return astuple(pool_content(pool))
+
+
+def array(pool: Pool) -> Any:
+    return save_array(cache_dir() / "fits" / "a.npy", np.arange(1_000)).values.tolist()
+
+
+def survivors(pool: Pool) -> Any:
+    return save_survivors(pool, numbered_uids(100)).uids().tolist()
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("make", [scores, index, content, array, survivors])
+def test_a_damaged_file_is_named_and_made_again(
+    pool: Pool, make: Callable[[Pool], Any], damage: Damage, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = make(pool)
+    files = cached_files()
+    assert files
+    for path in files:
+        damage(path)
+    assert make(pool) == made
+    named = [message for message in caplog.messages if "is damaged" in message]
+    assert named
+    assert all("it is removed, and made again" in message for message in named)
+    caplog.clear()
+    assert make(pool) == made
+    assert "is damaged" not in caplog.text
+
+
+def test_a_file_that_another_replaced_is_damaged(tmp_path: Path) -> None:
+    path = cache_dir() / "content" / "x.json"
+    write_text(path, "[1, 2]")
+    path.write_text("[1, 3]")
+    os.utime(path)
+    assert not intact(path)
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_folder_is_damaged_by_any_of_its_files() -> None:
+    folder = cache_dir() / "rows"
+
+    def make() -> None:
+        with atomic_folder(folder) as temporary:
+            (temporary / "inner").mkdir()
+            for name in ("a", "inner/b"):
+                (temporary / name).write_text(name * 100)
+
+    for harm in (truncate, flip, Path.unlink):
+        make()
+        assert intact(folder)
+        harm(folder / "inner" / "b")
+        assert not intact(folder)
+        assert not folder.exists()
+
+
+def test_a_copied_cache_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = cache_dir() / "x.json"
+    write_text(path, "[1, 2]")
+    os.utime(path, ns=(1, 1))
+    hashed: list[Path] = []
+    monkeypatch.setattr(seals, "_hash", lambda file, of=seals._hash: hashed.append(file) or of(file))
+    assert intact(path)
+    assert intact(path)
+    assert hashed == [path]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"": [1, 2]}', '{"": ["a", "b", "c"]}', "\xff"])
+def test_a_damaged_seal_ends_nothing(text: str) -> None:
+    path = cache_dir() / "x.json"
+    write_text(path, "[1, 2]")
+    path.with_name(".x.json.seal").write_text(text, encoding="latin-1")
+    assert intact(path) == (text == "")  # which a power cut leaves
+    write_text(path, "[1, 2]")
+    assert intact(path)
+
+
+def test_what_an_older_version_wrote_is_read(tmp_path: Path) -> None:
+    (path := cache_dir() / "x.json").parent.mkdir(parents=True)
+    path.write_text("[1, 2]")
+    assert intact(path)
+
+
+def test_only_the_cache_has_seals(tmp_path: Path) -> None:
+    write_text(tmp_path / "results" / "a.json", "{}")
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["a.json"]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.pt", "state.json"])
+def test_a_damaged_checkpoint_costs_its_steps_alone(
+    damage: Damage, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = cache_dir() / "trained" / "guess" / "checkpoints"
+    with pytest.raises(KeyboardInterrupt):
+        fit(Guess(), folder, Recorder(stop_at=150), checkpoint_every=50)
+    (checkpoint,) = folder.glob("step-*")
+    damage(checkpoint / name)
+    again, whole = Guess(), Guess()
+    assert fit(again, folder, checkpoint_every=50).resumed_from is None
+    assert f"{checkpoint} is damaged" in caplog.text
+    fit(whole, cache_dir() / "whole")
+    assert same(weights(again), weights(whole))
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", ["finished.json", "model/weights"])
+def test_a_damaged_training_is_not_finished(damage: Damage, name: str) -> None:
+    folder = cache_dir() / "trained" / "guess"
+    report = TrainReport(10, 1, 1.0, 10.0, 1.0, {}, None)
+    with atomic_folder(folder / "model") as temporary:
+        (temporary / "weights").write_bytes(bytes(100))
+    mark_finished(folder, "f", report)
+    assert finished(folder, "f") == report
+    damage(folder / name)
+    assert finished(folder, "f") is None
+
+
+@pytest.fixture
+def download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of ``some/model`` as the hub's client leaves it: links to files that are named by their hashes."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    root = tmp_path / "models--some--model"
+    snapshot = root / "snapshots" / "c0ffee"
+    for folder in (root / "refs", root / "blobs", snapshot):
+        folder.mkdir(parents=True)
+    (root / "refs" / "main").write_text("c0ffee")
+    large, small = b"weights" * 100, b"{}"
+    hashes = {
+        "model.safetensors": (hashlib.sha256(large).hexdigest(), large),
+        "config.json": (hashlib.sha1(b"blob 2\0" + small, usedforsecurity=False).hexdigest(), small),
+    }
+    for name, (sha, data) in hashes.items():
+        (root / "blobs" / sha).write_bytes(data)
+        (snapshot / name).symlink_to(Path("..", "..", "blobs", sha))
+    return snapshot
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
+def test_a_damaged_download_is_named_and_lacks_that_file(
+    download: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    locate_checkpoint.cache_clear()
+    assert locate_checkpoint("some/model") == download
+    flip(download / name)
+    locate_checkpoint.cache_clear()
+    with pytest.raises(UserError, match=rf"only a part of it is on this machine \(without {name}\)"):
+        locate_checkpoint("some/model")
+    assert f"{download / name} is damaged" in caplog.text
+    assert not (download / name).exists()
+
+
+def test_a_download_is_hashed_once(download: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[Path] = []
+    monkeypatch.setattr(hub_files, "_hash", lambda file, size: hashed.append(file) or file.name)
+    for _ in range(2):
+        locate_checkpoint.cache_clear()
+        locate_checkpoint("some/model")
+    assert len(hashed) == 2  # the files
+    os.utime(download / "config.json")
+    locate_checkpoint.cache_clear()
+    locate_checkpoint("some/model")
+    assert len(hashed) == 3

@@ -1,0 +1,138 @@
+"""Files appear whole or not at all: after a kill, on a disk that is full or read-only."""
+
+import fcntl
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from numpy import testing
+from pyarrow import parquet
+from safetensors.torch import save_file
+
+from benchmark.core.disk_errors import UnwritableError
+from benchmark.core.mapped_files import write_array
+from benchmark.core.paths import atomic_folder, atomic_write, write_text
+from benchmark.core.temporaries import temporary_beside
+from tests.command_line import Run, assert_one_line
+from tests.hostile.damage import small_disk
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_files_are_flushed_before_they_appear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    flush, rename = os.fsync, Path.replace
+
+    def flushed(descriptor: int) -> None:
+        calls.append(Path(f"/proc/self/fd/{descriptor}").readlink().suffix or "folder")
+        flush(descriptor)
+
+    monkeypatch.setattr(os, "fsync", flushed)
+    monkeypatch.setattr(Path, "replace", lambda *paths: calls.append("rename") or rename(*paths))
+    write_text(tmp_path / "a.json", "{}")
+    assert calls == [".json", "rename", "folder"]
+    calls.clear()
+    with atomic_folder(tmp_path / "b") as temporary:
+        (temporary / "c.bin").touch()
+    assert ".bin" in calls[:-2]
+    assert calls[-2:] == ["rename", "folder"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from benchmark.core.paths import atomic_folder, atomic_write
+with atomic_write(Path(sys.argv[1]) / "a.parquet") as file, atomic_folder(Path(sys.argv[1]) / "b") as folder:
+    file.write_bytes(b"half")
+    (folder / "c").write_bytes(b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_orphans_are_removed_and_what_is_being_written_stays(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT, check=False)
+    orphans = set(tmp_path.iterdir())
+    assert len(orphans) == 2
+    mine = tmp_path / ".notes.of-mine.parquet"
+    mine.touch()
+    with temporary_beside(tmp_path / "held") as held:
+        assert set(tmp_path.iterdir()) == {mine, held}
+        writes = f"write_text(Path({str(tmp_path / 'x')!r}), '')"
+        command = f"from pathlib import Path; from benchmark.core.paths import write_text; {writes}"
+        subprocess.run([sys.executable, "-c", command], cwd=ROOT, check=True)
+        assert held.exists()
+    assert {path.name for path in tmp_path.iterdir()} == {mine.name, "x"}
+
+
+def test_a_disk_without_locks_keeps_its_orphans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(*_: Any) -> None:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    (orphan := tmp_path / f".a.{'0' * 32}.json").touch()
+    write_text(tmp_path / "a.json", "{}")
+    assert orphan.exists()
+
+
+def test_half_written_captions_are_not_read(tmp_path: Path) -> None:
+    from benchmark.core.temporaries import whole_files
+
+    for name in ("a.parquet", f".b.{'0' * 32}.parquet"):
+        (tmp_path / name).touch()
+    assert whole_files(tmp_path, "*.parquet") == [tmp_path / "a.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (("size=64k",), "cannot be written (No space left on device)"),
+        (("size=2M",), "the disk is full; make room, or name a folder"),  # by the scores, 20 bytes each
+        (("size=2M", "ro"), "cannot be written (Read-only file system)"),
+    ],
+)
+def test_a_cache_that_takes_no_files_is_one_line(
+    tmp_path: Path, run: Run, options: tuple[str, ...], line: str
+) -> None:
+    uids = [f"{number:032x}" for number in range(120_000)]
+    (tmp_path / "pool").mkdir()
+    parquet.write_table(pa.table({"uid": uids, "text": uids}), tmp_path / "pool" / "0.parquet")
+    pool = ["pool=img2dataset", f"pool.url={tmp_path / 'pool'}", "engine.workers=1"]
+    with small_disk(tmp_path / "disk", *options) as disk, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(disk))
+        assert_one_line(run("task=score", "filter=random", *pool), line)
+        assert not list(disk.rglob("*.parquet"))
+
+
+def test_a_disk_that_fills_up_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0).random(500_000)
+    writers: dict[str, Callable[[Path], object]] = {
+        "array": lambda path: np.save(path, numbers),
+        "text": lambda path: path.write_text("a" * 4_000_000),
+        "parquet": lambda path: parquet.write_table(pa.table({"a": numbers}), path),
+        "weights": lambda path: save_file({"a": torch.from_numpy(numbers)}, path),
+        "optimizer": lambda path: torch.save({"a": torch.from_numpy(numbers)}, path),
+    }
+    with small_disk(tmp_path / "disk", "size=1M") as disk:
+        for name, write in writers.items():
+            with (
+                pytest.raises(UnwritableError, match="the disk is full"),
+                atomic_write(disk / f"{name}.npy") as path,
+            ):
+                write(path)
+        with pytest.raises(UnwritableError, match="the disk is full"):  # a mapped one would end the process
+            write_array(
+                disk / "mapped.npy", (500_000,), np.float64, lambda array: testing.assert_equal(array, 0)
+            )
+        with (
+            pytest.raises(UnwritableError, match="the disk is full"),
+            atomic_folder(disk / "folder") as folder,
+        ):
+            (folder / "a").write_bytes(bytes(4_000_000))
+        assert list(disk.iterdir()) == []
