@@ -63,7 +63,8 @@ class WandbTracker:
             config=dict(run.config) | run.columns(),
             mode=mode,
             reinit="finish_previous",
-            settings=wandb.Settings(silent=True),
+            # Its metadata would be the command line, whose URLs may have credentials, and the machine's name.
+            settings=wandb.Settings(silent=True, x_disable_meta=True),
         )
 
     def log(self, values: Mapping[str, float], step: int | None = None) -> None:
