@@ -62,4 +62,9 @@ models: setup ## Train the demo's scale models whose inputs changed, and build i
 pins: ## Resolve all dependencies anew
 	$(UV) pip compile --quiet --universal --python-version 3.11 --all-extras --upgrade --output-file constraints.txt pyproject.toml
 
-.PHONY: help setup demo test test-slow test-full check perf fuzz chaos reference models pins
+audit: | $(filter .uv/bin/uv,$(UV)) ## Known vulnerabilities of the pins, from PyPI; a pin that it does not find fails
+	@$(UV) tool run --quiet pip-audit@2.10.1 --version >/dev/null 2>&1 || \
+		{ echo "make audit needs the network: pip-audit cannot be fetched from PyPI" >&2; exit 2; }
+	@$(UV) tool run --quiet pip-audit@2.10.1 --requirement constraints.txt --no-deps --disable-pip --strict --progress-spinner off
+
+.PHONY: help setup demo test test-slow test-full check perf fuzz chaos reference models pins audit

@@ -6,6 +6,7 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
+from benchmark.command_line.bounds import check_arguments, check_config_dir
 from benchmark.command_line.environment import set_environment
 from benchmark.command_line.help_text import answer
 from benchmark.command_line.jobs import WrongJobsError, run_job, run_single
@@ -18,7 +19,6 @@ from benchmark.command_line.sweeps import is_single_run, planned_sweeps
 from benchmark.command_line.wrong_overrides import explain_command
 from benchmark.config import CONF, USER_ERRORS, register_resolvers
 from benchmark.core.errors import UserError
-from benchmark.core.paths import cache_dir
 from benchmark.core.progress import configure_logging
 
 with_hydra = hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
@@ -36,7 +36,6 @@ def main() -> None:
     """Entry point: set up logging and Hydra, and report errors that the user caused as one line."""
     configure_logging()
     register_resolvers()
-    set_environment()
     if str(Path.cwd()) not in sys.path:  # at its end, so that no folder of the user hides a package of ours
         sys.path.append(str(Path.cwd()))
     with stop_on_signals():
@@ -46,11 +45,13 @@ def main() -> None:
 def run_command() -> None:
     """Run the jobs that the arguments ask for, or answer what they ask."""
     try:
-        cache_dir()  # a URL is refused before Hydra makes a folder of it
+        check_arguments(sys.argv[1:])
+        set_environment()  # refuses a cache that is a URL before Hydra makes a folder of it
         if text := answer(sys.argv[1:]):
             sys.stdout.write(f"{text}\n")
             return
         sys.argv[1:] = name_own_filters(normalised(sys.argv[1:]))
+        check_config_dir(sys.argv[1:])
         if sweeps := planned_sweeps(sys.argv[1:]):
             sys.exit(run_sweeps(sweeps, with_hydra))
         if is_single_run(sys.argv[1:]):

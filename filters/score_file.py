@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.model_text import model_text
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import UidArray, encode_uid_column, sort_uids
 from filters.base import Filter, Scores
@@ -30,7 +31,8 @@ TEXT_COLUMNS = ("caption", "text", "TEXT")
 class ScoreFile(Filter):
     """Score looked up by uid, or by caption in a file without uids; NaN for missing samples.
 
-    Of several rows with the same uid or caption, the first counts. No score is rounded (see `numeric_scores`).
+    Of several rows with the same uid or caption, the first counts. Captions are compared by their beginnings, see
+    `model_text`. No score is rounded (see `numeric_scores`).
 
     Args:
         path: path of a ``.parquet`` file, or of a CSV file, which may be compressed by gzip, with a column ``uid``,
@@ -65,7 +67,7 @@ class ScoreFile(Filter):
         if key == UID:
             self._by_uid(path, keys)
         else:
-            captions = keys.to_pylist()
+            captions = [caption and model_text(caption) for caption in keys.to_pylist()]
             # Reversed, so that of equal captions the first one wins.
             self._by_caption = dict(zip(reversed(captions), self._scores[::-1].tolist(), strict=True))
 

@@ -3,15 +3,20 @@
 import os
 import time
 
+from benchmark.core.paths import cache_dir
+
 
 def set_environment() -> None:
-    """Set what the user has not set."""
+    """Set what the user has not set. Raises `UserError` if the cache is no folder of this machine."""
     os.environ["HYDRA_FULL_ERROR"] = "1"  # raise configuration errors instead of printing Hydra's summary
     os.environ.setdefault("PAIRSIFT_SWEEP", time.strftime("%Y%m%d-%H%M%S"))
     # Must be set before torch is imported. OpenMP threads that spin while they wait slow training tenfold on a busy
     # machine; no spinning at all costs a quarter of the speed on an idle one (results/LOG.md).
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
-    os.environ.setdefault(
-        "RAY_AUTH_MODE", "disabled"
-    )  # else Ray's launcher writes a token to the home folder
+    # Else Ray's launcher writes a token to the home folder, and sends statistics of its use to its makers.
+    os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # Else their caches are in the folder for temporary files, where nobody removes them, and in the home folder.
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache_dir() / "torchinductor"))
+    os.environ.setdefault("MPLCONFIGDIR", str(cache_dir() / "matplotlib"))

@@ -5,12 +5,13 @@ from typing import NoReturn
 
 from benchmark.core.paths import remote_paths
 from benchmark.core.redaction import redact
+from benchmark.core.visible import visible
 
 
 def end_with_mistakes(*lines: str, exit_code: int = 2) -> NoReturn:
-    """Write a line per mistake to stderr, without credentials, and exit."""
+    """Write a line per mistake to stderr, without credentials and control characters, and exit."""
     for line in lines:
-        sys.stderr.write(f"error: {redact(remote_paths(' '.join(line.split())))}\n")
+        sys.stderr.write(f"error: {visible(redact(remote_paths(' '.join(line.split()))))}\n")
     sys.exit(exit_code)
 
 

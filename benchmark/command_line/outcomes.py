@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from benchmark.core.paths import write_text
+from benchmark.core.redaction import map_texts, redact
 
 State = Literal["done", "skipped", "failed", "not run"]
 STATES: tuple[State, ...] = get_args(State)
@@ -33,8 +34,8 @@ def job_file(folder: Path, number: int, suffix: str) -> Path:
 
 
 def write_outcome(folder: Path, number: int, outcome: Outcome) -> None:
-    """Write how a job ended to the sweep's folder."""
-    write_text(job_file(folder, number, "json"), json.dumps(asdict(outcome)))
+    """Write how a job ended to the sweep's folder, without credentials."""
+    write_text(job_file(folder, number, "json"), json.dumps(map_texts(asdict(outcome), redact)))
 
 
 def read_outcome(folder: Path, number: int) -> Outcome | None:

@@ -26,7 +26,9 @@ WITHOUT_VALUE = frozenset(
 )
 OVERRIDE = re.compile(r"[~+]*[\w.$/@:-]+=")  # how a token begins that is an override of its own
 COUNT = re.compile(r"(\d[\d_]*(?:\.\d*)?(?:e\d+)?)([km]?)", re.IGNORECASE)  # 50000, 250k, 1.5m, 2e5
-NO_NAME = re.compile(r"null|true|false|-?\d+(\.\d+)?", re.IGNORECASE)  # what Hydra does not take for a string
+NO_NAME = re.compile(
+    r"null|true|false|nan|[+-]?inf|-?\d+(\.\d+)?", re.IGNORECASE
+)  # what Hydra does not take for a string
 UNQUOTED = re.compile(r"[A-Za-z0-9_/\\.:@%+*?| -]*")  # what Hydra reads without quotes
 PATH = re.compile(r"(/|\.\.?/|[a-z0-9+]+://)[^,\[\]{}'\"$]*")
 

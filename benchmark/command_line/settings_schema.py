@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -11,14 +12,17 @@ from omegaconf.errors import OmegaConfBaseException
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
+from benchmark.command_line.bounds import requirement_of_any
 from benchmark.command_line.settings import SETTINGS, TASKS
 from benchmark.command_line.signatures import Signature, read_signature
 from benchmark.config import explain, subset_size
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.ranges import Name
 
 # Keys of a node with a `_target_` that are not handed to it.
 NOT_HANDED_OVER = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "_args_", "family"})
 REFERENCE = re.compile(r"\$\{([\w.]+)\}")  # a value that is another setting's
+SHOWN = 100  # characters of a wrong value
 TYPE_NAMES = {int: "an integer", float: "a number", str: "text", bool: "true or false", NoneType: "null"}
 GIVEN_BY_TASKS = frozenset({"weak_backbone.labels"})  # arguments that no setting gives
 OPEN = Signature({}, is_open=True)
@@ -50,9 +54,11 @@ def check_settings(cfg: DictConfig) -> None:
     if problems:
         raise UserError("; ".join(problems))
     groups = READS.get(str(cfg.task.name), ("task",))
-    for name, error in check.unreadable.items():
-        if name.partition(".")[0] in groups:
-            raise UserError(explain(error)) from error
+    for name, (typed, error) in check.unreadable.items():
+        if "." not in name or name.partition(".")[0] in groups:
+            line = explain(error)
+            # OmegaConf's own messages do not name the setting.
+            raise UserError(f"{typed}: {line}" if line in str(error) else line) from error
     if "size" in groups:
         subset_size(cfg)
     if str(cfg.device).startswith("cuda"):
@@ -65,13 +71,13 @@ class _Check:
     """The walk over a configuration.
 
     `problems` yields a sentence for each wrong setting; `unreadable` holds the error of each setting whose value is
-    missing or cannot be resolved, which matters to tasks that read it.
+    missing or cannot be resolved, which matters to tasks that read it, and the setting that has this value.
     """
 
     def __init__(self, cfg: DictConfig) -> None:
         self._cfg = cfg
         self._raw = OmegaConf.to_container(cfg, resolve=False)
-        self.unreadable: dict[str, OmegaConfBaseException] = {}
+        self.unreadable: dict[str, tuple[str, OmegaConfBaseException]] = {}
 
     def problems(self) -> Iterator[str]:
         """Yield what is wrong, one sentence per setting."""
@@ -98,7 +104,7 @@ class _Check:
         try:
             value = self._read(node, key, typed)
         except OmegaConfBaseException as error:
-            self.unreadable[name] = error
+            self.unreadable[name] = (typed, error)
             return
         if isinstance(value, DictConfig):
             if typed == name:  # else it is checked under its own name
@@ -107,6 +113,8 @@ class _Check:
             yield f"{typed}={_shown(value)} must be a group of settings: {typed}.NAME=VALUE"
         elif not _fits(value, kind):
             yield f"{typed}={_shown(value)} must be {requirement(kind)}{_remedy(typed, value, kind)}"
+        elif required := requirement_of_any(typed, value):
+            yield f"{typed}={_shown(value)} must be {required}"
 
     def _read(self, node: DictConfig, key: str, typed: str) -> Any:
         """Return a value, lists as plain data. Raises OmegaConf's error if it is missing or cannot be resolved."""
@@ -121,7 +129,7 @@ class _Check:
         items = _item_type(kind)
         if name == "task":
             types = TASKS.get(str(node.get("name")))
-            signature = OPEN if types is None else _plain_signature({"name": str} | types, node)
+            signature = replace(_plain_signature({"name": Name} | (types or {}), node), is_open=types is None)
         elif "_target_" in node:
             signature = read_signature(str(node["_target_"])) or OPEN
         elif isinstance(kind, dict):
@@ -135,9 +143,13 @@ class _Check:
 
     def _typed(self, name: str) -> str:
         """Return the name of the setting that holds the value of `name`: it may be another's, ``${models.clip}``."""
-        value = self._raw_value(name)
-        reference = REFERENCE.fullmatch(value) if isinstance(value, str) else None
-        return self._typed(reference[1]) if reference else name
+        names = [name]
+        while True:
+            value = self._raw_value(names[-1])
+            reference = REFERENCE.fullmatch(value) if isinstance(value, str) else None
+            if reference is None or reference[1] in names:  # a circle cannot be read, and is refused there
+                return names[-1]
+            names.append(reference[1])
 
     def _raw_value(self, name: str) -> Any:
         """Return a value as it is written; None if it is not there."""
@@ -206,4 +218,5 @@ def _shown(value: Any) -> str:
         return "null"
     if isinstance(value, list):
         return f"[{','.join(map(_shown, value))}]"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

@@ -1,15 +1,17 @@
 """Sweeps: what runs a command asks for."""
 
+import math
 from collections.abc import Sequence
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Glob, Override
+from hydra.core.override_parser.types import Glob, Override, RangeSweep
 from omegaconf import OmegaConf
 
 from benchmark.config import CONF
 from benchmark.core.errors import UserError
 
 MULTIRUN = "--multirun"
+MAX_RUNS = 1_000  # of a command; each is composed and checked before the first
 SINGLE = {
     "--config-dir",
     "-cd",
@@ -34,7 +36,7 @@ def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
     the command; of a setting that both give, the values that both list.
 
     Raises:
-        UserError: the overrides leave no run of the experiment.
+        UserError: the overrides leave no run of the experiment, or there are more than `MAX_RUNS`.
     """
     flags = [a for a in arguments if a.startswith("-") or "=" not in a]
     if SHOWS & {flag.partition("=")[0] for flag in flags}:
@@ -44,7 +46,7 @@ def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
     overrides = _parsed(given)
     listed = [sweep for override in overrides for sweep in _listed_sweeps(override)]
     if not listed:
-        return [flags + given] if any(o.is_sweep_override() for o in overrides) else []
+        return _bounded([given], flags) if any(o.is_sweep_override() for o in overrides) else []
     others = [o for o in overrides if o.key_or_group != "experiment"]
     sweeps = [narrowed for sweep in listed if (narrowed := _narrowed(sweep.split(), others))]
     if not sweeps:
@@ -52,6 +54,14 @@ def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
             f"no run of the experiment has {' '.join(str(o.input_line) for o in others)}; give values that its file"
             " lists, or leave the experiment out"
         )
+    return _bounded(sweeps, flags)
+
+
+def _bounded(sweeps: Sequence[list[str]], flags: list[str]) -> list[list[str]]:
+    """Return the arguments of each sweep. Raises `UserError` if they ask for more than `MAX_RUNS` runs together."""
+    runs = sum(math.prod(len(_values(override)) for override in _parsed(sweep)) for sweep in sweeps)
+    if runs > MAX_RUNS:
+        raise UserError(f"a command must have at most {MAX_RUNS:,} runs, not {runs:,}; split the sweep")
     return [flags + sweep for sweep in sweeps]
 
 
@@ -81,6 +91,8 @@ def _values(override: Override) -> list[str]:
     value = override.value()
     if isinstance(value, Glob):
         return value.filter([path.stem for path in (CONF / override.key_or_group).glob("*.yaml")])
+    if isinstance(value, RangeSweep) and not abs(value.stop - value.start) <= MAX_RUNS * abs(value.step):
+        raise UserError(f"{override.input_line} must have at most {MAX_RUNS:,} values")
     if override.is_discrete_sweep():
         return list(override.sweep_string_iterator())
     return [override.get_value_element_as_str()]

@@ -65,7 +65,8 @@ class Sample:
 class Batch:
     """n samples, with only the fields that the filter said it needs.
 
-    `uids` is an array of shape (n,) and dtype ``u8,u8``. `images` are RGB; a reader that `Preprocesses` may get
+    `uids` is an array of shape (n,) and dtype ``u8,u8``. Of long captions filters get the beginnings as `texts`, see
+    `model_text`. `images` are RGB; a reader that `Preprocesses` may get
     `pixels` in their place, a float32 tensor (n, c, h, w). `columns` holds metadata columns by name,
     `features` arrays of shape (n, d) or, for nested lists, (n,).
     """

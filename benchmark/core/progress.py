@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from benchmark.core.launch import is_main_process
 from benchmark.core.paths import remote_paths
 from benchmark.core.redaction import redact
+from benchmark.core.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,8 +48,8 @@ def configure_logging() -> None:
 
 
 def _publish(record: logging.LogRecord) -> bool:
-    """Write the record without credentials, and with the URLs of remote folders."""
-    record.msg, record.args = redact(remote_paths(record.getMessage())), ()
+    """Write the record as one line without credentials, and with the URLs of remote folders."""
+    record.msg, record.args = visible(redact(remote_paths(record.getMessage()))), ()
     return True
 
 

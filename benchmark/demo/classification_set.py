@@ -11,7 +11,7 @@ import cv2
 
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_folder, cache_dir
-from benchmark.core.ranges import Percentage, PositiveInt, Seed
+from benchmark.core.ranges import Name, Percentage, PositiveInt, Seed
 from benchmark.core.requirements import OnFirstUseError, looks_only
 from benchmark.core.seals import intact
 from benchmark.demo.draws import generator
@@ -52,7 +52,7 @@ class ClassesConfig:
 
 
 def demo_classes(
-    name: str, score: Score, templates: Sequence[str], probe_epochs: PositiveInt, drawn: ClassesConfig
+    name: Name, score: Score, templates: Sequence[str], probe_epochs: PositiveInt, drawn: ClassesConfig
 ) -> ClassificationSet:
     """Return the demo's classification set, and generate it into the cache first if it is missing.
 

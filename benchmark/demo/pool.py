@@ -4,7 +4,7 @@ import logging
 import os
 from collections.abc import Sequence
 
-from benchmark.core.ranges import PositiveInt
+from benchmark.core.ranges import Name, PositiveInt
 from benchmark.core.requirements import OnFirstUseError, looks_only
 from benchmark.core.seals import intact
 from benchmark.demo.build import ensure_demo
@@ -15,7 +15,7 @@ BYTES_PER_PAIR = 8_100  # with images of 128 pixels, measured
 log = logging.getLogger(__name__)
 
 
-def demo_pool(name: str, scale: PositiveInt, hidden: Sequence[str], demo: DemoConfig) -> Pool:
+def demo_pool(name: Name, scale: PositiveInt, hidden: Sequence[str], demo: DemoConfig) -> Pool:
     """Return the demo pool with the settings `demo`, and generate it first if it is missing.
 
     Args:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from benchmark.core.devices import device_type, resolve_device
 from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent
-from benchmark.core.ranges import Device, PositiveInt
+from benchmark.core.ranges import Device, Processes
 from benchmark.engine.base import Work
 from benchmark.engine.worker_usage import Usage, own_usage
 from benchmark.engine.workers import WorkerDiedError, WorkerRun
@@ -33,7 +33,7 @@ class LocalEngine:
         workers: number of processes; by default one per GPU, or per core without GPUs.
     """
 
-    def __init__(self, device: Device = "auto", workers: PositiveInt | None = None) -> None:
+    def __init__(self, device: Device = "auto", workers: Processes | None = None) -> None:
         self.device = device  # resolved when there is work: cached scores need no torch
         self.workers = workers
 

@@ -27,7 +27,7 @@ from benchmark.core.file_systems import is_remote
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_dir
 from benchmark.core.pixel_workers import MANY_IMAGES, PixelWorkers
-from benchmark.core.ranges import PositiveInt
+from benchmark.core.ranges import Name, PositiveInt
 from benchmark.core.redaction import redact
 from benchmark.core.seals import intact
 from benchmark.core.storage import download, open_file
@@ -61,7 +61,7 @@ class Pool:
 
     def __init__(
         self,
-        name: str,
+        name: Name,
         url: str,
         columns: Mapping[str, str] | None = None,
         scale: PositiveInt = 1,

@@ -1,8 +1,8 @@
 """Pages of HTML without scripts that load nothing, light or dark as the reader's system is. All text is escaped."""
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
+from benchmark.core.visible import visible_html
 from benchmark.report.table import Cell, Table
 
 _PAGE = """<!doctype html>
@@ -23,25 +23,24 @@ td:first-child,th:first-child,td.words{{text-align:left}}
 
 def page(title: str, body: Iterable[str], style: str = "", width: str = "64em") -> str:
     """Return a whole page; `body` is HTML already, `title` is not. `style` is CSS for this page alone."""
-    return _PAGE.format(title=escape(title), body="\n".join(body), style=style, width=width)
+    return _PAGE.format(title=visible_html(title), body="\n".join(body), style=style, width=width)
 
 
 def table_html(table: Table) -> str:
     """Return a table with its notes."""
     rows = ["".join(f"<td>{_cell(cell)}</td>" for cell in row) for row in table.rows]
-    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
+    notes = "".join(f'<p class="note">{visible_html(note)}</p>' for note in table.notes)
     return rows_html(table.title, table.header, rows) + notes
 
 
 def _cell(cell: Cell) -> str:
-    text = escape(cell.text)
+    text = visible_html(cell.text)
     return f"<b>{text}</b>" if cell.bold else text
 
 
 def rows_html(title: str, header: Sequence[str], rows: Iterable[str]) -> str:
     """Return a table whose rows are HTML already."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in header)
+    head = "".join(f"<th>{visible_html(name)}</th>" for name in header)
     lines = "\n".join(f"<tr>{row}</tr>" for row in rows)
-    return (
-        f'<div class="scroll"><table><caption>{escape(title)}</caption><tr>{head}</tr>\n{lines}</table></div>'
-    )
+    caption = f"<caption>{visible_html(title)}</caption>"
+    return f'<div class="scroll"><table>{caption}<tr>{head}</tr>\n{lines}</table></div>'

@@ -7,7 +7,8 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
+
+from benchmark.core.visible import visible_html
 
 # Colours that colour-blind people tell apart (Okabe and Ito 2008), and a grey.
 BLUE, ORANGE, SKY, GREEN, PINK = "#0072b2", "#d55e00", "#56b4e9", "#009e73", "#cc79a7"
@@ -118,7 +119,7 @@ def box(x: float, y: float, width: float, height: float, colour: str, *, outline
 
 def dot(x: float, y: float, radius: float, colour: str, title: str) -> str:
     """Return a point with `title` as its tooltip."""
-    tooltip = f"<title>{escape(title)}</title>"
+    tooltip = f"<title>{visible_html(title)}</title>"
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{colour}">{tooltip}</circle>'
 
 
@@ -139,7 +140,7 @@ def text(x: float, y: float, content: str, anchor: str, *, halo: bool = False) -
     A halo in the colour of the page keeps it readable on a line.
     """
     style = ' paint-order="stroke" stroke="Canvas" stroke-width="3"' if halo else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{style}>{escape(content)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{style}>{visible_html(content)}</text>'
 
 
 def shortened(label: str) -> str:
@@ -149,14 +150,14 @@ def shortened(label: str) -> str:
 
 def with_tooltip(title: str, parts: Iterable[str]) -> str:
     """Return `parts` as a group with `title` as its tooltip."""
-    return f"<g><title>{escape(title)}</title>{''.join(parts)}</g>"
+    return f"<g><title>{visible_html(title)}</title>{''.join(parts)}</g>"
 
 
 def svg(frame: Frame, label: str, parts: Sequence[str]) -> str:
     """Return a whole chart of the size of `frame`; `label` names it for screen readers."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {frame.width:g} {frame.height:g}" role="img"'
-        f' aria-label="{escape(label)}" font-family="sans-serif" font-size="12" fill="currentColor">'
+        f' aria-label="{visible_html(label)}" font-family="sans-serif" font-size="12" fill="currentColor">'
         f"{''.join(parts)}</svg>"
     )
 

@@ -47,8 +47,8 @@ def table_lines(table: Table) -> list[str]:
 
 
 def _table(table: Table) -> str:
-    notes = [f"{note}  " for note in table.notes]
-    return "\n".join([f"## {table.title}", "", *table_lines(table), "", *notes]).rstrip()
+    notes = [f"{visible(note)}  " for note in table.notes]
+    return "\n".join([f"## {visible(table.title)}", "", *table_lines(table), "", *notes]).rstrip()
 
 
 def _markdown(cell: Cell) -> str:

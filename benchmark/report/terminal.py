@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from benchmark.core.redaction import redact
 from benchmark.core.visible import visible
 from benchmark.report.table import Cell, Table
 
@@ -22,7 +23,7 @@ def print_tables(tables: Iterable[Table], *, stderr: bool = False) -> None:
         target.print(_drawn(table))
         for note in table.notes:
             if note not in printed:
-                target.print(Text(visible(note)))
+                target.print(shown(note))
         printed.update(table.notes)
 
 
@@ -33,19 +34,22 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def _drawn(table: Table) -> RichTable:
-    drawn = RichTable(title=Text(visible(table.title)), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
+    drawn = RichTable(title=shown(table.title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
     for number, name in enumerate(table.header):
-        texts = [visible(row[number].text) for row in table.rows]
+        texts = [shown(row[number].text).plain for row in table.rows]
         # Headers and names may be folded between words, numbers may not.
         unbroken = [*name.split(), *(" ".join(texts).split() if number == 0 else texts)]
         justify: Literal["left", "right"] = "left" if number == 0 else "right"
-        drawn.add_column(
-            Text(visible(name)), justify=justify, min_width=max(map(len, unbroken)), overflow="fold"
-        )
+        drawn.add_column(shown(name), justify=justify, min_width=max(map(len, unbroken)), overflow="fold")
     for row in table.rows:
         drawn.add_row(*(_styled(cell) for cell in row))
     return drawn
 
 
 def _styled(cell: Cell) -> Text:
-    return Text(visible(cell.text), style="bold" if cell.bold else "")
+    return shown(cell.text, "bold" if cell.bold else "")
+
+
+def shown(text: str, style: str = "") -> Text:
+    """Return a text as a terminal may show it: without its markup, control characters, and credentials of URLs."""
+    return Text(visible(redact(text)), style)

@@ -15,6 +15,7 @@ from PIL import Image
 from benchmark.core.extras import require
 from benchmark.core.images import THUMBNAIL
 from benchmark.core.metric_logger import CaptionedImage
+from benchmark.core.visible import visible
 from benchmark.results.pictures import read_gallery
 from benchmark.results.result import Result
 from benchmark.results.run_facts import RunFacts
@@ -132,7 +133,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _text(cell: str) -> str:
     """Return `cell` as one line in which neither HTML nor Markdown means anything."""
-    return "".join(f"&#{ord(c)};" if c in MARKUP else c for c in " ".join(cell.split()))
+    return "".join(f"&#{ord(c)};" if c in MARKUP else c for c in visible(" ".join(cell.split())))
 
 
 def _preformatted(text: str) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from PIL import Image
 
 from benchmark.core.metric_logger import CaptionedImage
+from benchmark.core.visible import visible
 from benchmark.results.pictures import read_gallery
 from benchmark.results.result import Result
 from benchmark.results.run_facts import RunFacts
@@ -62,7 +63,8 @@ class WandbTracker:
             config=dict(run.config) | run.columns(),
             mode=mode,
             reinit="finish_previous",
-            settings=wandb.Settings(silent=True),
+            # Its metadata would be the command line, whose URLs may have credentials, and the machine's name.
+            settings=wandb.Settings(silent=True, x_disable_meta=True),
         )
 
     def log(self, values: Mapping[str, float], step: int | None = None) -> None:
@@ -73,7 +75,7 @@ class WandbTracker:
         """Log a table of the captions beside their images."""
         import wandb
 
-        rows = [[wandb.Image(c.image), c.caption, "\n".join(c.references)] for c in captions]
+        rows = [[wandb.Image(c.image), visible(c.caption), _lines(c.references)] for c in captions]
         self._log({name: wandb.Table(["image", "caption", "references"], rows)}, step)
 
     def _log(self, values: Mapping[str, Any], step: int | None) -> None:
@@ -117,7 +119,7 @@ class WandbTracker:
 
         table = wandb.Table(["place", "image", "caption", "score", "uid"])
         for pair in read_gallery(folder):
-            table.add_data(pair.place, _image(pair.thumbnail), pair.caption, pair.score, pair.uid)
+            table.add_data(pair.place, _image(pair.thumbnail), visible(pair.caption), pair.score, pair.uid)
         if table.data:
             self._run.log({PAIRS: table})
 
@@ -127,8 +129,8 @@ class WandbTracker:
 
         table = wandb.Table(["evaluation", "image", "caption", "references"])
         for example, caption in captioned_examples(folder, model):
-            references = "\n".join(example.references)
-            table.add_data(example.evaluation, _image(example.thumbnail), caption, references)
+            image, references = _image(example.thumbnail), _lines(example.references)
+            table.add_data(example.evaluation, image, visible(caption), references)
         if table.data:
             self._run.log({f"{model}/{EXAMPLES}": table})
 
@@ -151,6 +153,11 @@ class WandbTracker:
 def _allowed(name: str) -> str:
     """Return `name` without the characters that W&B refuses in ids and aliases."""
     return re.sub(r"[/\\#?%:]", "-", name)
+
+
+def _lines(references: Sequence[str]) -> str:
+    """Return a line per reference."""
+    return "\n".join(map(visible, references))
 
 
 def _image(thumbnail: bytes) -> Any:

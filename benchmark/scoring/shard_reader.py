@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
+from benchmark.core.model_text import model_text
 from benchmark.core.paths import cache_dir
 from benchmark.core.pixel_workers import PixelWorkers, Preprocesses
 from benchmark.core.seals import intact
@@ -89,8 +91,10 @@ class ShardReader:
         drops: Counter[str],
         workers: PixelWorkers | None = None,
     ) -> Iterator[Batch]:
+        """Yield the samples of a shard; all captions that filters and features get come from here."""
         if reader.needs or not tables:
-            yield from self.pool.batches(shard, reader.needs, reader.batch_size, drops, workers)
+            for batch in self.pool.batches(shard, reader.needs, reader.batch_size, drops, workers):
+                yield replace(batch, texts=list(map(model_text, batch.texts)))
             return
         uids = tables[0].uids
         for start in range(0, len(uids), reader.batch_size):

@@ -12,6 +12,7 @@ from benchmark.core.disk import free_bytes
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import Requirement, State
+from benchmark.report.terminal import shown
 from benchmark.tasks.command_requirements import find_requirements
 
 STYLES = {State.PRESENT: "green", State.FIRST_USE: "yellow", State.WITHOUT: "yellow", State.MISSING: "red"}
@@ -29,7 +30,7 @@ def doctor(cfg: DictConfig) -> None:
     for part, requirements in found.items():
         for requirement in requirements:
             state = Text(requirement.state, style=STYLES[requirement.state])
-            table.add_row(state, part, Text(requirement.name), Text(requirement.detail))
+            table.add_row(state, shown(part), shown(requirement.name), shown(requirement.detail))
     Console().print(table)
     missing = [r.name for of_part in found.values() for r in of_part if r.state is State.MISSING]
     if missing:

@@ -10,7 +10,7 @@ from typing import Literal
 from PIL import Image
 
 from benchmark.core.errors import UserError
-from benchmark.core.ranges import PositiveInt
+from benchmark.core.ranges import Name, PositiveInt
 from downstream.evaluation.evaluation_sets import require_known_ties, short_hash
 from downstream.evaluation.image_digests import digest_images
 from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile, require_images
@@ -113,7 +113,7 @@ def clip_templates() -> list[str]:
 
 
 def image_folder(
-    name: str,
+    name: Name,
     root: str,
     score: Score,
     templates: Sequence[str] | None = None,
@@ -169,7 +169,7 @@ def _folder_items(name: str, folder: Path, classes: Sequence[str]) -> list[Label
 
 
 def classification_webdataset(
-    name: str,
+    name: Name,
     url: str,
     score: Score,
     templates: Sequence[str] | Literal["own"] | None = None,

@@ -12,6 +12,7 @@ from typing import Any, get_args
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.ranges import Name
 from downstream.evaluation.image_digests import digest_images
 from downstream.evaluation.image_files import HOW, require_images
 from downstream.evaluation.image_files import ImageFile as ImageFile
@@ -101,7 +102,7 @@ def require_known_ties(name: str, ties: Ties) -> None:
 
 
 def karpathy(
-    name: str,
+    name: Name,
     annotations: str,
     images: str | None,
     captioning: bool,
@@ -128,7 +129,7 @@ def karpathy(
 
 
 def coco_captions(
-    name: str,
+    name: Name,
     annotations: str,
     images: str | None,
     captioning: bool,
@@ -183,7 +184,7 @@ def _reading(name: str, path: str, kind: str) -> Iterator[Any]:
 
 
 def webdataset(
-    name: str, url: str, captioning: bool, retrieval: bool, split: str = "test", ties: Ties = "against"
+    name: Name, url: str, captioning: bool, retrieval: bool, split: str = "test", ties: Ties = "against"
 ) -> EvaluationSet:
     """Load a retrieval set of the hub's CLIP benchmark (``clip-benchmark/wds_mscoco_captions``).
 

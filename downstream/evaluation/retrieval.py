@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from benchmark.core.model_text import model_text
 from downstream.batching import StoredImages
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.image_scores import ImageScores, keep_ranks
@@ -21,7 +22,7 @@ def evaluate_retrieval(model: Embeds, evaluation_set: EvaluationSet, kept: Image
     Each distinct text is embedded once, in the order of the alphabet: captions that several images share tie exactly,
     whatever the batch size and the order of the set. `kept` gets the rank of every query, and its hits.
     """
-    texts = [item.references[:MAX_REFERENCES] for item in evaluation_set.items]
+    texts = [[model_text(text) for text in item.references[:MAX_REFERENCES]] for item in evaluation_set.items]
     image_of_text = np.repeat(np.arange(len(texts)), [len(group) for group in texts])
     # As objects: fixed-width strings would all be as wide as the longest.
     every = np.array([text for group in texts for text in group], dtype=object)

@@ -61,7 +61,7 @@ def _major_version(executable: Path) -> int | None:
     """Return the version that ``java -version`` prints; None if it fails (a stub, a foreign binary, a folder)."""
     try:
         run = subprocess.run(
-            [executable, "-version"],
+            [executable, *JVM_FLAGS, "-version"],
             capture_output=True,
             text=True,
             errors="replace",

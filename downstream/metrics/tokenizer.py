@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmark.core.model_text import model_text
 from downstream.metrics.java import Java, failure_reason, patience
 from downstream.metrics.metric import Corpus, UnavailableError
 
@@ -46,11 +47,18 @@ def tokenize_corpus(corpus: Corpus, java: Java) -> Corpus:
 
 
 def clean_corpus(corpus: Corpus) -> Corpus:
-    """Return the corpus with every caption as one line of valid text, references of its images only."""
+    """Return the corpus with what metrics read of every caption, as one line of valid text.
+
+    It holds the references of its images only.
+    """
     return Corpus(
-        {image: one_line(caption) for image, caption in corpus.candidates.items()},
-        {image: [one_line(text) for text in corpus.references[image]] for image in corpus.candidates},
+        {image: _read(caption) for image, caption in corpus.candidates.items()},
+        {image: [_read(text) for text in corpus.references[image]] for image in corpus.candidates},
     )
+
+
+def _read(caption: str) -> str:
+    return one_line(model_text(caption))
 
 
 def _run_jar(lines: Sequence[str], java: Java) -> list[str]:

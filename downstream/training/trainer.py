@@ -19,10 +19,10 @@ from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.progress import progress
 from benchmark.core.ranges import (
     NonNegativeFloat,
-    NonNegativeInt,
     PositiveFloat,
     PositiveInt,
     Precision,
+    ProcessesOrNone,
     Seed,
     ShareBelowOne,
 )
@@ -68,7 +68,7 @@ class TrainConfig:
     max_grad_norm: PositiveFloat = 1.0
     seed: Seed = 0
     checkpoint_every: PositiveInt = 100_000
-    workers: NonNegativeInt | None = 0
+    workers: ProcessesOrNone | None = 0
     log_every: PositiveInt = 10
     validate_every: PositiveInt | None = field(default=None, compare=False)
     micro_batch: PositiveInt | None = None

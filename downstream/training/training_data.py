@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from benchmark.core.batch import SampleError
 from benchmark.core.launch import local_process_count
+from benchmark.core.model_text import model_text
 
 IndexArray = npt.NDArray[np.int64]
 Inputs = dict[str, torch.Tensor]
@@ -163,8 +164,9 @@ class TrainingData(Generic[Pair]):
         return TrainingBatch(self.collate(samples) if samples else {}, len(samples), dict(skipped))
 
     def _view(self, sample: Pair, position: int) -> Pair:
-        """Return the sample as drawn at `position`: with one of its captions, and augmented."""
+        """Return the sample as drawn at `position`: with one of its captions, as models read it, and augmented."""
         sample = draw_caption(sample, self.order.seed, position)
+        sample = replace(sample, text=model_text(sample.text))
         if self.augment is None:
             return sample
         return self.augment(sample, np.random.default_rng([self.order.seed, position, _IMAGE_DRAWS]))

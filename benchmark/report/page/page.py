@@ -7,6 +7,7 @@ from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from benchmark.core.visible import visible
 from benchmark.report.certainty import RANKS, RunFolders
 from benchmark.report.families import FAMILIES
 from benchmark.report.page.boards import BoardView, board_views
@@ -61,11 +62,17 @@ def _environment() -> Environment:
         loader=PackageLoader("benchmark.report.page"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     return environment
+
+
+def _shown(value: object) -> object:
+    """Return what stands in the place of an expression; HTML that we made is a subclass of text and stays."""
+    return visible(value) if type(value) is str else value
 
 
 def _static(name: str) -> str:

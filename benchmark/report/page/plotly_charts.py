@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from benchmark.core.visible import visible
 from benchmark.report.families import UPPER_BOUND
 from benchmark.report.headlines import REFERENCE
 from benchmark.report.leaderboard_entries import Entry
@@ -42,7 +43,7 @@ class Chart:
 
 def words(text: str) -> str:
     """Return a text that Plotly shows as it is: it takes some HTML tags for formatting."""
-    return escape(text, quote=False)
+    return escape(visible(text), quote=False)
 
 
 def number(value: float) -> float | None:

@@ -1,12 +1,11 @@
 """Explained captions with coloured words: an HTML page for the report, and lines for the terminal."""
 
 from collections.abc import Sequence
-from html import escape
 
 from rich.table import Table
 from rich.text import Text
 
-from benchmark.core.visible import visible
+from benchmark.core.visible import visible, visible_html
 from benchmark.report.html_page import page
 from benchmark.report.table import MISSING
 from benchmark.studies.concreteness.explanation import Explanation, Word
@@ -27,17 +26,17 @@ def explanations_page(explanations: Sequence[Explanation]) -> str:
 
 def _caption(explanation: Explanation) -> str:
     words = " ".join(_word(word, explanation.max_contribution) for word in explanation.words)
-    head = f"{escape(explanation.filter)}: {explanation.score:.4f}"
+    head = f"{visible_html(explanation.filter)}: {explanation.score:.4f}"
     return f"<section><h2>{head}</h2><p>{words}</p></section>"
 
 
 def _word(word: Word, max_contribution: float) -> str:
     if word.contribution is None:
-        return f"<span>{escape(word.text)}</span>"
+        return f"<span>{visible_html(word.text)}</span>"
     red, green, blue = _hue(word.contribution)
     strength = abs(word.contribution) / max_contribution
     style = f"background:rgba({red},{green},{blue},{0.85 * strength:.2f})"
-    return f'<span style="{style}" title="{word.contribution:+.4f}">{escape(word.text)}</span>'
+    return f'<span style="{style}" title="{word.contribution:+.4f}">{visible_html(word.text)}</span>'
 
 
 def _hue(contribution: float) -> tuple[int, int, int]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.model_text import model_text
 from benchmark.core.progress import progress
 from benchmark.core.records import Schema
 from benchmark.core.uids import encode_uids, make_uid
@@ -107,7 +108,7 @@ def score_texts(scorer: Filter, texts: list[str]) -> Scores:
     with progress("score", len(texts), "texts") as advance:
         for start in range(0, len(texts), scorer.batch_size):
             part = slice(start, start + scorer.batch_size)
-            scores.append(scorer.score(Batch(uids[part], texts[part])))
+            scores.append(scorer.score(Batch(uids[part], list(map(model_text, texts[part])))))
             advance(len(scores[-1]), "")
     return np.concatenate(scores)
 

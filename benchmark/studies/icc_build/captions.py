@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.model_text import model_text
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import make_uid
 from benchmark.pool.sample_fields import check_caption
@@ -67,11 +68,11 @@ def captions_from_file(path: str | Sequence[str], column: str = "caption") -> Ca
 
 
 def _usable(path: str, column: str) -> tuple[list[str], int]:
-    """Return the usable captions of a file, and the number of the other rows."""
+    """Return the usable captions of a file as models read them, and the number of the other rows."""
     captions, unusable = [], 0
     for value in _column(Path(path), column):
         try:
-            captions.append(check_caption(value))
+            captions.append(model_text(check_caption(value)))
         except SampleError:
             unusable += 1
     if not captions:

@@ -1,8 +1,8 @@
 """A profile as a page of HTML: Figures 3a and 4 of Lin et al. 2023, the tables, and an example of each cluster."""
 
 from collections.abc import Sequence
-from html import escape
 
+from benchmark.core.visible import visible_html
 from benchmark.report.bar_charts import stacked_columns
 from benchmark.report.html_page import page, rows_html, table_html
 from benchmark.report.line_charts import histograms, lines
@@ -63,7 +63,7 @@ def _clusters(clusters: Sequence[Cluster]) -> str:
     table = clusters_table("Clusters of images", clusters)
     rows = []
     for cells, cluster in zip(table.rows, clusters, strict=True):
-        numbers = "".join(f"<td>{escape(cell.text)}</td>" for cell in cells[:-1])
+        numbers = "".join(f"<td>{visible_html(cell.text)}</td>" for cell in cells[:-1])
         rows.append(f'{numbers}<td class="words">{_caption(cluster)}</td>')
     return rows_html(table.title, table.header, rows)
 
@@ -71,4 +71,6 @@ def _clusters(clusters: Sequence[Cluster]) -> str:
 def _caption(cluster: Cluster) -> str:
     repeated = set(cluster.example.words)
     words = cluster.example.caption.split()
-    return " ".join(f"<b>{escape(word)}</b>" if word in repeated else escape(word) for word in words)
+    return " ".join(
+        f"<b>{visible_html(word)}</b>" if word in repeated else visible_html(word) for word in words
+    )

@@ -1,5 +1,6 @@
 """W&B without a key: an offline run, no prompt, no network; its file is read back."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> OfflineRun:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WANDB_MODE", "offline")
         patch.setenv("WANDB_DATA_DIR", str(folder / "files"))
+        patch.setattr(sys, "argv", ["benchmark", "pool.url=https://me:hunter2@host/pool"])
         patch.chdir(folder)
         tracker = WandbTracker("pairsift", "sweep-1")
         tracker.start(facts(evalset={"limit": 3}))
@@ -45,6 +47,10 @@ def test_a_run_can_be_found_by_what_it_is(logged: OfflineRun) -> None:
     assert logged.config.items() >= columns.items()
     assert logged.config["evalset"] == {"limit": 3}
     assert len(logged.config["protocol_fingerprint"]) == 12
+
+
+def test_the_command_line_is_not_logged(logged: OfflineRun) -> None:
+    assert b"hunter2" not in logged.path.read_bytes()  # its URLs may have credentials
 
 
 def test_each_model_has_its_own_axis(logged: OfflineRun) -> None:

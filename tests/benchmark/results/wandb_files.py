@@ -35,8 +35,8 @@ class OfflineRun:
 
     def __init__(self, folder: Path, name: str = "*") -> None:
         wandb.teardown()  # its service may still be writing; at the end of a process W&B waits for it itself
-        (path,) = folder.glob(f"wandb/offline-run-*/run-{name}.wandb")
-        self.records = read_records(path)
+        (self.path,) = folder.glob(f"wandb/offline-run-*/run-{name}.wandb")
+        self.records = read_records(self.path)
         self.run = self._of("run")[0]
         self.config = {item.key: json.loads(item.value_json) for item in self.run.config.update}
         self.history = [_items(record.item) for record in self._of("history")]

@@ -1,0 +1,128 @@
+"""Settings under attack: each is refused by its name in one line, before anything runs or expands."""
+
+import copy
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig
+
+from benchmark.command_line.settings_schema import check_settings
+from benchmark.config import CONF, register_resolvers
+from benchmark.core.errors import UserError
+from tests.benchmark.command_line.test_commands import separate_settings, with_settings
+from tests.command_line import Run, assert_one_line
+
+NINES = "9" * 5_000
+LONGER = "must have at most 4,096 characters, not"
+# What is typed, and the line that answers it; most take minutes, or all of the memory, where they are parsed.
+NOT_PARSED = [
+    (["explain=" + "x" * 10_000_000], f"explain {LONGER} 10,000,000"),
+    (["filter.checkpoint=" + "x" * 10_000_000], f"filter.checkpoint {LONGER} 10,000,000"),
+    ([f"seed={NINES}"], f"seed {LONGER} 5,000"),
+    ([f"size={NINES}"], f"size {LONGER} 5,000"),
+    (["+filter." + ".".join("a" * 500) + "=1"], "a setting's name must have at most 200 characters"),
+    (["+x=" + "[" * 200 + "]" * 200], "+x must be nested at most 20 deep"),
+    (["captions.files=" + "{a:" * 200 + "1" + "}" * 200], "captions.files must be nested at most 20 deep"),
+    (["seed=1"] * 100_000, "a command must have at most 1,000 arguments, not 100,000"),
+    (["size=nan"], "size=nan must be the number of pairs to keep"),
+    (["size=-inf"], "size=-inf must be the number of pairs to keep"),
+    (["size=1e400"], "size=1e400 must be the number of pairs to keep"),
+    (["filter=nan"], "filter=nan is unknown"),
+    (["seed=range(0,1000000000)"], "seed=range(0,1000000000) must have at most 1,000 values"),
+    (["seed=shuffle(range(0,1e400))"], "seed=shuffle(range(0,1e400)) must have at most 1,000 values"),
+    (["seed=range(0,10,0)"], "seed=range(0,10,0) must have at most 1,000 values"),
+    (
+        ["experiment=demo_grid", "seed=range(0,1000000000)"],
+        "seed=range(0,1000000000) must have at most 1,000",
+    ),
+    (
+        ["filter=" + ",".join(["random"] * 400), "seed=0,1,2"],
+        "at most 1,000 runs, not 1,200; split the sweep",
+    ),
+]
+NAME = "must be a name of at most 60 characters without slashes, not beginning with a dot"
+LINE = "must be one line of text without control characters"
+NOT_RIGHT = [
+    ("pool.name=../..", f"pool.name=../.. {NAME}"),
+    ("pool.name=''", f"pool.name= {NAME}"),
+    ("evalset.coco.name=a/b", f"evalset.coco.name=a/b {NAME}"),
+    ("task.name=../..", f"task.name=../.. {NAME}"),
+    ("results_dir='a\nb'", f"results_dir=a\nb {LINE}"),
+    ("filter.checkpoint='a\x1b[31mb'", f"filter.checkpoint=a\x1b[31mb {LINE}"),
+    ("captions.files=['a\u2028b']", f"captions.files=[a\u2028b] {LINE}"),
+    ("size.samples=99999999999999999999", "size.samples=99999999999999999999 must be below 2^63"),
+    ("downstream.captioner.eval_batch_size=0", "downstream.captioner.eval_batch_size=0 must be a positive"),
+    (
+        "downstream.captioner.training.lr=nan",
+        "downstream.captioner.training.lr=nan must be a positive number",
+    ),
+    ("downstream.captioner.training.workers=1000000", "workers=1000000 must be an integer from 0 to 1,024"),
+    ("engine.workers=1000000", "engine.workers=1000000 must be an integer from 1 to 1,024, or null"),
+    (
+        "device=cuda:99999999999999999999",
+        "device=cuda:99999999999999999999 must be auto, cpu, cuda or cuda:N",
+    ),
+    ("seed=-1", "seed=-1 must be an integer from 0 to 2^32 - 1"),
+    ("+filter.bogus=1", "there is no setting 'filter.bogus'"),
+]
+CIRCLES = [
+    ("seed=${seed}", "seed: Recursive interpolation detected"),
+    ("results_dir=a${results_dir}", "results_dir: Recursive interpolation detected"),
+]
+CONFIGS = {
+    "bomb": "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"
+    + "".join(f"a{n + 1}: &a{n + 1} [{','.join([f'*a{n}'] * 10)}]\n" for n in range(8)),
+    "circle": "a: &a [*a]\n",
+    "deep": "a: " + "[" * 5_000 + "]" * 5_000,
+    "large": "a: [" + "x, " * 3_000_000 + "x]\n",
+}
+
+
+@pytest.fixture(scope="module")
+def default() -> DictConfig:
+    register_resolvers()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose("config", [])
+
+
+@pytest.mark.parametrize(("typed", "line"), NOT_PARSED, ids=[line[:40] for _, line in NOT_PARSED])
+def test_what_would_take_for_ever_is_not_parsed(run: Run, typed: list[str], line: str) -> None:
+    done = run(*typed)
+    assert_one_line(done, line)
+    assert len(done.stderr) < 1_000
+
+
+@pytest.mark.parametrize("values", separate_settings(NOT_RIGHT))
+def test_a_hostile_value_is_refused_by_its_name(
+    default: DictConfig, values: Sequence[tuple[str, str]]
+) -> None:
+    with pytest.raises(UserError) as refused:
+        check_settings(with_settings(default, *(typed for typed, _ in values)))
+    assert [line for _, line in values if line not in str(refused.value)] == []
+
+
+@pytest.mark.parametrize(("typed", "line"), CIRCLES)
+def test_a_setting_that_refers_to_itself_is_named(default: DictConfig, typed: str, line: str) -> None:
+    with pytest.raises(UserError, match=f"^{line}$"):
+        check_settings(with_settings(default, typed))
+
+
+def test_a_nan_is_refused_whatever_the_type(default: DictConfig) -> None:
+    settings = {"_target_": "filters.normsim.NormSim", "norm": float("nan")}
+    cfg = copy.deepcopy(default)
+    cfg.filter = settings
+    with pytest.raises(UserError, match=r"filter\.norm=nan must be a number"):
+        check_settings(cfg)
+
+
+def test_prompts_may_have_lines(default: DictConfig) -> None:
+    check_settings(with_settings(default, "augmentation.prompt='What is this?\nAnswer:'", "explain='a\tdog'"))
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_an_own_config_that_explodes_is_not_read(run: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / "filter").mkdir()
+    (tmp_path / "filter" / "mine.yaml").write_text(CONFIGS[name])
+    assert_one_line(run("--config-dir", str(tmp_path), "filter=mine"), "filter/mine.yaml must ")
