@@ -34,7 +34,7 @@ from benchmark.core.uids import UidArray, UidIndex, unite_uids
 from benchmark.pool.layout import TAR, Shard, find_shards
 from benchmark.pool.parquet_reader import read_captions, read_metadata, read_numbers
 from benchmark.pool.pool_fields import PoolFields
-from benchmark.pool.tar_index import TarIndex, index_tar, load_index, save_index
+from benchmark.pool.tar_index import VERSION, TarIndex, index_tar, load_index, save_index
 from benchmark.pool.tar_reader import read_images, read_pixels, read_texts
 
 # Part of every cache key: raised when the same files are read into other samples.
@@ -231,7 +231,8 @@ class Pool:
 
     def _index_path(self, shard: Shard) -> Path:
         keyed = "-keyed" * self.fields.keyed
-        return cache_dir() / "tar_index" / self.key / f"{shard.name}-{shard.fingerprint}{keyed}.arrow"
+        name = f"{shard.name}-{shard.fingerprint}{keyed}-v{VERSION}.arrow"
+        return cache_dir() / "tar_index" / self.key / name
 
     def nothing_usable(self, drops: Counter[str]) -> UserError:
         """Return the error for a pool whose samples were all dropped, by reason."""

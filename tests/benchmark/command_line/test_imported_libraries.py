@@ -59,12 +59,13 @@ def test_help_and_mistakes_import_nothing_heavy(arguments: Sequence[str], allowe
     assert imported(*arguments) <= allowed
 
 
-def test_a_selection_from_cached_scores_imports_no_torch(run: Run, tmp_path: Path) -> None:
+def test_selecting_from_cached_scores_and_resharding_import_no_torch(run: Run, tmp_path: Path) -> None:
     pool = write_pool(tmp_path / "pool", [rows(20)])
     select = ["task=select", "pool=img2dataset", f"pool.url={pool}", "filter=random", "size.samples=5"]
     assert run(*select).returncode == 0
     assert imported(*select) <= SELECT
     assert imported(*select, "plan=true") <= PLAN
+    assert imported("task=reshard", *select[1:], f"task.output={tmp_path / 'out'}") <= SELECT
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from benchmark.subset.subset import selected_samples, use_metadata_captions
 from tests.pools import Row, write_metadata
 
 GOLDEN = "075ddf259fc6efca1a8cfbbdb0dc9b34c2d2bc9d4bce0daec155725f7ff08b93"
-GOLDEN_TOGETHER = "365dcafdfc7f14cf810a814ba2b48bc187e533539a4e5c377d9d15609e1ea55d"
+GOLDEN_TOGETHER = "9524bd0085f54d63b665b3220b8bdaae28c11a864fa774d6cc29fdd6cdab4727"
 
 
 def unusual_rows() -> list[Row]:
@@ -106,9 +106,8 @@ def write_tar_with_links(path: Path) -> None:
     with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as tar:
         for number in range(5):
             key = f"{number}" * (130 if number == 3 else 5)
-            record = json.dumps(
-                {"caption": f"linked {number}", "f": 0.1 * number, "key": key}, indent=4
-            ).encode()
+            fields = {"caption": f"linked {number}", "f": 0.1 * number, "text": "not the caption", "key": key}
+            record = json.dumps(fields, indent=4).encode()
             image = ("jpg", bytes([number]) * 700)
             files = (image, ("cls", b"1"), ("link", b""), ("json", record), ("cls", b"twice"))
             for extension, data in files:
