@@ -71,8 +71,8 @@ class SampleReader:
             raise SampleError(batch.IMAGE_MISSING)
         kept = {name: self._field(fields, name) for name in self.keep}
         extensions = "/".join(members.extensions).encode(errors=UNDECODABLE)
-        where = (members.extents, extensions, members.places)
-        return TarSample(uid, text, *members.image, mismatched, *where, kept)
+        places = members.places
+        return TarSample(uid, text, *members.image, mismatched, members.extents, extensions, places, kept)
 
     def _field(self, fields: Mapping[str, Any], ours: str) -> object:
         name = pick_column(ours, self.columns, fields)
