@@ -7,6 +7,7 @@ import tarfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -18,7 +19,7 @@ from benchmark.subset.subset import selected_samples, use_metadata_captions
 from tests.pools import Row, write_metadata
 
 GOLDEN = "075ddf259fc6efca1a8cfbbdb0dc9b34c2d2bc9d4bce0daec155725f7ff08b93"
-GOLDEN_TOGETHER = "9524bd0085f54d63b665b3220b8bdaae28c11a864fa774d6cc29fdd6cdab4727"
+GOLDEN_TOGETHER = "755dcc168d430eac04caf5335b6ddaf16ce1ef69998ddc99f1e448bfea929e98"
 
 
 def unusual_rows() -> list[Row]:
@@ -119,7 +120,10 @@ def write_tar_with_links(path: Path) -> None:
 
 
 def test_subsets_written_together_are_those_of_earlier_versions(tmp_path: Path) -> None:
-    write_tars(tmp_path / "pool" / "shards", unusual_rows())
+    samples = unusual_rows()
+    write_tars(tmp_path / "pool" / "shards", samples)
+    others = {"uid": [row.uid for row in samples[:9]], "text": [f"another caption {n}" for n in range(9)]}
+    pq.write_table(pa.table(others), tmp_path / "pool" / "0.parquet")
     write_tar_with_links(tmp_path / "pool" / "shards" / "2.tar")
     pool = Pool("p", str(tmp_path / "pool"), {"width": "exif"})
     uids = some_uids(pool)
