@@ -13,6 +13,9 @@ def set_environment() -> None:
     # Must be set before torch is imported. OpenMP threads that spin while they wait slow training tenfold on a busy
     # machine; no spinning at all costs a quarter of the speed on an idle one (results/LOG.md).
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")
+    os.environ.setdefault(
+        "PYDANTIC_DISABLE_PLUGINS", "__all__"
+    )  # else it looks for some in all installed packages
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
     # Else Ray's launcher writes a token to the home folder, and sends statistics of its use to its makers.
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")

@@ -1,5 +1,7 @@
-"""Numbers from Arrow to numpy and back without a copy, and without pandas, which pyarrow's own ways import."""
+"""Columns from Arrow and to it without pandas, which pyarrow's own ways import; numbers without a copy."""
 
+from collections.abc import Sequence, Sized
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ def to_numpy(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     )
 
 
-def to_mask(column: pa.BooleanArray) -> npt.NDArray[np.bool_]:
+def to_mask(column: pa.BooleanArray | pa.ChunkedArray) -> npt.NDArray[np.bool_]:
     """Return n truth values without missing ones, shape (n,)."""
     return to_numpy(column.cast(pa.uint8())).view(bool)
 
@@ -25,3 +27,25 @@ def from_numpy(values: npt.NDArray[Any]) -> pa.Array:
     """Return n integers or floats, shape (n,), as an Arrow array; strided ones are copied."""
     kind = pa.from_numpy_dtype(values.dtype)
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def from_mask(values: npt.NDArray[np.bool_]) -> pa.BooleanArray:
+    """Return n truth values, shape (n,), as an Arrow array."""
+    return from_numpy(values.view(np.uint8)).cast(pa.bool_())
+
+
+def from_strings(values: Sequence[bytes], kind: pa.DataType) -> pa.Array:
+    """Return n strings, given as their bytes, as an Arrow array: `kind` is ``large_string`` or ``large_binary``."""
+    buffers = [None, pa.py_buffer(_bounds(values)), pa.py_buffer(b"".join(values))]
+    return pa.Array.from_buffers(kind, len(values), buffers)
+
+
+def from_lists(values: Sequence[Sequence[int]]) -> pa.LargeListArray:
+    """Return n lists of integers as an Arrow array."""
+    joined = np.fromiter(chain.from_iterable(values), np.int64)
+    return pa.LargeListArray.from_arrays(from_numpy(_bounds(values)), from_numpy(joined))
+
+
+def _bounds(values: Sequence[Sized]) -> npt.NDArray[np.int64]:
+    """Return where each of n values begins among all, and where the last ends, shape (n + 1,)."""
+    return np.cumsum([0, *map(len, values)], dtype=np.int64)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmark.core import batch
-from benchmark.core.arrow import from_numpy, to_mask, to_numpy
+from benchmark.core.arrow import from_numpy, from_strings, to_mask, to_numpy
 from benchmark.core.batch import Batch
 from benchmark.core.uids import UidArray, UidIndex, decode_uids, encode_uid_column, encode_uids
 from benchmark.pool.caption_column import checked, is_text, usable_captions, values_of
@@ -78,9 +78,11 @@ def read_rows(
         usable, given, captions = _usable(record, Counter(), nsfw)
         rows = uids.find(given)
         hits = np.flatnonzero(rows >= 0)
-        taken = pa.array(usable[hits])
+        taken = from_numpy(usable[hits])
         table = {name: column.take(taken) for name, column in record.items() if name not in hidden}
-        table |= {"uid": pa.array(decode_uids(given[hits])), "text": _at(captions, hits).cast(pa.string())}
+        uids_of_hits = [uid.encode() for uid in decode_uids(given[hits])]
+        table["uid"] = from_strings(uids_of_hits, pa.large_string()).cast(pa.string())
+        table["text"] = _at(captions, hits).cast(pa.string())
         yield rows[hits], pa.table(table)
 
 
@@ -94,7 +96,7 @@ def _values_of(
         listed, given = listed_uids(record["uid"])
         rows = uids.find(given)
         hits = rows >= 0
-        taken = pa.array(listed[hits])
+        taken = from_numpy(listed[hits])
         yield rows[hits], {name: record[name].take(taken) for name in names if name in record}
 
 

@@ -17,11 +17,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from benchmark.core import batch
+from benchmark.core.arrow import from_lists, from_mask, from_numpy, from_strings, to_mask, to_numpy
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UidArray, encode_uids, read_uid_columns, uid_columns
-from benchmark.pool.tar_samples import Extents, SampleReader, TarSample
+from benchmark.pool.tar_samples import UNDECODABLE, Extents, SampleReader, TarSample
 
 Integers = npt.NDArray[np.int64]
+Members = list[tuple[str, int, int]]  # of a sample: extension, offset and size of each
+VERSION = 2  # raised when an index holds something else
 _INFO = b"drops"
 # Large: the captions of many tars together may take more than 2 GiB.
 _SCHEMA = pa.schema(
@@ -31,6 +34,8 @@ _SCHEMA = pa.schema(
         "size": pa.int64(),
         "mismatched": pa.bool_(),
         "extents": pa.large_list(pa.int64()),
+        "extensions": pa.large_binary(),
+        "members": pa.large_list(pa.int64()),
     }
 )
 
@@ -44,7 +49,8 @@ class TarIndex:
         rows: what else is known of each, in Arrow; may be mapped from a file. ``text``: the caption that counts
             (see `Pool`). ``offset`` and ``size``: where the image lies, bytes. ``mismatched``: whether the ``.txt``
             differs from the JSON's caption. ``extents``: where all members lie, headers and padding included: start
-            and end in bytes, once or more often, as members need not be contiguous.
+            and end in bytes, once or more often, as members need not be contiguous. ``extensions``: those of all
+            members, joined by slashes. ``members``: offset and size of the data of each, bytes.
         columns: metadata columns by name, object arrays of shape (n,).
         drops: samples that cannot be used, by reason.
     """
@@ -67,34 +73,40 @@ class TarIndex:
         """The extents, as Python lists made anew."""
         return list(self.rows["extents"].to_pylist())
 
+    @property
+    def members(self) -> list[Members]:
+        """The members of each sample, as Python lists made anew."""
+        extensions, places = (self.rows[name].to_pylist() for name in ("extensions", "members"))
+        return [
+            list(zip(names.decode(errors=UNDECODABLE).split("/"), where[::2], where[1::2], strict=True))
+            for names, where in zip(extensions, places, strict=True)
+        ]
+
     @cached_property
     def offsets(self) -> Integers:
         """Where each image begins in the file, shape (n,), bytes."""
-        return np.asarray(self.rows["offset"].to_numpy())
+        return to_numpy(self.rows["offset"])
 
     @cached_property
     def sizes(self) -> Integers:
         """The sizes of the images, shape (n,), bytes."""
-        return np.asarray(self.rows["size"].to_numpy())
+        return to_numpy(self.rows["size"])
 
     @property
     def mismatched(self) -> npt.NDArray[np.bool_]:
         """Where the captions of a sample's files differ, shape (n,)."""
-        return np.asarray(self.rows["mismatched"].to_numpy())
+        return to_mask(self.rows["mismatched"])
 
     def take(self, rows: Integers) -> "TarIndex":
         """Return the samples at `rows`, in that order, without the drop counts; copies what was mapped."""
         columns = {name: values[rows] for name, values in self.columns.items()}
-        return TarIndex(self.uids[rows], self.rows.take(pa.array(rows)), columns)
+        return TarIndex(self.uids[rows], self.rows.take(from_numpy(rows)), columns)
 
     def with_captions(self, texts: Sequence[str], mismatched: npt.NDArray[np.bool_]) -> "TarIndex":
         """Return the samples with other captions, shape (n,), and `mismatched` in place of whether theirs differ."""
         changed = self.rows
-        for name, values in {"text": texts, "mismatched": mismatched}.items():
-            number = _SCHEMA.get_field_index(name)
-            changed = changed.set_column(
-                number, _SCHEMA.field(name), pa.array(values, _SCHEMA.field(name).type)
-            )
+        for name, values in {"text": _strings(texts), "mismatched": from_mask(mismatched)}.items():
+            changed = changed.set_column(_SCHEMA.get_field_index(name), _SCHEMA.field(name), values)
         return replace(self, rows=changed)
 
 
@@ -123,11 +135,13 @@ def index_tar(
         samples = list(SampleReader(columns, keep, nsfw, keyed).read(path, drops))
     rows = pa.table(
         [
-            [sample.text for sample in samples],
-            [sample.offset for sample in samples],
-            [sample.size for sample in samples],
-            [sample.mismatched for sample in samples],
-            [sample.extents for sample in samples],
+            _strings([sample.text for sample in samples]),
+            _numbers(sample.offset for sample in samples),
+            _numbers(sample.size for sample in samples),
+            from_mask(np.array([sample.mismatched for sample in samples], bool)),
+            from_lists([sample.extents for sample in samples]),
+            from_strings([sample.extensions for sample in samples], pa.large_binary()),
+            from_lists([sample.members for sample in samples]),
         ],
         schema=_SCHEMA,
     )
@@ -148,6 +162,14 @@ def load_index(path: Path) -> TarIndex:
     table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
     drops = Counter[str](json.loads(table.schema.metadata[_INFO]))
     return TarIndex(read_uid_columns(table), table.select(_SCHEMA.names), drops=drops)
+
+
+def _strings(texts: Sequence[str]) -> pa.LargeStringArray:
+    return from_strings([text.encode() for text in texts], pa.large_string())
+
+
+def _numbers(values: Iterable[int]) -> pa.Int64Array:
+    return from_numpy(np.fromiter(values, np.int64))
 
 
 def _objects(values: Iterable[object]) -> npt.NDArray[Any]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from benchmark.core import batch
 from benchmark.core.batch import SampleError
 from benchmark.pool.sample_fields import check_caption, check_uid, pick_column
-from benchmark.pool.tar_headers import read_members
+from benchmark.pool.tar_headers import Member, read_members
 
 IMAGE_EXTENSIONS = frozenset({"jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"})
 MAX_CAPTION_BYTES = 1_000_000
@@ -19,6 +19,7 @@ _IMAGE, _CAPTION, _METADATA = "image", "caption", "metadata"
 _SLOTS = dict.fromkeys(IMAGE_EXTENSIONS, _IMAGE) | {"txt": _CAPTION, "json": _METADATA}
 _LIMITS = {_CAPTION: MAX_CAPTION_BYTES, _METADATA: MAX_JSON_BYTES}
 Extents = list[int]
+UNDECODABLE = "surrogateescape"  # as `tarfile` has bytes in names that are not UTF-8
 
 
 class TarSample(NamedTuple):
@@ -30,6 +31,8 @@ class TarSample(NamedTuple):
     size: int
     mismatched: bool
     extents: Extents
+    extensions: bytes
+    members: list[int]
     metadata: dict[str, object]
 
 
@@ -67,7 +70,9 @@ class SampleReader:
         if members.image is None:
             raise SampleError(batch.IMAGE_MISSING)
         kept = {name: self._field(fields, name) for name in self.keep}
-        return TarSample(uid, text, *members.image, mismatched, members.extents, kept)
+        extensions = "/".join(members.extensions).encode(errors=UNDECODABLE)
+        places = members.places
+        return TarSample(uid, text, *members.image, mismatched, members.extents, extensions, places, kept)
 
     def _field(self, fields: Mapping[str, Any], ours: str) -> object:
         name = pick_column(ours, self.columns, fields)
@@ -102,20 +107,34 @@ def parse_json(raw: bytes | None) -> dict[str, Any]:
 
 @dataclass
 class _Members:
-    """The members of one key so far: where all lie, where the image does (offset, size), the raw caption and JSON."""
+    """The members of one key so far.
+
+    Args:
+        key: their name without folder and extension.
+        extents: where they lie in the file, headers and padding included.
+        extensions: of each.
+        places: offset and size of the data of each.
+        image: offset and size of the image.
+        caption: the bytes of the ``.txt``.
+        metadata: the bytes of the JSON.
+    """
 
     key: str
     extents: Extents = field(default_factory=list)
+    extensions: list[str] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
     image: tuple[int, int] | None = None
     caption: bytes | None = None
     metadata: bytes | None = None
 
-    def extend(self, start: int, end: int) -> None:
-        """Add a member from `start` to before `end`."""
-        if self.extents and self.extents[-1] == start:
-            self.extents[-1] = end
+    def add(self, member: Member, extension: str) -> None:
+        """Add a member."""
+        if self.extents and self.extents[-1] == member.start:
+            self.extents[-1] = member.end
         else:
-            self.extents += [start, end]
+            self.extents += [member.start, member.end]
+        self.extensions.append(extension)
+        self.places += [member.offset, member.size]
 
 
 def _group(path: Path, drops: Counter[str]) -> Iterator[_Members]:
@@ -133,7 +152,7 @@ def _group(path: Path, drops: Counter[str]) -> Iterator[_Members]:
             elif slot and getattr(sample, slot) is not None:  # the key is used again: another sample begins
                 yield sample
                 sample = open_samples[key] = _Members(stem)
-            sample.extend(member.start, member.end)
+            sample.add(member, extension)
             if slot == _IMAGE:
                 sample.image = (member.offset, member.size)
             elif slot:

@@ -10,7 +10,6 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, stdtrit  # scipy.stats takes a second to import
 
 from downstream.metrics.corpus_scores import Doubles
 from downstream.metrics.intervals import LEVEL
@@ -97,7 +96,8 @@ def compare(values: Sequence[Sequence[float]], resampled: Sequence[Doubles | Non
     seeds_known = np.zeros((len(values), len(values)), bool)
     seeds_known[np.ix_(known, known)] = True
     over_seeds = np.zeros_like(seeds_known, np.int8)
-    over_seeds[np.ix_(known, known)] = _signs_over_seeds([values[index] for index in known])
+    if len(known) > 1:
+        over_seeds[np.ix_(known, known)] = _signs_over_seeds([values[index] for index in known])
     estimates = [
         Estimate(float(np.mean(of)), len(of), _percentiles(images), t_interval(of))
         for of, images in zip(values, resampled, strict=True)
@@ -112,6 +112,8 @@ def t_interval(values: Sequence[float]) -> Interval | None:
         return None
     if len(set(values)) == 1:
         return values[0], values[0]
+    from scipy.special import stdtrit  # its import takes longer than numpy's, that of scipy.stats a second
+
     count = len(values)
     mean, error = np.mean(values), np.sqrt(np.var(values) * (count / (count - 1)) / count)
     tail = (1 - LEVEL) / 2
@@ -128,6 +130,8 @@ def _percentiles(resampled: Doubles | None) -> Interval | None:
 
 def _signs_over_seeds(values: Sequence[Sequence[float]]) -> Signs:
     """Return 1 or -1 where the 95% interval of Welch's t-test of two filters excludes 0, else 0."""
+    from scipy.special import stdtrit
+
     runs = np.array([len(of) for of in values], float)
     means = np.array([np.mean(of) for of in values])
     errors = np.array([np.var(of, ddof=1) for of in values]) / runs  # squared standard errors of the means
@@ -148,6 +152,8 @@ def _signs_over_images(means: Sequence[float], resampled: Sequence[Doubles | Non
     pairs = list(combinations(range(len(rows)), 2))
     if not pairs:
         return signs
+    from scipy.special import ndtr
+
     covariance = np.cov(np.stack([values for values in resampled if values is not None]))
     one, other = np.array(pairs).T
     variance = covariance[one, one] + covariance[other, other] - 2 * covariance[one, other]

@@ -2,11 +2,12 @@
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from benchmark.core.uids import UidArray, encode_uids, find_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.same_bytes import find_images
+from benchmark.results.contamination_counts import Contamination
 from benchmark.results.near_images import NearImages
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
@@ -16,24 +17,6 @@ from downstream.evaluation.image_files import ImageFile
 log = logging.getLogger(__name__)
 # What the protocol says of evaluation images in the pool. Whether embeddings were cached changes no metric.
 FACT = "counted by bytes, and by CLIP embeddings where these are cached; not excluded"
-
-
-@dataclass(frozen=True)
-class Contamination:
-    """How many pairs have an image that is in an evaluation set.
-
-    Args:
-        pool: pairs of the pool with the bytes of an evaluation image; None for a remote pool, which is not read.
-        kept: likewise pairs of the selection.
-        near_pool: pairs of the pool that `NearImages` finds, those with the same bytes among them; None where it
-            does not look.
-        near_kept: likewise pairs of the selection.
-    """
-
-    pool: int | None
-    kept: int
-    near_pool: int | None = None
-    near_kept: int | None = None
 
 
 def contamination(

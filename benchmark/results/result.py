@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from benchmark.core.records import Schema
-from benchmark.results.contamination import Contamination
+from benchmark.results.contamination_counts import Contamination
 from benchmark.results.protocol import Protocol
 from benchmark.results.stopwatch import Stage
 from benchmark.selection.selection import Manifest

@@ -35,6 +35,10 @@ class ResultsFolders:
         self.folders = folders
         self.left_out: dict[Path, LeftOut] = {}
 
+    def has(self, folder: str) -> bool:
+        """Tell whether one of the folders has a `folder` of records."""
+        return any((of_results / folder).is_dir() for of_results in self.folders)
+
     def read(self, record_type: type[R]) -> dict[Path, R]:
         """Return all records of one type by their paths, folder by folder."""
         latest: dict[str, tuple[Path, R]] = {}

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmark.core.arrow import from_numpy
 from benchmark.core.output_folder import OutputFolder
 from benchmark.core.uids import UidArray, UidIndex
 from benchmark.pool.parquet_reader import read_rows
@@ -56,7 +57,7 @@ def _first_rows(
         first = first[~listed[rows[first]]]
         listed[rows[first]] = True
         if len(first):
-            yield table.take(pa.array(first))
+            yield table.take(from_numpy(first))
 
 
 def _write_tables(folder: OutputFolder, name: str, tables: Iterator[pa.Table]) -> None:

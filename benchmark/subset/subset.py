@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from benchmark.core.arrow import from_numpy
 from benchmark.core.batch import CAPTION_MISMATCH, IMAGE_MISSING, Sample
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
@@ -89,7 +90,7 @@ class Subset:
         self._uids = joined[order]
         captions_of_parts = pa.concat_tables([part.samples.rows.select(["text"]) for part in parts])["text"]
         self._texts = captions_of_parts.combine_chunks().take(
-            pa.array(order)
+            from_numpy(order)
         )  # not a Python string per sample
         self._locations = np.concatenate([_locations(n, part.samples) for n, part in enumerate(parts)])[order]
         self._mismatched = np.concatenate([part.samples.mismatched for part in parts])[order]
@@ -129,7 +130,7 @@ class Subset:
         if not self._mismatched.any():
             return selection
         rows = np.flatnonzero(self._mismatched)
-        texts = self._texts.take(pa.array(rows)).to_pylist()
+        texts = self._texts.take(from_numpy(rows)).to_pylist()
         captions = list(zip(decode_uids(self._uids[rows]), texts, strict=True))
         return hashlib.sha256(json.dumps([selection, captions]).encode()).hexdigest()
 

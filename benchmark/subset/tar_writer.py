@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 import tarfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -19,8 +19,9 @@ from benchmark.core.output_folder import OutputFolder
 from benchmark.core.uids import decode_uids
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
-from benchmark.pool.tar_headers import BLOCK, padded, plain_members
-from benchmark.pool.tar_samples import IMAGE_EXTENSIONS, Extents, parse_json
+from benchmark.pool.tar_headers import BLOCK
+from benchmark.pool.tar_index import Members
+from benchmark.pool.tar_samples import IMAGE_EXTENSIONS, parse_json
 from benchmark.subset.metadata import Row, write_rows
 from benchmark.subset.subset import ShardSamples
 
@@ -28,9 +29,9 @@ NAME = "{:08d}"  # of a tar, by its number
 _BUFFER = 2**20  # bytes per tar that is open
 _LIGHT = 100_000  # samples, which take ten seconds
 _BLANK = tarfile.TarInfo().tobuf()
-_REST = sum(b" " * 8) + sum(
-    _BLANK[156:]
-)  # of the sum of a header: the checksum's own field, and what follows
+_OWNER, _TIME, _END = _BLANK[100:124], _BLANK[135:148], _BLANK[156:]
+_REST = sum(b" " * 8) + sum(_END)  # of the sum of a header: the checksum's own field, and what follows
+_RENAMED = dict.fromkeys(IMAGE_EXTENSIONS, "jpg") | {"json": "json", "txt": "txt"}  # trainers look for jpg
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class WriteTars:
     def _copy(self, file: BinaryIO, same: Sequence[_Sample]) -> None:
         """Write one sample of a tar to each output that has it."""
         sample = same[0]
-        members = _members(file, sample.extents)
+        members = _members(file, sample.members)
         fields = self._fields(parse_json(members.get("json")), sample)
         members |= {"json": json.dumps(fields).encode(), "txt": sample.text.encode()}
         for copy in same:
@@ -92,8 +93,8 @@ class WriteTars:
     def _fields(self, fields: dict[str, Any], sample: _Sample) -> dict[str, Any]:
         """Return all fields of a sample's JSON, with ours under our names: its reader needs no map of columns."""
         ours = {name: fields[theirs] for name, theirs in self.pool.columns.items() if theirs in fields}
-        captions = dict.fromkeys(("caption", *(["text"] if "text" in fields | ours else [])), sample.text)
-        return fields | ours | {"uid": sample.uid} | captions
+        fields = fields | ours | {"uid": sample.uid, "caption": sample.text}
+        return fields | {"text": sample.text} if "text" in fields else fields
 
 
 class _Output:
@@ -105,9 +106,11 @@ class _Output:
 
     def add(self, members: Mapping[str, bytes]) -> None:
         """Write a sample; its members are given by their extensions."""
+        blocks: list[bytes] = []
         for extension, data in members.items():
             head = header(f"{self._number:09d}.{extension}", len(data))
-            self._file.writelines((head, data, bytes(padded(len(data)) - len(data))))
+            blocks += (head, data, bytes(-len(data) % BLOCK))
+        self._file.writelines(blocks)
         self._number += 1
 
     def end(self) -> None:
@@ -124,7 +127,7 @@ class _Sample(NamedTuple):
     shard: Shard
     uid: str
     text: str
-    extents: Extents
+    members: Members
     unlisted: bool
     output: _Output
 
@@ -137,9 +140,9 @@ def _samples(tar: OutputTar, output: _Output, order: Mapping[Shard, int]) -> Ite
     unlisted = iter(tar.unlisted.tolist())
     for part in tar.parts:
         samples, number = part.samples, order[part.shard]
-        fields = (part.rows.tolist(), decode_uids(samples.uids), samples.texts, samples.extents)
-        for row, uid, text, extents in zip(*fields, strict=True):
-            yield _Sample((number, row), part.shard, uid, text, extents, next(unlisted), output)
+        fields = (part.rows.tolist(), decode_uids(samples.uids), samples.texts, samples.members)
+        for row, uid, text, members in zip(*fields, strict=True):
+            yield _Sample((number, row), part.shard, uid, text, members, next(unlisted), output)
 
 
 @contextmanager
@@ -159,27 +162,16 @@ def header(name: str, size: int) -> bytes:
         member = tarfile.TarInfo(name)
         member.size = size
         return member.tobuf()
-    start = name.encode().ljust(100, b"\0") + _BLANK[100:124] + b"%011o" % size + _BLANK[135:148]
-    return start + b"%06o\0 " % (sum(start) + _REST) + _BLANK[156:]
+    start = name.encode().ljust(100, b"\0") + _OWNER + b"%011o" % size + _TIME
+    # The lower half of this is one more than the sum of the bytes.
+    total = (zlib.adler32(start) & 0xFFFF) - 1 + _REST
+    return start + b"%06o\0 " % total + _END
 
 
-def _members(file: BinaryIO, extents: Extents) -> dict[str, bytes]:
-    """Return the members of a sample by extension; that of the image is always jpg, which trainers look for."""
-    raw = b"".join(_read(file, start, end) for start, end in zip(extents[::2], extents[1::2], strict=True))
-    found = list(plain_members(io.BytesIO(raw)))
-    if found and found[-1].end == len(raw):
-        return {_extension(m.name): raw[m.offset : m.offset + m.size] for m in found}
-    with tarfile.open(fileobj=io.BytesIO(raw), mode="r:") as tar:
-        data = ((member.name, tar.extractfile(member)) for member in tar)
-        return {_extension(name): member.read() for name, member in data if member is not None}
-
-
-def _read(file: BinaryIO, start: int, end: int) -> bytes:
-    file.seek(start)
-    return file.read(end - start)
-
-
-def _extension(name: str) -> str:
-    extension = name.rpartition("/")[2].partition(".")[2]
-    known = extension.lower()
-    return "jpg" if known in IMAGE_EXTENSIONS else known if known in ("json", "txt") else extension
+def _members(file: BinaryIO, members: Members) -> dict[str, bytes]:
+    """Return the members of a sample by extension; that of the image is always jpg."""
+    read = {}
+    for extension, offset, size in members:
+        file.seek(offset)
+        read[_RENAMED.get(extension.lower(), extension)] = file.read(size)
+    return read

@@ -29,16 +29,6 @@ from benchmark.report.terminal import print_tables
 from benchmark.results.evaluation import Evaluation
 from benchmark.results.result import Result
 from benchmark.results.results_folders import ResultsFolders
-from benchmark.studies.concreteness.coloured_captions import explanations_page
-from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation
-from benchmark.studies.concreteness.explanation import Explanation
-from benchmark.studies.concreteness.tables import concreteness_tables
-from benchmark.studies.profile.profiling import Profile
-from benchmark.studies.profile.tables import overall_tables
-from benchmark.studies.text_spotting.evaluation import TextSpottingEvaluation
-from benchmark.studies.text_spotting.tables import text_spotting_tables
-from benchmark.studies.web_likeness.caption_profile import CaptionProfile
-from benchmark.studies.web_likeness.tables import likeness_table
 from benchmark.tasks.output import print_result
 
 
@@ -56,17 +46,17 @@ def report(cfg: DictConfig) -> None:
     beside = RunFolders({run.run_id: path.parent / run.run_id for path, run in runs.items()})
     tables = leaderboard(results, beside) + rank_agreement_tables(results) + findings_tables(results, beside)
     tables += evaluation_tables(evaluations) + _study_tables(source)
-    explanations = list(source.read(Explanation).values())
+    explained = _explained(source)
     left_out = list(source.left_out.values())
     warn_of(left_out)
-    if not tables and not explanations:
+    if not tables and explained is None:
         named = ", ".join(map(str, folders))
         readable = " that can be read" if left_out else ""
         raise UserError(
             f"results_dir={named} holds no results{readable}; run `python -m benchmark filter=random,clip` first"
         )
-    if explanations:
-        _write(folders[0] / "explained.html", explanations_page(explanations))
+    if explained is not None:
+        _write(folders[0] / "explained.html", explained)
     print_tables(tables)
     # Not printed: the papers' figures would stand below one's own by the screenful.
     tables += (paper_tables(chosen) if results else []) + left_out_tables(left_out)
@@ -100,10 +90,40 @@ def _metric_names(cfg: DictConfig) -> list[str] | None:
 
 
 def _study_tables(source: ResultsFolders) -> list[Table]:
-    tables = concreteness_tables([*source.read(ConcretenessEvaluation).values()])
-    tables += text_spotting_tables([*source.read(TextSpottingEvaluation).values()])
-    tables += [likeness_table(found.pool, found.likeness) for found in source.read(CaptionProfile).values()]
-    return tables + [overall_tables(profile)[0] for profile in source.read(Profile).values()]
+    """Return the tables of studies. A study, with OpenCV and all, is imported where there are records of it."""
+    tables: list[Table] = []
+    if source.has("concreteness"):
+        from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation
+        from benchmark.studies.concreteness.tables import concreteness_tables
+
+        tables += concreteness_tables([*source.read(ConcretenessEvaluation).values()])
+    if source.has("text_spotting"):
+        from benchmark.studies.text_spotting.evaluation import TextSpottingEvaluation
+        from benchmark.studies.text_spotting.tables import text_spotting_tables
+
+        tables += text_spotting_tables([*source.read(TextSpottingEvaluation).values()])
+    if source.has("profile"):
+        from benchmark.studies.profile.profiling import Profile
+        from benchmark.studies.profile.tables import overall_tables
+        from benchmark.studies.web_likeness.caption_profile import CaptionProfile
+        from benchmark.studies.web_likeness.tables import likeness_table
+
+        tables += [
+            likeness_table(found.pool, found.likeness) for found in source.read(CaptionProfile).values()
+        ]
+        tables += [overall_tables(profile)[0] for profile in source.read(Profile).values()]
+    return tables
+
+
+def _explained(source: ResultsFolders) -> str | None:
+    """Return the page of explained captions; None without any."""
+    if not source.has("explained"):
+        return None
+    from benchmark.studies.concreteness.coloured_captions import explanations_page
+    from benchmark.studies.concreteness.explanation import Explanation
+
+    explanations = list(source.read(Explanation).values())
+    return explanations_page(explanations) if explanations else None
 
 
 def _publish(

@@ -31,7 +31,8 @@ from benchmark.downstream_config import load_evaluation_sets, make_metrics, make
 from benchmark.pool.pool import Pool
 from benchmark.report.run_table import run_table
 from benchmark.report.terminal import print_tables
-from benchmark.results.contamination import Contamination, contamination
+from benchmark.results.contamination import contamination
+from benchmark.results.contamination_counts import Contamination
 from benchmark.results.near_images import NearImages
 from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import provenance

@@ -207,6 +207,8 @@ def indexed_pool(folder: Path, tars: int) -> Pool:
                 "size": np.full(PAIRS, BYTES),
                 "mismatched": np.zeros(PAIRS, bool),
                 "extents": pa.array([[at, at + 32_768] for at in places.tolist()], pa.large_list(pa.int64())),
+                "extensions": pa.array([b"jpg"] * PAIRS, pa.large_binary()),
+                "members": pa.array([[at, BYTES] for at in places.tolist()], pa.large_list(pa.int64())),
             }
         )
         of_tar = uids[number * PAIRS : (number + 1) * PAIRS]

@@ -32,6 +32,20 @@ def test_index_finds_every_sample_and_its_image(tmp_path) -> None:
     assert not index.drops
 
 
+def test_the_index_finds_all_members_of_a_sample(tmp_path) -> None:
+    (sample,) = rows(1)
+    sample.files = sample.members() | {"seg.cls": b"1", "\udcff": b"not UTF-8", "": b"no extension", "é": b""}
+    with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.GNU_FORMAT) as tar:
+        for extension, content in sample.files.items():
+            member = tarfile.TarInfo(f"{sample.key}.{extension}" if extension else sample.key)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    save_index(tmp_path / "a.arrow", index_tar(tmp_path / "a.tar", {}))
+    (members,) = load_index(tmp_path / "a.arrow").members
+    data = (tmp_path / "a.tar").read_bytes()
+    assert {extension: data[offset : offset + size] for extension, offset, size in members} == sample.files
+
+
 def test_members_of_a_key_need_not_be_contiguous(tmp_path) -> None:
     samples = rows(3)
     with tarfile.open(tmp_path / "a.tar", "w") as tar:

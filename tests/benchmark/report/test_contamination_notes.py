@@ -1,6 +1,6 @@
 from benchmark.report.contamination_notes import contamination_notes
 from benchmark.report.leaderboard_entries import group
-from benchmark.results.contamination import Contamination
+from benchmark.results.contamination_counts import Contamination
 from tests.benchmark.report.made_results import result
 
 

@@ -13,7 +13,8 @@ from benchmark.config import demo_model
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.results.contamination import Contamination, contamination
+from benchmark.results.contamination import contamination
+from benchmark.results.contamination_counts import Contamination
 from benchmark.results.near_images import NearImages
 from benchmark.scoring.score_pool import score_pool
 from benchmark.selection.selection import Selection

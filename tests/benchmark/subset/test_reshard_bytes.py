@@ -7,6 +7,7 @@ import tarfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -18,6 +19,7 @@ from benchmark.subset.subset import selected_samples, use_metadata_captions
 from tests.pools import Row, write_metadata
 
 GOLDEN = "075ddf259fc6efca1a8cfbbdb0dc9b34c2d2bc9d4bce0daec155725f7ff08b93"
+GOLDEN_TOGETHER = "755dcc168d430eac04caf5335b6ddaf16ce1ef69998ddc99f1e448bfea929e98"
 
 
 def unusual_rows() -> list[Row]:
@@ -98,3 +100,36 @@ def test_the_files_are_those_of_earlier_versions(pool: Pool, tmp_path: Path) -> 
     parts = use_metadata_captions(selected_samples(pool, some_uids(pool)), pool)
     assert reshard(pool, [Copy(parts, tmp_path / "out")], LocalEngine("cpu"), shard_size=4) == [15]
     assert digest(tmp_path / "out") == GOLDEN
+
+
+def write_tar_with_links(path: Path) -> None:
+    """A tar that `tarfile` has to read: links within samples, a name of 130 letters, two members of one extension."""
+    with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as tar:
+        for number in range(5):
+            key = f"{number}" * (130 if number == 3 else 5)
+            fields = {"caption": f"linked {number}", "f": 0.1 * number, "text": "not the caption", "key": key}
+            record = json.dumps(fields, indent=4).encode()
+            image = ("jpg", bytes([number]) * 700)
+            files = (image, ("cls", b"1"), ("link", b""), ("json", record), ("cls", b"twice"))
+            for extension, data in files:
+                member = tarfile.TarInfo(f"{key}.{extension}")
+                member.size = len(data)
+                if extension == "link":
+                    member.type, member.linkname = tarfile.SYMTYPE, "elsewhere"
+                tar.addfile(member, io.BytesIO(data))
+
+
+def test_subsets_written_together_are_those_of_earlier_versions(tmp_path: Path) -> None:
+    samples = unusual_rows()
+    write_tars(tmp_path / "pool" / "shards", samples)
+    others = {"uid": [row.uid for row in samples[:9]], "text": [f"another caption {n}" for n in range(9)]}
+    pq.write_table(pa.table(others), tmp_path / "pool" / "0.parquet")
+    write_tar_with_links(tmp_path / "pool" / "shards" / "2.tar")
+    pool = Pool("p", str(tmp_path / "pool"), {"width": "exif"})
+    uids = some_uids(pool)
+    copies = [
+        Copy(use_metadata_captions(selected_samples(pool, some), pool), tmp_path / "out" / str(number))
+        for number, some in enumerate((uids, uids[::3], uids[5:9]))
+    ]
+    assert reshard(pool, copies, LocalEngine("cpu"), shard_size=3) == [20, 7, 4]
+    assert digest(tmp_path / "out") == GOLDEN_TOGETHER
