@@ -20,7 +20,8 @@ MAX_INTEGER = (1 << 63) - 1
 MAX_FILE_BYTES = 100_000
 MAX_FILE_VALUES = 10_000  # once its aliases are expanded
 ONE_LINE = "one line of text without control characters"
-MANY_LINES = frozenset({"explain", "prompt", "prompts"})  # settings whose texts are not names or paths
+MAX_PART = 255  # bytes of a part of a path, of any file system
+PROSE = frozenset({"explain", "prompt", "prompts", "templates"})  # settings whose texts are no names or paths
 
 
 def check_arguments(arguments: Sequence[str]) -> None:
@@ -36,7 +37,7 @@ def check_arguments(arguments: Sequence[str]) -> None:
                 f"{name} must have at most {MAX_CHARACTERS:,} characters, not {len(value):,}; a longer list may stand"
                 " in a config of your own (--config-dir)"
             )
-        if name not in MANY_LINES and _depth(value) > MAX_DEPTH:
+        if name not in PROSE and _depth(value) > MAX_DEPTH:
             raise UserError(f"{name} must be nested at most {MAX_DEPTH} deep")
 
 
@@ -61,8 +62,16 @@ def requirement_of_any(name: str, value: Any) -> str | None:
         return None
     if len(value) > MAX_CHARACTERS:
         return f"text of at most {MAX_CHARACTERS:,} characters"
-    many_lines = name.rpartition(".")[2] in MANY_LINES
-    return None if many_lines or all(map(_is_of_a_line, value)) else ONE_LINE
+    return None if name.rpartition(".")[2] in PROSE else _requirement_of_name(value)
+
+
+def _requirement_of_name(text: str) -> str | None:
+    """Return what must hold of a name, a path or a URL; None where it does."""
+    if not all(map(_is_of_a_line, text)):
+        return ONE_LINE
+    is_pattern = "://" in text or "{" in text  # of a URL, or of several paths
+    too_long = any(len(part.encode(errors="surrogatepass")) > MAX_PART for part in text.split("/"))
+    return f"a path whose parts have at most {MAX_PART} bytes" if too_long and not is_pattern else None
 
 
 def _is_of_a_line(character: str) -> bool:

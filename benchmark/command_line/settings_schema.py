@@ -20,7 +20,7 @@ from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.ranges import Name
 
 # Keys of a node with a `_target_` that are not handed to it.
-NOT_HANDED_OVER = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "_args_", "family"})
+NOT_HANDED_OVER = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "family"})
 REFERENCE = re.compile(r"\$\{([\w.]+)\}")  # a value that is another setting's
 SHOWN = 100  # characters of a wrong value
 TYPE_NAMES = {int: "an integer", float: "a number", str: "text", bool: "true or false", NoneType: "null"}

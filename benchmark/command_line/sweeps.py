@@ -91,8 +91,10 @@ def _values(override: Override) -> list[str]:
     value = override.value()
     if isinstance(value, Glob):
         return value.filter([path.stem for path in (CONF / override.key_or_group).glob("*.yaml")])
-    if isinstance(value, RangeSweep) and not abs(value.stop - value.start) <= MAX_RUNS * abs(value.step):
-        raise UserError(f"{override.input_line} must have at most {MAX_RUNS:,} values")
+    if isinstance(value, RangeSweep):
+        span = abs((value.stop or 0) - (value.start or 0))
+        if not span <= MAX_RUNS * abs(value.step):  # not a number, either
+            raise UserError(f"{override.input_line} must have at most {MAX_RUNS:,} values")
     if override.is_discrete_sweep():
         return list(override.sweep_string_iterator())
     return [override.get_value_element_as_str()]
