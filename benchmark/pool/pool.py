@@ -38,7 +38,7 @@ from benchmark.pool.tar_index import TarIndex, index_tar, load_index, save_index
 from benchmark.pool.tar_reader import read_images, read_pixels, read_texts
 
 # Part of every cache key: raised when the same files are read into other samples.
-READER_VERSION = 3
+READER_VERSION = 4
 # Fields that every sample has; whatever else a filter needs is a metadata column.
 SAMPLE_FIELDS = frozenset({"image", "text"})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tarfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.output_folder import OutputFolder
+from benchmark.core.tar_members import BLOCK, padded
 from benchmark.core.uids import decode_uids
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
-from benchmark.pool.tar_headers import BLOCK, padded, plain_members
+from benchmark.pool.tar_headers import read_members
 from benchmark.pool.tar_samples import IMAGE_EXTENSIONS, Extents, parse_json
 from benchmark.subset.metadata import Row, write_rows
 from benchmark.subset.subset import ShardSamples
@@ -166,12 +168,8 @@ def header(name: str, size: int) -> bytes:
 def _members(file: BinaryIO, extents: Extents) -> dict[str, bytes]:
     """Return the members of a sample by extension; that of the image is always jpg, which trainers look for."""
     raw = b"".join(_read(file, start, end) for start, end in zip(extents[::2], extents[1::2], strict=True))
-    found = list(plain_members(io.BytesIO(raw)))
-    if found and found[-1].end == len(raw):
-        return {_extension(m.name): raw[m.offset : m.offset + m.size] for m in found}
-    with tarfile.open(fileobj=io.BytesIO(raw), mode="r:") as tar:
-        data = ((member.name, tar.extractfile(member)) for member in tar)
-        return {_extension(name): member.read() for name, member in data if member is not None}
+    members = read_members(io.BytesIO(raw), Counter())
+    return {_extension(member.name): raw[member.offset : member.offset + member.size] for member in members}
 
 
 def _read(file: BinaryIO, start: int, end: int) -> bytes:
