@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
+from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import CAPTION_MISSING, Batch, counts
 from benchmark.core.errors import UserError
 from benchmark.core.file_systems import is_remote
@@ -200,7 +201,7 @@ class Pool:
             try:
                 with open_file(shard.url) as file:
                     total += pq.ParquetFile(file).metadata.num_rows
-            except (OSError, ValueError):
+            except DAMAGE:
                 continue  # counted by its reason when it is read
         return total
 
