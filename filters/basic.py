@@ -1,8 +1,10 @@
 """Basic filtering (DataComp, Gadre et al. 2023, section 5.1): English, not too short, not too small, not too long."""
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from benchmark.core.ranges import PositiveInt
 from filters.base import Scores
 from filters.english import English
@@ -28,7 +30,7 @@ class Basic(English):
 
     def score(self, batch: Batch) -> Scores:
         """Return scores of shape (n,), 1 or NaN."""
-        sides = np.array([batch.columns["original_width"], batch.columns["original_height"]], np.float64)
+        sides = np.array([_pixels(batch, name) for name in ("original_width", "original_height")])
         smaller, larger = sides.min(axis=0), sides.max(axis=0)
         large_enough = (smaller >= self.minimum_side) & (larger <= MAXIMUM_ASPECT_RATIO * smaller)
         kept = [fits and self._keeps(text) for fits, text in zip(large_enough, batch.texts, strict=True)]
@@ -37,3 +39,11 @@ class Basic(English):
     def _keeps(self, text: str) -> bool:
         long_enough = len(text.split()) >= MINIMUM_WORDS and len(text) >= MINIMUM_CHARACTERS
         return long_enough and super()._keeps(text)
+
+
+def _pixels(batch: Batch, column: str) -> npt.NDArray[np.float64]:
+    """Return a side of n images in pixels, shape (n,), NaN where it is not known."""
+    try:
+        return np.array(batch.columns[column], np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise UserError(f"filter=basic: column {column} of the metadata must hold numbers") from None

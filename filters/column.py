@@ -38,6 +38,8 @@ def numeric_scores(values: npt.NDArray[Any], setting: str) -> Scores:
     if values.dtype.kind in "biu":
         wrong = values[(values > MAX_INTEGER) | (values < -MAX_INTEGER)].tolist()
     else:
+        if values.dtype.kind in "mM":  # times, which numpy may turn into integers
+            values = values.astype(str)
         wrong = [value for value in values.tolist() if not _is_exact_number(value)]
     if wrong and isinstance(wrong[0], int):
         raise UserError(

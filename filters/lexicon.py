@@ -56,7 +56,7 @@ class Lexicon(Filter):
 
     def setup(self, device: torch.device) -> None:
         """Read the ratings. Raises `UserError` when the file or a column is missing."""
-        lines = self._content().decode(errors="replace").splitlines()
+        lines = self._content().decode("utf-8-sig", errors="replace").splitlines()
         # The file is not quoted: a quote in it is a character.
         reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         missing = [name for name in (WORD, RATING) if name not in (reader.fieldnames or ())]
@@ -66,7 +66,7 @@ class Lexicon(Filter):
             )
         try:
             self._rating = {row[WORD].lower(): float(row[RATING]) for row in reader}
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, csv.Error):
             raise UserError(
                 f"filter.ratings={self.ratings}: {RATING} of line {reader.line_num} must be a number"
             ) from None

@@ -13,11 +13,13 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.model_text import model_text
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import UidArray, encode_uid_column, sort_uids
+from benchmark.core.visible import visible
 from filters.base import Filter, Scores
 from filters.column import numeric_scores
 
@@ -124,16 +126,16 @@ def _explained(path: Path) -> Iterator[None]:
     """Turn what Arrow raises for a broken file, or a column of an unexpected type, into a `UserError`."""
     try:
         yield
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+    except DAMAGE as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UserError(f"{path} cannot be read: {reason[:200]}") from None
+        raise UserError(f"{path} cannot be read: {visible(reason[:200])}") from None
 
 
 def _columns(path: Path) -> list[str]:
     with _explained(path):
         if path.suffix == ".parquet":
             return list(pq.read_schema(path).names)
-        with _text(path) as file, pa.csv.open_csv(file, parse_options=_MULTILINE) as reader:
+        with open_text(path) as file, pa.csv.open_csv(file, parse_options=_MULTILINE) as reader:
             return list(reader.schema.names)
 
 
@@ -159,7 +161,7 @@ def _read_csv(path: Path, key: str, column: str) -> pa.Table:
 
     def read(types: dict[str, pa.DataType]) -> pa.Table:
         convert = pa.csv.ConvertOptions(include_columns=[key, column], column_types=types)
-        with _text(path) as file:
+        with open_text(path) as file:
             return pa.csv.read_csv(file, parse_options=_MULTILINE, convert_options=convert)
 
     try:
@@ -169,7 +171,7 @@ def _read_csv(path: Path, key: str, column: str) -> pa.Table:
         return read({key: pa.string(), column: pa.float64()})
 
 
-def _text(path: Path) -> pa.NativeFile:
+def open_text(path: Path) -> pa.NativeFile:
     """Open a text file, or one compressed by gzip whatever its name is."""
     with path.open("rb") as file:
         compressed = file.read(2) == b"\x1f\x8b"

@@ -13,11 +13,14 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import UID_DTYPE, UidArray, encode_uid_column, read_subset, sort_uids
+from benchmark.core.visible import visible
 from filters.base import Filter, Scores
+from filters.score_file import open_text
 
 if TYPE_CHECKING:
     import torch
@@ -74,15 +77,16 @@ def _read_hex(path: Path) -> UidArray:
     """Return the uids of a text file or table, sorted."""
     try:
         if path.suffix == ".parquet":
-            column = pq.read_table(path, columns=[UID])[UID]
+            column = pq.read_table(path, columns=[UID], page_checksum_verification=True)[UID]
         else:
             # A .txt file has no header.
             names = pa.csv.ReadOptions(column_names=[UID] if path.suffix == ".txt" else None)
-            text = pa.csv.ConvertOptions(include_columns=[UID], column_types={UID: pa.string()})
-            column = pa.csv.read_csv(path, read_options=names, convert_options=text)[UID]
+            types = pa.csv.ConvertOptions(include_columns=[UID], column_types={UID: pa.string()})
+            with open_text(path) as file:
+                column = pa.csv.read_csv(file, read_options=names, convert_options=types)[UID]
         uids = encode_uid_column(pc.cast(column, pa.string()))
-    except (ValueError, KeyError, NotImplementedError) as error:  # Arrow's are of these kinds
-        reason = str(error).split("\n")[0][:200]
+    except (*DAMAGE, ValueError, KeyError) as error:
+        reason = visible(str(error).split("\n")[0][:200])
         raise UserError(
             f"filter.path={path}: {reason}; give one uid of 32 hex characters per sample, in a column {UID}"
         ) from None

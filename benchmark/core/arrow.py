@@ -8,6 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+# What pyarrow raises for a damaged file; even the names of columns may not be text.
+DAMAGE = (pa.ArrowException, OSError, UnicodeDecodeError)
+
 
 def to_numpy(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     """Return the n numbers of a column without missing values, shape (n,); several chunks are joined."""

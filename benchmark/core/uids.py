@@ -8,7 +8,6 @@ import re
 from binascii import unhexlify
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ import pyarrow as pa
 
 from benchmark.core.arrow import from_numpy, to_numpy
 from benchmark.core.errors import UserError
+from benchmark.core.npy_files import map_npy
 from benchmark.core.paths import atomic_write
 
 # DataComp's subset dtype: (int(uid[:16], 16), int(uid[16:], 16)).
@@ -196,7 +196,7 @@ def read_subset(path: Path) -> UidArray:
     if not path.is_file():
         raise UserError(f"no subset file {path}; run task=select first, or give the path of a .npy")
     try:
-        array: npt.NDArray[Any] = np.load(path, allow_pickle=False)
+        array = np.array(map_npy(path))
     except ValueError:
         raise UserError(
             f"{path} is not a numpy array file; give a .npy that task=select wrote, or DataComp's"

@@ -2,12 +2,13 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
 from benchmark.core.errors import UserError
+from benchmark.core.file_systems import is_remote
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.storage import CONNECTIONS, Entry, file_name, find_file, list_files, with_sizes
 
@@ -41,15 +42,28 @@ def find_shards(url: str) -> tuple[list[Shard], list[Shard]]:
     A folder holds ``shards/*.tar`` or ``*.tar``, and ``metadata/*.parquet``, ``*.parquet`` or ``shards/*.parquet``.
     Only if there is none of these, deeper folders are searched. Instead of a folder, `url` may list files, as
     webdataset's do: ``shards/{00000..00099}.tar``, several such patterns joined by ``::``.
+
+    Raises `UserError` for what is named like a shard there and is not a file.
     """
     patterns = url.split("::")
-    if all(file_name(pattern).endswith((TAR, PARQUET)) for pattern in patterns):
-        urls = [file for pattern in patterns for file in expand_braces(pattern)]
-        names = [file_name(file) for file in urls]
-        if len(set(names)) < len(names):
-            names = [file.partition("?")[0] for file in urls]
-        files = dict(zip(names, prefetch_map(find_file, urls, CONNECTIONS), strict=True))
-        return _shards(files, TAR), _shards(files, PARQUET)
+    listed = all(file_name(pattern).endswith((TAR, PARQUET)) for pattern in patterns)
+    tars, metadata = _listed(patterns) if listed else _in_folder(url)
+    if not is_remote(url):
+        paths = [shard.path for shard in (*tars, *metadata)]
+        _require_files(paths if listed else _beside(paths))
+    return tars, metadata
+
+
+def _listed(patterns: Sequence[str]) -> tuple[list[Shard], list[Shard]]:
+    urls = [file for pattern in patterns for file in expand_braces(pattern)]
+    names = [file_name(file) for file in urls]
+    if len(set(names)) < len(names):
+        names = [file.partition("?")[0] for file in urls]
+    files = dict(zip(names, prefetch_map(find_file, urls, CONNECTIONS), strict=True))
+    return _shards(files, TAR), _shards(files, PARQUET)
+
+
+def _in_folder(url: str) -> tuple[list[Shard], list[Shard]]:
     here, shards = list_files(url), list_files(f"{url}/shards")
     tars = _shards(shards, TAR) or _shards(here, TAR) or _shards(list_files(f"{url}/shards", DEPTH), TAR)
     metadata = (
@@ -62,6 +76,23 @@ def find_shards(url: str) -> tuple[list[Shard], list[Shard]]:
         files = list_files(url, DEPTH)
         return _shards(files, TAR), _shards(files, PARQUET)
     return tars, metadata
+
+
+def _beside(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield all that is named like a shard in the folders of `paths`."""
+    for folder in {path.parent for path in paths}:
+        for path in folder.iterdir():
+            if path.suffix in (TAR, PARQUET) and not path.name.startswith("."):
+                yield path
+
+
+def _require_files(paths: Iterable[Path]) -> None:
+    """Raise `UserError` unless all are files or links to files: a pipe would be waited for without end."""
+    odd = [path for path in paths if not path.is_file()]
+    if odd:
+        raise UserError(
+            f"pool.url: {min(odd)} must be a file, not a folder, pipe, device or broken link; move it elsewhere"
+        )
 
 
 def expand_braces(pattern: str) -> list[str]:

@@ -19,6 +19,7 @@ from benchmark.pool.sample_fields import check_uid
 
 _IN_PLACE_OF_UID = frozenset({"url", "key"})
 _LOOKUP_ROWS = 65536  # rows that are searched at a time for the captions of given uids
+_EXACT = 1 << 53  # float64 holds every integer up to here
 _Rows = npt.NDArray[np.int64]
 
 
@@ -166,8 +167,12 @@ def _downloaded(status: pa.Array, drops: Counter[str]) -> _Rows:
 
 
 def _is_in(column: pa.Array, values: Sequence[str]) -> npt.NDArray[np.bool_]:
-    """Return where a column of strings has one of the `values`, shape (n,); a missing value is none of them."""
-    return to_mask(pc.is_in(column.cast(pa.string()), pa.array(values, pa.string())))
+    """Return where a column of strings has one of the `values`, shape (n,); anything else is none of them."""
+    try:
+        return to_mask(pc.is_in(column.cast(pa.string()), pa.array(values, pa.string())))
+    except pa.ArrowException:  # of another type, or not all valid UTF-8
+        known = {*values, *(value.encode() for value in values)}
+        return np.array([isinstance(v, str | bytes) and v in known for v in values_of(column)], bool)
 
 
 def _uids(
@@ -188,13 +193,26 @@ def _uids(
 
 
 def _column(array: pa.Array) -> npt.NDArray[Any]:
-    """Return the values of a column; strings with invalid UTF-8 come back as bytes."""
+    """Return the values of a column; strings with invalid UTF-8 come back as bytes.
+
+    Of a type that numpy does not have, each value is the name of the type: whoever wants numbers can tell it.
+    """
     if array.null_count and array.type in (pa.float32(), pa.float64()):
         array = array.fill_null(np.nan)
     if not array.null_count and (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
         return to_numpy(array)
     try:
+        if pa.types.is_integer(array.type) and _beyond_floats(array):
+            return np.array(array.to_pylist(), object)
         values: npt.NDArray[Any] = array.to_numpy(False)
-    except pa.ArrowException:
+    except (pa.ArrowException, ValueError, OverflowError):
+        if not is_text(array.type):
+            return np.full(len(array), str(array.type), object)
         values = array.cast(pa.binary()).to_numpy(False)
     return values
+
+
+def _beyond_floats(array: pa.Array) -> bool:
+    """Tell whether float64 would round one of the integers, which numpy makes of those with missing values."""
+    bounds = pc.min_max(array).as_py()
+    return any(bound is not None and abs(bound) > _EXACT for bound in bounds.values())

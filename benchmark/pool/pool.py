@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
+from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import CAPTION_MISSING, Batch, counts
 from benchmark.core.errors import UserError
 from benchmark.core.file_systems import is_remote
@@ -38,7 +39,7 @@ from benchmark.pool.tar_index import VERSION, TarIndex, index_tar, load_index, s
 from benchmark.pool.tar_reader import read_images, read_pixels, read_texts
 
 # Part of every cache key: raised when the same files are read into other samples.
-READER_VERSION = 3
+READER_VERSION = 4
 # Fields that every sample has; whatever else a filter needs is a metadata column.
 SAMPLE_FIELDS = frozenset({"image", "text"})
 
@@ -202,7 +203,7 @@ class Pool:
             try:
                 with open_file(shard.url) as file:
                     total += pq.ParquetFile(file).metadata.num_rows
-            except (OSError, ValueError):
+            except DAMAGE:
                 continue  # counted by its reason when it is read
         return total
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from benchmark.core.arrow import DAMAGE
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.storage import open_file
 from benchmark.pool.layout import Shard
@@ -99,6 +100,6 @@ class PoolFields:
             try:
                 with open_file(shard.url) as file:
                     names = pq.ParquetFile(file).schema_arrow.names
-            except (OSError, ValueError):
+            except DAMAGE:
                 continue  # a broken file; the next one shows the columns
             yield names

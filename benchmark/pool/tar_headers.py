@@ -1,7 +1,8 @@
 """The headers of a tar: where each member lies.
 
 Headers as img2dataset, webdataset, `tar` and Python write them are read here, which takes a fifth of the time that
-`tarfile` needs. From the first that is anything else on (a link, a long name, a sparse file, damage) it is `tarfile`.
+`tarfile` needs. From the first that is anything else on (a link, a long name, a sparse file, damage) it is
+`benchmark.core.tar_members`, the one reader of untrusted headers.
 """
 
 import io
@@ -10,45 +11,18 @@ import tarfile
 import zlib
 from collections import Counter
 from collections.abc import Generator, Iterator
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
-from benchmark.core.batch import SHARD_CORRUPT
+from benchmark.core.tar_members import BLOCK, Member, padded, tar_members
 
-BLOCK = 512
 _FILE, _FOLDER, _EXTENDED = b"0", b"5", b"x"
 _SPACES = sum(b" " * 8)  # what the field of the checksum counts as
-_ABSURD = 2**62  # bytes of a member; numbers in headers may have 88 bits
-# What tarfile raises on hostile headers: they may declare exabytes, or follow one another without a member.
-_DAMAGE = (tarfile.TarError, OSError, ValueError, EOFError, OverflowError, RecursionError, MemoryError)
 # POSIX ustar, with the variations of GNU and BSD: octal numbers of full width that end in a NUL or a space.
 _NUMBERS = rb"(?:[0-7]{6}[0-7\0 ][\0 ]){3}([0-7]{11})[\0 ][0-7]{11}[\0 ]([0-7]{6})\0 "
 _DEVICE = rb"(?:[0-7]{7}\0|\0{8})"
 _HEADER = re.compile(rb"(?s)(.{100})" + _NUMBERS + rb"([05x]).{172}" + _DEVICE * 2 + rb"(.{155}).{12}")
 # Where times are fractions, each member has an extended header with its time alone: webdataset's writer does that.
 _TIME = re.compile(rb"(\d+) mtime=\d+(?:\.\d+)?\n")
-
-
-class Member(NamedTuple):
-    """A regular file in a tar.
-
-    Args:
-        name: its path in the tar.
-        start: where its header begins, or the extended one before it.
-        offset: where its data begin.
-        size: of its data, in bytes.
-        end: where the next header begins, after the padding.
-    """
-
-    name: str
-    start: int
-    offset: int
-    size: int
-    end: int
-
-
-def padded(size: int) -> int:
-    """Return the bytes that `size` bytes of data take in a tar."""
-    return -(-size // BLOCK) * BLOCK
 
 
 def read_members(file: BinaryIO, drops: Counter[str]) -> Iterator[Member]:
@@ -60,7 +34,7 @@ def read_members(file: BinaryIO, drops: Counter[str]) -> Iterator[Member]:
     file.seek(stopped)
     rest = file.read(tarfile.RECORDSIZE + 1)
     if not (BLOCK <= len(rest) <= tarfile.RECORDSIZE) or rest.strip(b"\0"):
-        yield from _other_members(file, stopped, drops)
+        yield from tar_members(file, drops, stopped)
 
 
 def plain_members(file: BinaryIO) -> Generator[Member, None, int]:
@@ -116,35 +90,3 @@ def _is_time(block: bytes, size: int) -> bool:
     """Tell whether the extended header of `size` bytes in a block holds a time of writing and nothing else."""
     match = _TIME.fullmatch(block.rstrip(b"\0"))
     return match is not None and int(match[1]) == match.end() == size
-
-
-def _other_members(file: BinaryIO, start: int, drops: Counter[str]) -> Iterator[Member]:
-    """Yield the regular members from `start` on, as `tarfile` finds them."""
-    expected = start
-    corrupt = False
-    file.seek(start)
-    try:
-        # With ignore_zeros tarfile skips a broken header block by block until the next valid one.
-        with tarfile.open(fileobj=file, mode="r:", ignore_zeros=True) as tar:
-            for member in tar:
-                # tarfile keeps every header otherwise: memory would grow with the shard.
-                tar.members = []  # type: ignore[attr-defined]
-                if tar.offset <= member.offset or not 0 <= member.size < _ABSURD:
-                    corrupt, expected = True, member.offset_data
-                    tar.offset = expected  # a size below zero would lead back, again and again
-                    continue
-                corrupt |= member.offset != expected
-                expected = member.offset_data + padded(member.size)
-                if member.isreg():
-                    yield Member(member.name, member.offset, member.offset_data, member.size, expected)
-            corrupt |= not _only_zeros(file, expected)
-    except _DAMAGE:
-        corrupt = True
-    if corrupt:
-        drops[SHARD_CORRUPT] += 1
-
-
-def _only_zeros(file: BinaryIO, offset: int) -> bool:
-    """Tell whether a block of zeros, which ends an archive, is at `offset`."""
-    file.seek(offset)
-    return file.read(BLOCK) == bytes(BLOCK)

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -61,6 +61,8 @@ class SampleReader:
                 drops[error.reason] += 1
 
     def _sample(self, members: "_Members") -> TarSample:
+        if members.reason is not None:
+            raise SampleError(members.reason)
         fields = parse_json(members.metadata)
         if self.nsfw and self._field(fields, "nsfw") not in self.nsfw:
             raise SampleError(batch.NSFW)
@@ -117,6 +119,7 @@ class _Members:
         image: offset and size of the image.
         caption: the bytes of the ``.txt``.
         metadata: the bytes of the JSON.
+        reason: why they cannot be used, whatever they hold.
     """
 
     key: str
@@ -126,6 +129,7 @@ class _Members:
     image: tuple[int, int] | None = None
     caption: bytes | None = None
     metadata: bytes | None = None
+    reason: str | None = None
 
     def add(self, member: Member, extension: str) -> None:
         """Add a member."""
@@ -139,26 +143,39 @@ class _Members:
 
 def _group(path: Path, drops: Counter[str]) -> Iterator[_Members]:
     """Yield samples once all members are known: the members of a key need not be contiguous."""
-    open_samples: dict[str, _Members] = {}
+    samples: dict[str, list[_Members]] = {}
     with path.open("rb") as file:
         for member in read_members(file, drops):
             folder, _, base = member.name.rpartition("/")
             stem, _, extension = base.partition(".")
-            key = f"{folder}/{stem}"
-            sample = open_samples.get(key)
+            of_key = samples.setdefault(f"{folder}/{stem}", [])
             slot = _SLOTS.get(extension.lower())
-            if sample is None:
-                sample = open_samples[key] = _Members(stem)
-            elif slot and getattr(sample, slot) is not None:  # the key is used again: another sample begins
-                yield sample
-                sample = open_samples[key] = _Members(stem)
+            if not of_key or (slot and getattr(of_key[-1], slot) is not None):  # a new key, or one used again
+                of_key.append(_Members(stem))
+            sample = of_key[-1]
             sample.add(member, extension)
             if slot == _IMAGE:
                 sample.image = (member.offset, member.size)
             elif slot:
                 file.seek(member.offset)
                 setattr(sample, slot, file.read(min(member.size, _LIMITS[slot] + 1)))
-    yield from open_samples.values()
+    yield from _checked(samples.values(), damaged=drops[batch.SHARD_CORRUPT] > 0)
+
+
+def _checked(samples: Collection[Sequence[_Members]], *, damaged: bool) -> Iterator[_Members]:
+    """Yield the samples of each key; those whose members may belong to others, or are lost, with a reason.
+
+    Of a key that is used again, members that do not lie together may be the image of one sample and the caption of
+    another. In a damaged tar a sample without JSON, where others have it, has lost it and would get another uid.
+    """
+    lost = damaged and any(sample.metadata is not None for of_key in samples for sample in of_key)
+    for of_key in samples:
+        for sample in of_key:
+            if len(of_key) > 1 and len(sample.extents) > 2:
+                sample.reason = batch.KEY_REPEATED
+            elif lost and sample.metadata is None:
+                sample.reason = batch.METADATA_MISSING
+            yield sample
 
 
 def _caption(raw: bytes | None, metadata: object) -> tuple[str, bool]:

@@ -21,10 +21,10 @@ from benchmark.core.progress import progress
 from benchmark.core.seals import intact
 from benchmark.core.storage import CHUNK, gives_ranges, read_ranges
 from benchmark.core.storage_errors import StorageError
+from benchmark.core.tar_members import BLOCK
 from benchmark.core.uids import UidArray, UidIndex, sort_uids, unite_uids, write_subset
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
-from benchmark.pool.tar_headers import BLOCK
 from benchmark.pool.tar_index import TarIndex, index_tar
 
 log = logging.getLogger(__name__)

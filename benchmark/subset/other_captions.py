@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import CAPTION_TOO_LONG, METADATA_INVALID, SampleError
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.storage import local_path
@@ -130,7 +131,7 @@ class CaptionSources:
 def _records(file: Path) -> Iterator[pa.RecordBatch]:
     try:
         yield from pq.ParquetFile(file).iter_batches(_BATCH, columns=[UID, CAPTION])
-    except (pa.ArrowException, OSError):
+    except DAMAGE:
         raise UserError(f"captions.files: {file} is damaged; make it again, or leave it out") from None
 
 
@@ -149,7 +150,7 @@ def _parquet_files(path: Path) -> list[Path]:
     for file in files:
         try:
             schema = pq.read_schema(file)
-        except (pa.ArrowException, OSError):
+        except DAMAGE:
             raise UserError(
                 f"captions.files: {file} is not a parquet file; remove it or give another"
             ) from None
@@ -157,6 +158,8 @@ def _parquet_files(path: Path) -> list[Path]:
             if name not in schema.names:
                 hint = did_you_mean(name, schema.names)
                 raise UserError(f"captions.files: {file} has no column {name!r}; {hint}")
+            if schema.names.count(name) > 1:
+                raise UserError(f"captions.files: {file} must have one column {name!r}")
             if schema.field(name).type not in (pa.string(), pa.large_string()):
                 raise UserError(f"captions.files: column {name!r} of {file} holds no strings")
     return files

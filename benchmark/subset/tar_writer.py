@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.output_folder import OutputFolder
+from benchmark.core.tar_members import BLOCK
 from benchmark.core.uids import decode_uids
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
-from benchmark.pool.tar_headers import BLOCK
 from benchmark.pool.tar_index import Members
 from benchmark.pool.tar_samples import IMAGE_EXTENSIONS, parse_json
 from benchmark.subset.metadata import Row, write_rows

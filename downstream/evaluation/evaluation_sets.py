@@ -58,6 +58,11 @@ class EvaluationSet:
         if not self.items or self.items[0].image is not None:
             require_images(self.name, (item.image for item in self.items if item.image))
         require_known_ties(self.name, self.ties)
+        odd_ids = [item.image_id for item in self.items if type(item.image_id) not in (int, str)]
+        if odd_ids:
+            raise UserError(
+                f"evaluation set {self.name}: image id {odd_ids[0]!r} must be a whole number or text"
+            )
         for image, count in Counter(item.image_id for item in self.items).items():
             if count > 1:
                 raise UserError(
@@ -66,10 +71,10 @@ class EvaluationSet:
         for item in self.items:
             if not item.references:
                 raise UserError(f"evaluation set {self.name}: image {item.image_id} has no captions; {HOW}")
-            odd = [caption for caption in item.references if not isinstance(caption, str)]
+            odd = [caption for caption in item.references if not _is_text(caption)]
             if odd:
                 raise UserError(
-                    f"evaluation set {self.name}: caption {odd[0]!r} of image {item.image_id} must be text"
+                    f"evaluation set {self.name}: caption {odd[0]!r} of image {item.image_id} must be text in UTF-8"
                 )
 
     def __len__(self) -> int:
@@ -88,6 +93,13 @@ class EvaluationSet:
     def image_files(self) -> list[ImageFile]:
         """Return where the images lie, of all items that have one."""
         return [item.image for item in self.items if item.image]
+
+
+def _is_text(value: object) -> bool:
+    """Tell whether a value of JSON is text that can be written as UTF-8, which a lone surrogate cannot."""
+    return isinstance(value, str) and (
+        value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
+    )
 
 
 def short_hash(value: object) -> str:
@@ -168,7 +180,7 @@ def _reading(name: str, path: str, kind: str) -> Iterator[Any]:
         content = json.loads(Path(path).expanduser().read_text(encoding="utf-8-sig"))
     except OSError:
         raise UserError(f"evaluation set {name}: {path} is missing; {HOW}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"evaluation set {name}: {path} must be JSON ({error}); fetch it again") from None
     if not isinstance(content, dict):
         raise UserError(
@@ -178,9 +190,8 @@ def _reading(name: str, path: str, kind: str) -> Iterator[Any]:
     try:
         yield content
     except (KeyError, TypeError, AttributeError) as error:
-        raise UserError(
-            f"evaluation set {name}: {path} must be {kind} ({error} is missing); fetch it again"
-        ) from None
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise UserError(f"evaluation set {name}: {path} must be {kind} ({reason}); fetch it again") from None
 
 
 def webdataset(

@@ -41,7 +41,14 @@ def require_images(name: str, images: Iterable[ImageFile]) -> None:
     paths = {image.path for image in images}
     if not paths:
         raise UserError(f"evaluation set {name} has no images; {HOW}")
-    absent = [path for path in paths if not path.is_file()]
+    absent = [path for path in paths if not _is_file(path)]
     if absent:
         files = f"{len(absent)} image files are" if len(absent) > 1 else "an image file is"
         raise UserError(f"evaluation set {name}: {files} missing ({min(absent)}); {HOW}")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long
+        return False

@@ -2,11 +2,11 @@
 
 import hashlib
 import shutil
-import tarfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
@@ -15,6 +15,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_write, cache_dir
 from benchmark.core.requirements import OnFirstUseError, looks_only
 from benchmark.core.seals import intact
+from benchmark.core.tar_members import Member, tar_members
 from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile
 
 MAX_SHARDS = 10_000
@@ -23,8 +24,9 @@ MAX_TEXT_BYTES = 1 << 20
 
 def tar_shards(name: str, base: str) -> Iterator[Path]:
     """Yield the tars ``base/0.tar``, ``base/1.tar``, ... counted by ``base/nshards.txt``, as local files."""
-    count = local_file(name, f"{base}/nshards.txt").read_text(encoding="utf-8-sig").strip()
-    if not (count.isascii() and count.isdigit() and int(count) <= MAX_SHARDS):
+    with local_file(name, f"{base}/nshards.txt").open("rb") as file:
+        count = file.read(MAX_TEXT_BYTES).decode("utf-8-sig", errors="replace").strip()
+    if not (count.isascii() and count.isdigit() and len(count) < 10 and int(count) <= MAX_SHARDS):
         raise UserError(
             f"evaluation set {name}: {base}/nshards.txt must hold the number of shards; fetch it again"
         )
@@ -89,25 +91,41 @@ class TarSample(NamedTuple):
 
 
 def tar_samples(name: str, path: Path, ending: str) -> list[TarSample]:
-    """Return the samples of a tar in its order; each must have an image and a text file ``key.ending``."""
-    images: dict[str, ImageFile] = {}
-    texts: dict[str, str] = {}
-    try:
-        with tarfile.open(path) as tar:
-            for member in tar:
-                key, _, suffix = member.name.rpartition(".")
-                file = tar.extractfile(member) if suffix == ending else None
-                if file is not None:
-                    texts[key] = file.read(MAX_TEXT_BYTES).decode("utf-8-sig", errors="replace")
-                elif suffix in IMAGE_ENDINGS and member.isfile():
-                    images[key] = ImageFile(path, member.offset_data, member.size)
-    except (tarfile.TarError, OSError) as error:
+    """Return the samples of a tar in its order; each must have one image and one text file ``key.ending``.
+
+    Raises `UserError` unless it is whole: fewer images would be another metric.
+    """
+    images: dict[str, Member] = {}
+    texts: dict[str, Member] = {}
+    drops = Counter[str]()
+    with path.open("rb") as file:
+        for member in tar_members(file, drops):
+            key, _, suffix = member.name.rpartition(".")
+            members = texts if suffix == ending else images if suffix in IMAGE_ENDINGS else {}
+            if key in members:
+                kind = f".{ending} files" if suffix == ending else "images"
+                raise UserError(
+                    f"evaluation set {name}: sample {key} in {path} has two {kind}; fetch it again"
+                )
+            members[key] = member
+        if drops:
+            raise UserError(f"evaluation set {name}: {path} is cut or damaged, or not a tar; fetch it again")
+        if images.keys() != texts.keys():
+            incomplete = min(images.keys() ^ texts.keys())
+            raise UserError(
+                f"evaluation set {name}: sample {incomplete} in {path} must have an image and a .{ending} file"
+            )
+        return [
+            TarSample(key, ImageFile(path, image.offset, image.size), _text(name, file, texts[key]))
+            for key, image in images.items()
+        ]
+
+
+def _text(name: str, file: BinaryIO, member: Member) -> str:
+    if member.size > MAX_TEXT_BYTES:
         raise UserError(
-            f"evaluation set {name}: {path} cannot be read as a tar ({error}); fetch it again"
-        ) from None
-    if images.keys() != texts.keys():
-        incomplete = min(images.keys() ^ texts.keys())
-        raise UserError(
-            f"evaluation set {name}: sample {incomplete} in {path} must have an image and a .{ending} file"
+            f"evaluation set {name}: {member.name} in {file.name} has {member.size:,} bytes; texts may have"
+            f" {MAX_TEXT_BYTES:,}"
         )
-    return [TarSample(key, image, texts[key]) for key, image in images.items()]
+    file.seek(member.offset)
+    return file.read(member.size).decode("utf-8-sig", errors="replace")

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
 from benchmark.core.mapped_files import write_array
+from benchmark.core.npy_files import map_npy
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.seals import intact
@@ -78,13 +79,12 @@ def read_target(path: str) -> npt.NDArray[np.float32]:
 def _map_target(path: str) -> npt.NDArray[Any]:
     """Map the ``.npy`` of a target. Raises `UserError` unless it holds floats of shape (m, d)."""
     try:
-        array: npt.NDArray[Any] = np.load(_file(path), mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError):
+        array = map_npy(_file(path))
+    except ValueError:
         raise UserError(
             f"filter.target={path} must be a numpy file; np.save embeddings of shape (m, d)"
         ) from None
-    shape = getattr(array, "shape", None)  # an .npz has none
-    if shape is None or len(shape) != 2 or not array.size or array.dtype.kind != "f":
+    if array.ndim != 2 or not array.size or array.dtype.kind != "f":
         raise UserError(f"filter.target={path} must hold floats of shape (m, d), one row per image")
     return array
 

@@ -7,23 +7,26 @@ import pytest
 from benchmark.core.errors import UserError
 from downstream.evaluation.image_digests import ImageDigest, digest_images
 from downstream.evaluation.image_files import ImageFile
+from tests.pools import jpeg
 
 
 def test_images_in_files_and_tars_are_hashed_alike(tmp_path: Path) -> None:
-    (tmp_path / "a.jpg").write_bytes(b"image")
-    (tmp_path / "b.tar").write_bytes(b"header image more")
-    digest = ImageDigest(5, hashlib.sha256(b"image").hexdigest())
-    assert digest_images([ImageFile(tmp_path / "a.jpg"), ImageFile(tmp_path / "b.tar", 7, 5)]) == [digest] * 2
+    image = jpeg(0)
+    (tmp_path / "a.jpg").write_bytes(image)
+    (tmp_path / "b.tar").write_bytes(b"header " + image + b" more")
+    digest = ImageDigest(len(image), hashlib.sha256(image).hexdigest())
+    in_tar = ImageFile(tmp_path / "b.tar", 7, len(image))
+    assert digest_images([ImageFile(tmp_path / "a.jpg"), in_tar]) == [digest] * 2
 
 
 def test_images_are_read_once_until_a_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     images = [ImageFile(tmp_path / "a.jpg")]
-    images[0].path.write_bytes(b"image")
+    images[0].path.write_bytes(jpeg(0))
     first = digest_images(images)
     with monkeypatch.context() as patch:
         patch.setattr(ImageFile, "read", None)  # would fail if it were called
         assert digest_images(images) == first
-    images[0].path.write_bytes(b"IMAGE")
+    images[0].path.write_bytes(jpeg(1))
     os.utime(images[0].path, ns=(0, 0))
     assert digest_images(images) != first
 

@@ -1,0 +1,192 @@
+"""The files in a tar, whatever its headers say, in time linear in its length and in bounded memory.
+
+`tarfile` is not used on what others wrote: a size below zero or a long number in an extended header keeps it busy for
+ever (CVE-2025-8194, CVE-2024-6232), and an extended header of any length comes into memory. This reader finds the
+files that `tarfile` finds. What is impossible costs its own file alone: the search goes on behind its header. Global
+headers are skipped: names and sizes, which alone count here, cannot be those of all files.
+"""
+
+import io
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import BinaryIO, NamedTuple
+
+from benchmark.core.batch import SHARD_CORRUPT
+
+BLOCK = 512
+MAX_EXTENDED = 2**20  # bytes of an extended header or a long name: what Go's reader allows, too
+_FILES = frozenset({b"0", b"\0", b"7"})
+_WITHOUT_DATA = frozenset({b"1", b"2", b"3", b"4", b"5", b"6"})  # links, devices, folders, pipes
+_LONG_NAME, _SPARSE = b"L", b"S"
+_OF_GNU = frozenset({_LONG_NAME, _SPARSE, b"K"})  # have no prefix
+_BEFORE_A_FILE = frozenset({_LONG_NAME, b"x", b"X"})
+_CHECKSUM = slice(148, 156)
+# The size, and the other fields that must be numbers: mode, owner, group, time of writing, device.
+_NUMBERS = (slice(124, 136), *map(slice, (100, 108, 116, 136, 329, 337), (108, 116, 124, 148, 337, 345)))
+_SPACES = sum(b" " * 8)  # what the field of the checksum counts as
+_LOWER_HALF = bytes(range(128))
+_ABSURD = 2**62  # bytes of a member; numbers in headers may have 88 bits
+_DIGITS = 20  # of a number in an extended header: as many as 64 bits need
+
+
+class Member(NamedTuple):
+    """A regular file in a tar.
+
+    Args:
+        name: its path in the tar.
+        start: where its header begins, or the first of the extended ones before it.
+        offset: where its data begin.
+        size: of its data, in bytes.
+        end: where the next header begins, after the padding.
+    """
+
+    name: str
+    start: int
+    offset: int
+    size: int
+    end: int
+
+
+def padded(size: int) -> int:
+    """Return the bytes that `size` bytes of data take in a tar."""
+    return -(-size // BLOCK) * BLOCK
+
+
+class _Header(NamedTuple):
+    """What a header says by itself: the letter of its kind, name, and size of its data in bytes."""
+
+    kind: bytes
+    name: str
+    size: int
+
+
+@dataclass
+class _Extension:
+    """What the headers before that of a file, the first of which is at `start`, say of it; None for nothing.
+
+    A `broken` one leaves name, size or layout of the file unknown.
+    """
+
+    start: int
+    name: str | None = None
+    size: int | None = None
+    broken: bool = False
+
+    def add(self, kind: bytes, content: bytes) -> None:
+        """Add what a header of this kind, with this content, says of the file; a later one counts."""
+        if kind == _LONG_NAME:
+            self.name = _text(content)
+            return
+        try:
+            records = _records(content)
+            if b"path" in records:
+                self.name = records[b"path"].decode(errors="surrogateescape")
+            if b"size" in records:
+                self.size = _decimal(records[b"size"])
+        except ValueError:
+            self.broken = True
+        else:
+            self.broken |= any(keyword.startswith(b"GNU.sparse.") for keyword in records)
+
+
+def tar_members(file: BinaryIO, drops: Counter[str], start: int = 0) -> Iterator[Member]:
+    """Yield the regular files that are whole, from the header at `start` on.
+
+    Damage, a cut end included, is counted once in `drops`. The caller may read from `file` between two members.
+    """
+    length = file.seek(0, io.SEEK_END)
+    at = expected = start  # where the next header is looked for, and where it must be
+    corrupt = False
+    extension: _Extension | None = None
+    while len(block := _read(file, at, BLOCK)) == BLOCK:
+        if (header := _parse(block)) is None:
+            at += BLOCK
+            continue
+        if at != expected:
+            corrupt, extension = True, None
+        extension = extension or _Extension(at)
+        before_a_file = header.kind in _BEFORE_A_FILE
+        data, size = at + BLOCK, _data_size(header, extension)
+        whole = data + size <= length
+        at = expected = data + padded(size) if whole else data
+        if not whole or header.kind == _SPARSE or (before_a_file and size > MAX_EXTENDED):
+            extension.broken = True
+        elif before_a_file:
+            extension.add(header.kind, _read(file, data, size))
+        if before_a_file:
+            continue
+        if header.kind in _FILES and not extension.broken:
+            yield Member(extension.name or header.name, extension.start, data, size, expected)
+        corrupt |= extension.broken
+        extension = None
+    if corrupt or extension is not None or _read(file, expected, BLOCK) != bytes(BLOCK):
+        drops[SHARD_CORRUPT] += 1
+
+
+def _data_size(header: _Header, extension: _Extension) -> int:
+    """Return how many bytes of data follow a header."""
+    if header.kind in _WITHOUT_DATA:
+        return 0
+    return header.size if extension.size is None or header.kind in _BEFORE_A_FILE else extension.size
+
+
+def _read(file: BinaryIO, start: int, size: int) -> bytes:
+    file.seek(start)
+    return file.read(size)
+
+
+def _parse(block: bytes) -> _Header | None:
+    """Return the header in a block; None for a block that is not one."""
+    checksum = _number(block[_CHECKSUM])
+    if checksum is None or not _adds_up(block, checksum):
+        return None
+    size, *others = (_number(block[field]) for field in _NUMBERS)
+    if size is None or not 0 <= size < _ABSURD or None in others:
+        return None
+    name, kind = _text(block[:100]), block[156:157]
+    if kind == b"\0" and name.endswith("/"):  # a folder, in the oldest tars
+        kind = b"5"
+    if kind not in _OF_GNU and (prefix := _text(block[345:500])):
+        name = f"{prefix}/{name}"
+    return _Header(kind, name, size)
+
+
+def _adds_up(block: bytes, checksum: int) -> bool:
+    """Tell whether the bytes of a header add up to its checksum, as unsigned or as signed ones: some use these."""
+    rest = block[:148] + block[156:]
+    excess = sum(rest) + _SPACES - checksum
+    return excess == 0 or excess == 256 * len(rest.translate(None, _LOWER_HALF))
+
+
+def _number(field: bytes) -> int | None:
+    """Return a number in octal digits, or in base 256 as GNU tar writes long ones; None if it is neither."""
+    if field[0] in (0x80, 0xFF):
+        return int.from_bytes(field[1:], "big") - (256 ** (len(field) - 1) if field[0] == 0xFF else 0)
+    digits = field.partition(b"\0")[0].strip()
+    return None if digits.strip(b"01234567") else int(digits or b"0", 8)
+
+
+def _text(field: bytes) -> str:
+    return field.partition(b"\0")[0].decode(errors="surrogateescape")
+
+
+def _records(content: bytes) -> Mapping[bytes, bytes]:
+    """Return the values of an extended header by keyword. Raises ValueError unless it consists of records."""
+    records, at = {}, 0
+    while at < len(content):
+        space = content.find(b" ", at, at + _DIGITS + 1)
+        end = at + _decimal(content[at:space] if space >= 0 else b"")
+        equals = content.find(b"=", space, end)
+        if equals < 0 or content[end - 1 : end] != b"\n":
+            raise ValueError("not a record of an extended header")
+        records[content[space + 1 : equals]] = content[equals + 1 : end - 1]
+        at = end
+    return records
+
+
+def _decimal(digits: bytes) -> int:
+    """Return a number of ASCII digits. Raises ValueError for anything else, and for one of more than 64 bits."""
+    if not digits.isdigit() or len(digits) > _DIGITS:
+        raise ValueError("not a number")
+    return int(digits)
