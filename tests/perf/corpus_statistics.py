@@ -1,7 +1,7 @@
 """Corpus statistics of drawn features, as pieces of work that `measurement` calls in a process of their own."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,51 +13,52 @@ from benchmark.scoring.corpus_rows import CorpusRows, write_rows
 from benchmark.scoring.feature_cache import load_features, save_features
 from filters.clip import ClipFeatures
 from filters.embeddings.cluster_labels import ClusterLabels
-from filters.embeddings.clusters import ImageClusters
-from filters.embeddings.corpus import CorpusFilter
+from filters.embeddings.clusters import AssignChunks, ImageClusters
+from filters.embeddings.corpus import CorpusFilter, chunks
 from filters.near_duplicates import NearDuplicates
 from filters.negcliploss import NegClipLoss
 from filters.normsim import NormSim
 from filters.vas import Vas
 
-SHARD = 20_000
+SHARD, CLUSTERS = 20_000, 400
 # Few partitions, steps and clusters: what grows with the pool is seen, and the time is short.
 FILTERS: dict[str, Callable[[], CorpusFilter]] = {
     "vas": lambda: Vas("unused", None, None),
-    "negcliploss": lambda: NegClipLoss("unused", None, 512, 1, 0.01),
-    "near_duplicates": lambda: NearDuplicates("unused", None, clusters=200),
+    "negcliploss": lambda: NegClipLoss("unused", None, 256, 1, 0.01),
+    "near_duplicates": lambda: NearDuplicates("unused", None, CLUSTERS),
     "normsim": lambda: NormSim("unused", None, 2, None, steps=20),
-    "clusters": lambda: ClusterLabels(ClipFeatures("unused"), "image", 200, 0),
+    "clusters": lambda: ClusterLabels(ClipFeatures("unused"), "image", CLUSTERS, 0),
 }
 
 
-def draw(folder: Path, pairs: int, width: int) -> None:
+def write_features(folder: str, pairs: int, width: int = 64) -> None:
     """Write shards of unit vectors about 200 directions, as CLIP features are cached."""
     rng = np.random.default_rng(0)
     topics = rng.standard_normal((200, width), np.float32)
-    for number in range(pairs // SHARD):
-        images = topics[rng.integers(0, 200, SHARD)] + rng.standard_normal((SHARD, width), np.float32)
-        texts = images + rng.standard_normal((SHARD, width), np.float32)
+    for number, start in enumerate(range(0, pairs, SHARD)):
+        shape = (min(SHARD, pairs - start), width)
+        images = topics[rng.integers(0, 200, shape[0])] + rng.standard_normal(shape, np.float32)
+        texts = images + rng.standard_normal(shape, np.float32)
         columns = {"image": images, "text": texts}
         unit = {name: of / np.linalg.norm(of, axis=1, keepdims=True) for name, of in columns.items()}
-        uids = rng.integers(0, 2**64, (SHARD, 2), dtype=np.uint64).view(UID_DTYPE).ravel()
-        save_features(folder / f"{number:04d}.arrow", uids, unit, {}, 0.0)
+        uids = rng.integers(0, 2**64, (shape[0], 2), dtype=np.uint64).view(UID_DTYPE).ravel()
+        save_features(Path(folder, f"{number:04d}.arrow"), uids, unit, {}, 0.0)
 
 
-def rows(features: str, pairs: int) -> None:
+def rows(features: str) -> None:
     """The rows of the corpus alone, and every embedding read once in batches of a random order."""
     with tempfile.TemporaryDirectory() as folder:
-        corpus = _rows(features, pairs, Path(folder))
+        corpus = _rows(features, Path(folder))
         images, texts = (corpus.embeddings(name) for name in ("image", "text"))
         order = np.random.default_rng(0).permutation(len(images))
         for part in np.array_split(order, -(-len(order) // 32768)):
             images[part], texts[part]
 
 
-def gather(features: str, pairs: int) -> None:
+def gather(features: str) -> None:
     """The plain way, which holds the pool: parts, then their concatenation, then a copy in the order of the uids."""
     uids, parts = [], {"image": [], "text": []}
-    for path in _paths(features, pairs):
+    for path in _paths(features):
         table = load_features(path)
         uids.append(table.uids)
         for output, of_output in parts.items():
@@ -70,24 +71,35 @@ def gather(features: str, pairs: int) -> None:
         arrays["image"][part], arrays["text"][part]
 
 
-def fit(features: str, pairs: int, name: str) -> None:
+def fit(features: str, name: str) -> None:
     """The rows and the fit of a filter."""
     with tempfile.TemporaryDirectory() as folder:
-        corpus = MappedCorpus(_rows(features, pairs, Path(folder)), (), Path(folder), LocalEngine("cpu", 1))
+        corpus = MappedCorpus(_rows(features, Path(folder)), (), Path(folder), LocalEngine("cpu", 1))
         FILTERS[name]().fit_corpus(corpus)
 
 
-def components(features: str, pairs: int) -> None:
+def components(features: str) -> None:
     """The first 32 principal components of all images, and a k-means of two iterations on all of them."""
     with tempfile.TemporaryDirectory() as folder:
-        images = _rows(features, pairs, Path(folder)).embeddings("image")
+        images = _rows(features, Path(folder)).embeddings("image")
         ImageClusters(Path(folder, "clusters"), 20, 32, iterations=2, restarts=1, sample=False).fit(images)
 
 
-def _paths(features: str, pairs: int) -> list[Path]:
-    return sorted(Path(features).iterdir())[: pairs // SHARD]
+def assign(features: str) -> Iterator[None]:
+    """The cluster of every image, by centroids that are there."""
+    with tempfile.TemporaryDirectory() as folder:
+        images = _rows(features, Path(folder)).embeddings("image")
+        clusters = ImageClusters(Path(folder, "clusters"), CLUSTERS, None, iterations=2, restarts=1)
+        work = AssignChunks(images, clusters.fit(images))
+        yield
+        for piece, _ in enumerate(chunks(images)):
+            work(piece)
 
 
-def _rows(features: str, pairs: int, folder: Path) -> CorpusRows:
-    write_rows(_paths(features, pairs), None, folder / "rows")
-    return CorpusRows(_paths(features, pairs), folder / "rows")
+def _paths(features: str) -> list[Path]:
+    return sorted(Path(features).iterdir())
+
+
+def _rows(features: str, folder: Path) -> CorpusRows:
+    write_rows(_paths(features), None, folder / "rows")
+    return CorpusRows(_paths(features), folder / "rows")

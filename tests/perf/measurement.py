@@ -5,28 +5,25 @@ is imported before measuring begins; what a generator does before its first ``yi
 measured either.
 """
 
-import inspect
 import json
 import os
-import re
 import statistics
 import subprocess
 import sys
-import threading
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import weakref
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
-from importlib import import_module
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any
 
 from benchmark.core.paths import write_text
-from benchmark.core.usage import processor_seconds
 from benchmark.results.provenance import machine
 
 ROOT = Path(__file__).resolve().parents[2]
+PROCESSES = "tests.perf.processes"
 ROWS, PAGE = ROOT / "docs" / "performance.json", ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PAIRS = 3
@@ -81,21 +78,58 @@ class Row:
 
 
 def measure(function: Callable[..., object], *arguments: str | float | None) -> Usage:
-    """Call a function of a module in a new process."""
-    return _measured("call", f"{function.__module__}:{function.__qualname__}", json.dumps(arguments))
+    """Call a function of a module in a process of its own, which has imported the module."""
+    return _forks_of(function.__module__).call(function.__qualname__, arguments)
 
 
 def measure_command(*command: str) -> Usage:
     """Run a command; its start and its imports count."""
-    return _measured("command", *command)
-
-
-def _measured(*arguments: str) -> Usage:
-    environment = os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", __name__, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
+    runner = [sys.executable, "-m", PROCESSES, "command", *command]
+    done = subprocess.run(runner, capture_output=True, text=True, check=False, cwd=ROOT, env=_environment())
     assert done.returncode == 0, done.stderr
-    return Usage(**json.loads(done.stdout.splitlines()[-1]))
+    return Usage(**json.loads(done.stdout))
+
+
+def _environment() -> dict[str, str]:
+    return os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
+
+
+class _Forks:
+    """A process that has imported a module, and its forks, each of which calls a function; see `processes.serve`."""
+
+    def __init__(self, module: str) -> None:
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  closed by `_end`
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", PROCESSES, "serve", module],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            cwd=ROOT,
+            env=_environment(),
+        )
+        weakref.finalize(self, _end, self._process, self._errors)
+
+    def call(self, function: str, arguments: Sequence[str | float | None]) -> Usage:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps([function, arguments, _environment()]) + "\n")
+        self._process.stdin.flush()
+        usage = json.loads(self._process.stdout.readline())
+        if usage is None:
+            self._errors.seek(0)
+            raise AssertionError(self._errors.read())
+        return Usage(**usage)
+
+
+def _end(process: subprocess.Popen[str], errors: IO[str]) -> None:
+    process.communicate()  # without input it ends
+    errors.close()
+
+
+@lru_cache(maxsize=2)  # of a piece of work and its reference
+def _forks_of(module: str) -> _Forks:
+    return _Forks(module)
 
 
 def compare(
@@ -159,62 +193,3 @@ def _cells(row: Row) -> str:
         row.date,
     ]
     return f"| {' | '.join(cells)} |"
-
-
-def call(name: str, arguments: str) -> Usage:
-    """Call a function in this process, after its module is imported."""
-    module, _, function = name.partition(":")
-    work: Callable[[], object] = partial(getattr(import_module(module), function), *json.loads(arguments))
-    if inspect.isgeneratorfunction(work):
-        steps = cast("Iterator[object]", work())
-        next(steps)
-        work = partial(next, steps, None)
-    before, began = _cpu_seconds(), time.monotonic()
-    with _peak_anonymous() as anonymous:
-        work()
-    seconds, cpu_seconds = time.monotonic() - began, _cpu_seconds() - before
-    # Not getrusage: its peak is that of the process which started this one, if that was larger.
-    return Usage(seconds, cpu_seconds, _gib("VmHWM"), max(anonymous))
-
-
-@contextmanager
-def _peak_anonymous() -> Iterator[list[float]]:
-    """Note the GiB of this process in no file, fifty times a second."""
-    seen, done = [_gib("RssAnon")], threading.Event()
-
-    def watch() -> None:
-        while not done.wait(0.02):
-            seen.append(_gib("RssAnon"))
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        yield seen
-    finally:
-        done.set()
-        watcher.join()
-
-
-def _gib(kind: str) -> float:
-    (kilobytes,) = re.findall(rf"{kind}:\s*(\d+) kB", Path("/proc/self/status").read_text())
-    return int(kilobytes) / 2**20
-
-
-def command(*arguments: str) -> Usage:
-    """Run a command as a child of this small process."""
-    began = time.monotonic()
-    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, _, usage = os.wait4(process.pid, 0)
-    process.returncode = 0  # wait4 has waited for it, which Popen does not know
-    return Usage(time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20)
-
-
-def _cpu_seconds() -> float:
-    """Seconds of this process, its ended children, and processes that work for it and are no children."""
-    return processor_seconds()
-
-
-if __name__ == "__main__":
-    kind, *of_kind = sys.argv[1:]
-    used = call(*of_kind) if kind == "call" else command(*of_kind)
-    sys.stdout.write(f"\n{json.dumps(asdict(used))}\n")

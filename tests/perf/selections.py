@@ -26,14 +26,21 @@ DIGIT = 1 << 16
 def write_scores(folder: str, pairs: int) -> None:
     """Write random scores of pairs with random uids."""
     rng = np.random.default_rng(0)
-    for number in range(pairs // ROWS):
-        uids = rng.integers(0, 2**64, (ROWS, 2), dtype=np.uint64).view(UID_DTYPE).ravel()
-        write_part(Path(folder) / f"{number:05d}.parquet", uids, rng.random(ROWS, np.float32), {}, 0.0, {})
+    for number, start in enumerate(range(0, pairs, ROWS)):
+        rows = min(ROWS, pairs - start)
+        uids = rng.integers(0, 2**64, (rows, 2), dtype=np.uint64).view(UID_DTYPE).ravel()
+        write_part(Path(folder) / f"{number:05d}.parquet", uids, rng.random(rows, np.float32), {}, 0.0, {})
 
 
 def ours(folder: str, k: int) -> None:
     """Select with ``selector=best``."""
     assert len(select_top_k(load_parts(sorted(Path(folder).iterdir())), k, 0).uids) == k
+
+
+def select_share(folder: str) -> None:
+    """Select 30% with ``selector=best``."""
+    table = load_parts(sorted(Path(folder).iterdir()))
+    select_top_k(table, len(table) * 3 // 10, 0)
 
 
 def plain(folder: str, k: int) -> None:

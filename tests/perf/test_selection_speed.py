@@ -9,41 +9,23 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 import torch  # noqa: F401  imported by scoring when it begins; imports are not counted
 
-from benchmark.core.uids import UID_DTYPE, decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from benchmark.selection.top_k import select_top_k
 from filters.column import Column
 from tests.perf import selections
+from tests.perf.listed_pools import write_metadata
 from tests.perf.measurement import compare, measure
 
 pytestmark = pytest.mark.perf
 CACHED, LISTED = 12_800_000, 3_200_000
 SHARDS = 32
-
-
-def write_metadata(folder: Path) -> None:
-    """Write DataComp's metadata, with uids in hex, captions and urls."""
-    rng = np.random.default_rng(0)
-    folder.mkdir()
-    for number in range(SHARDS):
-        uids = decode_uids(
-            rng.integers(0, 2**64, (LISTED // SHARDS, 2), dtype=np.uint64).view(UID_DTYPE).ravel()
-        )
-        table = {
-            "uid": uids,
-            "url": [f"https://images.example.org/{uid}.jpg" for uid in uids],
-            "text": [f"a photo of a large dog on the beach, {uid[:9]}" for uid in uids],
-            "score": rng.random(len(uids), np.float32),
-        }
-        pq.write_table(pa.table(table), folder / f"{number:05d}.parquet")
 
 
 def listed(folder: str, k: int) -> None:
@@ -111,12 +93,13 @@ def test_cached_scores_beside_plain_numpy(scores: str) -> None:
 
 
 def test_a_column_from_nothing(tmp_path: Path) -> None:
-    write_metadata(tmp_path / "listed")
-    work = partial(measure, listed, str(tmp_path / "listed"), LISTED * 3 // 10)
+    folder = str(tmp_path)
+    write_metadata(folder, LISTED, LISTED // SHARDS)
+    work = partial(measure, listed, folder, LISTED * 3 // 10)
     for name, function, goal, limit in (
         ("pyarrow and numpy", plain_listed, 1.5, 2),
         ("DataComp's recipe", datacomp_listed, 0.5, 0.5),
     ):
-        reference = partial(measure, function, str(tmp_path / "listed"), LISTED * 3 // 10)
+        reference = partial(measure, function, folder, LISTED * 3 // 10)
         row = compare(f"select 30% of 3.2M by a column, from nothing ({name})", work, name, reference, goal)
         assert row.ratio < limit

@@ -1,0 +1,102 @@
+"""The other side of `measurement`: the processes that do the work and say what it took.
+
+``python -m tests.perf.processes command COMMAND ...`` runs a command and prints its usage; ``... serve MODULE``
+imports a module once, as this takes longer than most work, and forks for each call of one of its functions.
+"""
+
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+from benchmark.core.usage import processor_seconds
+from tests.perf.measurement import Usage
+
+
+def serve(module: str) -> None:
+    """Call functions of a module, each in a fork of this process.
+
+    Reads lines of JSON: function, arguments, environment. Answers each with a line of JSON: its usage, or null where
+    it failed.
+    """
+    import_module(module)
+    # The work has no input, and prints to the standard error.
+    requests, answers = os.fdopen(os.dup(0)), os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    for request in requests:
+        if not (child := os.fork()):
+            function, arguments, environment = json.loads(request)
+            os.environ.update(environment)
+            usage = call(getattr(import_module(module), function), arguments)
+            os.write(answers, f"{json.dumps(asdict(usage))}\n".encode())
+            return
+        _, status = os.waitpid(child, 0)
+        if status:
+            os.write(answers, b"null\n")
+
+
+def call(function: Callable[..., object], arguments: Sequence[Any]) -> Usage:
+    """Call a function in this process; what a generator does before its first ``yield`` is not measured."""
+    work: Callable[[], object] = partial(function, *arguments)
+    if inspect.isgeneratorfunction(function):
+        steps = cast("Iterator[object]", work())
+        next(steps)
+        work = partial(next, steps, None)
+    before, began = processor_seconds(), time.monotonic()
+    with _peak_anonymous() as anonymous:
+        work()
+    seconds, cpu_seconds = time.monotonic() - began, processor_seconds() - before
+    # Not getrusage: its peak is that of the process which started this one, if that was larger.
+    return Usage(seconds, cpu_seconds, _gib("VmHWM"), max(anonymous))
+
+
+@contextmanager
+def _peak_anonymous() -> Iterator[list[float]]:
+    """Note the GiB of this process in no file, fifty times a second."""
+    seen, done = [_gib("RssAnon")], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.02):
+            seen.append(_gib("RssAnon"))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield seen
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _gib(kind: str) -> float:
+    (kilobytes,) = re.findall(rf"{kind}:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    return int(kilobytes) / 2**20
+
+
+def command(*arguments: str) -> Usage:
+    """Run a command as a child of this small process."""
+    began = time.monotonic()
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, _, usage = os.wait4(process.pid, 0)
+    process.returncode = 0  # wait4 has waited for it, which Popen does not know
+    return Usage(time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20)
+
+
+if __name__ == "__main__":
+    kind, *of_kind = sys.argv[1:]
+    if kind == "serve":
+        serve(*of_kind)
+    else:
+        sys.stdout.write(json.dumps(asdict(command(*of_kind))))

@@ -1,0 +1,60 @@
+"""The stages whose growth `make perf` measures, on pools that other modules write."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.perf.corpus_statistics import FILTERS, assign, components, fit, rows, write_features
+from tests.perf.listed_pools import draw_from_clusters, rank_sum, score, write_metadata, write_scored
+from tests.perf.selections import select_share, write_scores
+from tests.perf.tar_pools import copy, first_batch, index, write_tars
+from tests.perf.written_results import report, write_results
+
+Write = Callable[[str, int], None]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Work that is measured at three sizes.
+
+    Args:
+        work: what is done.
+        write: writes the pool of so many pairs to a new folder.
+        run: does the work; gets the folder and `arguments`.
+        smallest: pairs of the smallest pool.
+        bytes_per_pair: limit of what each pair takes of the memory that is in no file.
+        exponent: limit of the power of the pairs that processor seconds grow with.
+    """
+
+    work: str
+    write: Write
+    run: Callable[..., object]
+    smallest: int
+    bytes_per_pair: int
+    arguments: tuple[str, ...] = ()
+    exponent: float = 1.15
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Three numbers of pairs, each four times the one before."""
+        return self.smallest, 4 * self.smallest, 16 * self.smallest
+
+
+STAGES = (
+    # The 8 bytes of a uid's hash are sorted, to find uids that occur twice; chosen uids take 16, for a moment twice.
+    Stage("score by a column", write_metadata, score, 100_000, 40, ("column",)),
+    Stage("score by language", write_metadata, score, 25_000, 40, ("english",)),
+    Stage("rank_sum of two cached scores", write_scored, rank_sum, 100_000, 40),
+    Stage("select 30% by cached scores", write_scores, select_share, 800_000, 40),
+    Stage("draw four epochs of 10% over 1,000 clusters", write_scored, draw_from_clusters, 100_000, 40),
+    # The embeddings of a pair take 256 bytes.
+    Stage("read embeddings by uid, 64 dimensions", write_features, rows, 20_000, 100),
+    *(Stage(f"fit {name}, 64 dimensions", write_features, fit, 20_000, 100, (name,)) for name in FILTERS),
+    Stage("assign images to 400 clusters, 64 dimensions", write_features, assign, 20_000, 100),
+    Stage("PCA and k-means of all images, 64 dimensions", write_features, components, 20_000, 100),
+    # One tar is indexed at a time. A tenth of the captions are Python strings for a moment.
+    Stage("index tars", write_tars, index, 10_000, 150),
+    Stage("reshard 10%, index there", write_tars, copy, 10_000, 150),
+    Stage("first batch of 10%, index there", write_tars, first_batch, 10_000, 150),
+    # A result is 64 kB of JSON and a score of each of its images, all of which are in memory.
+    Stage("report (of results, not pairs)", write_results, report, 16, 1 << 20),
+)

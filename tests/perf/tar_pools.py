@@ -1,0 +1,99 @@
+"""Pools of tars with small images, and pieces of work on them that `measurement` calls in a process of their own."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmark.core.batch import Sample
+from benchmark.core.uids import UID_DTYPE, UidArray, decode_uids, unite_uids
+from benchmark.engine.local import LocalEngine
+from benchmark.pool.pool import Pool
+from benchmark.selection.selection import Selection
+from benchmark.stages.open_subset import open_subset
+from benchmark.subset.index_tars import index_tars
+from benchmark.subset.reshard import Copy, reshard
+from benchmark.subset.subset import selected_samples, use_metadata_captions
+from downstream.training.training_data import SampleOrder, StepBatches, TrainingData, loader
+from tests.pools import Row, jpeg, write_tar
+
+ROWS = 10_000  # of a tar
+BATCH = 256
+CPU, ENGINE = torch.device("cpu"), LocalEngine("cpu", 1)
+
+
+def write_tars(folder: str, pairs: int) -> None:
+    """Write tars as img2dataset does, their index to a cache beside them, and every tenth uid to a file."""
+    rng, chosen = np.random.default_rng(0), []
+    for number, start in enumerate(range(0, pairs, ROWS)):
+        rows = min(ROWS, pairs - start)
+        path = Path(folder, "shards", f"{number:08d}.tar")
+        uids = rng.integers(0, 2**64, (rows, 2), dtype=np.uint64).view(UID_DTYPE).ravel()
+        chosen.append(uids[::10])
+        if number == 0:
+            write_tar(path, _samples(rows))
+            first = path.read_bytes()
+        path.write_bytes(_with_uids(first, uids))
+    np.save(Path(folder, "chosen.npy"), unite_uids(chosen))
+    index_tars(opened(folder), ENGINE)
+
+
+def _samples(count: int) -> list[Row]:
+    """Return samples that all take as many bytes."""
+    image = jpeg(0)
+    return [
+        Row(
+            f"{number:09d}",
+            f"https://example.org/images/{number:09d}.jpg",
+            f"a photo of thing number {number:09d}, as long as captions of the web are",
+            image,
+        )
+        for number in range(count)
+    ]
+
+
+def _with_uids(tar: bytes, uids: UidArray) -> bytes:
+    """Return a tar of n `_samples` with other uids, (n,): `tarfile` would take a minute to write the largest pool."""
+    size, uid = tar.index(b"000000001.jpg"), tar.index(b'"uid": "') + len(b'"uid": "')
+    samples = np.frombuffer(tar, np.uint8, size * len(uids)).reshape(len(uids), size).copy()
+    samples[:, uid : uid + 32] = np.frombuffer("".join(decode_uids(uids)).encode(), np.uint8).reshape(-1, 32)
+    return samples.tobytes() + bytes(1024)
+
+
+def opened(folder: str) -> Pool:
+    """Return the pool of a folder, whose cache lies beside it."""
+    os.environ["XDG_CACHE_HOME"] = f"{folder}/cache"
+    return Pool("tars", folder)
+
+
+def chosen(folder: str) -> UidArray:
+    return np.asarray(np.load(Path(folder, "chosen.npy")))
+
+
+def index(folder: str) -> None:
+    """Index all tars, with nothing in the cache."""
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["XDG_CACHE_HOME"] = cache
+        index_tars(Pool("tars", folder), ENGINE)
+
+
+def copy(folder: str) -> None:
+    """Write a tenth of the pairs to tars of their own; the index is cached."""
+    pool = opened(folder)
+    samples = use_metadata_captions(selected_samples(pool, chosen(folder)), pool)
+    with tempfile.TemporaryDirectory() as out:
+        reshard(pool, [Copy(samples, out)], ENGINE)
+
+
+def first_batch(folder: str) -> None:
+    """Open a tenth of the pairs, decode each image once, and read the first batch; the index is cached."""
+    uids = chosen(folder)
+    subset = open_subset(opened(folder), Selection((uids,), 0.0, len(uids), 0, 0, {}))
+    data = TrainingData(subset, SampleOrder(subset.epochs, 0), _count)
+    next(loader(StepBatches(data, len(subset), BATCH), range(1), 0, CPU))
+
+
+def _count(samples: list[Sample]) -> dict[str, torch.Tensor]:
+    return {"samples": torch.tensor(len(samples))}

@@ -1,0 +1,44 @@
+"""Every stage at three sizes: how processor seconds and memory grow with the pool.
+
+python -m pytest -m perf -s tests/perf/test_growth_speed.py
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.perf.growth import growth
+from tests.perf.measurement import measure
+from tests.perf.stages import STAGES, Stage, Write
+
+pytestmark = pytest.mark.perf
+
+
+class Pools:
+    """Pools of several sizes, each written once, and removed where the next stage needs others."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def of(self, write: Write, pairs: int) -> str:
+        folder = self._folder / f"{write.__name__}-{pairs}"
+        if not folder.exists():
+            folder.mkdir()
+            write(str(folder), pairs)
+        return str(folder)
+
+
+@pytest.fixture(scope="module")
+def pools(tmp_path_factory: pytest.TempPathFactory) -> Pools:
+    return Pools(tmp_path_factory.mktemp("pools"))
+
+
+@pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.work)
+def test_a_stage_grows_with_the_pool(stage: Stage, pools: Pools) -> None:
+    row = growth(
+        stage.work,
+        stage.sizes,
+        lambda pairs: measure(stage.run, pools.of(stage.write, pairs), *stage.arguments),
+    )
+    assert row.exponent < stage.exponent
+    assert row.anonymous_bytes_per_pair < stage.bytes_per_pair

@@ -1,0 +1,41 @@
+"""What is measured of work in a process of its own."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.perf.measurement import measure
+
+MIB = 1 << 20
+
+
+def hold(mebibytes: int) -> None:
+    assert bytearray(mebibytes * MIB)
+
+
+def hold_before(mebibytes: int) -> Iterator[None]:
+    held = bytearray(mebibytes * MIB)
+    del held
+    yield
+
+
+def fail_unless(name: str) -> None:
+    if name not in os.environ:
+        raise ValueError(f"no {name}")
+
+
+def test_memory_is_that_of_one_call() -> None:
+    large, small = (measure(hold, mebibytes).anonymous_gib for mebibytes in (96, 1))
+    assert large - small == pytest.approx(95 / 1024, rel=0.05)
+
+
+def test_what_comes_before_the_yield_is_not_measured() -> None:
+    assert measure(hold_before, 96).anonymous_gib - measure(hold, 1).anonymous_gib < 10 / 1024
+
+
+def test_an_error_is_that_of_the_call_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AssertionError, match="ValueError: no PAIRSIFT_PERF"):
+        measure(fail_unless, "PAIRSIFT_PERF")
+    monkeypatch.setenv("PAIRSIFT_PERF", "1")
+    measure(fail_unless, "PAIRSIFT_PERF")
