@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from benchmark.core import batch
 from benchmark.core.batch import SampleError
+from benchmark.core.tar_members import Member
 from benchmark.pool.sample_fields import check_caption, check_uid, pick_column
-from benchmark.pool.tar_headers import Member, read_members
+from benchmark.pool.tar_headers import read_members
 
 IMAGE_EXTENSIONS = frozenset({"jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"})
 MAX_CAPTION_BYTES = 1_000_000
