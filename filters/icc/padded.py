@@ -1,10 +1,11 @@
 """A scorer's forward pass with padding, for text encoders that `PackedScorer` does not know."""
 
-from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
-from torch.nn.utils.rnn import pad_sequence
+
+from filters.icc.packing import PackedCaptions
 
 
 class PaddedScorer:
@@ -19,13 +20,14 @@ class PaddedScorer:
         self._model = model
         self._dtype = dtype
 
-    def __call__(self, captions: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Return logits of shape (n,) for n captions, given as token ids."""
+    def __call__(self, captions: PackedCaptions) -> torch.Tensor:
+        """Return logits of shape (n,) for n captions."""
         device = self._model.device
-        rows = [torch.tensor(caption) for caption in captions]
-        tokens = pad_sequence(rows, batch_first=True, padding_value=int(self._model.config.pad_token_id or 0))
-        lengths = torch.tensor([len(caption) for caption in captions])
-        mask = (torch.arange(tokens.shape[1])[None] < lengths[:, None]).long()
+        mask = np.arange(captions.lengths.max()) < captions.lengths[:, None]
+        tokens = np.full(mask.shape, int(self._model.config.pad_token_id or 0))
+        tokens[mask] = captions.ids
+        inputs = {"input_ids": tokens, "attention_mask": mask.astype(np.int64)}
+        on_device = {name: torch.from_numpy(array).to(device) for name, array in inputs.items()}
         with torch.autocast(device.type, self._dtype, enabled=self._dtype != torch.float32):
-            logits: torch.Tensor = self._model(tokens.to(device), attention_mask=mask.to(device)).logits
+            logits: torch.Tensor = self._model(**on_device).logits
         return logits[:, 0]

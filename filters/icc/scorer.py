@@ -21,9 +21,13 @@ from benchmark.models.checkpoints import (
     revision,
 )
 from filters.base import Filter, Scores
+from filters.icc.packing import Integers, PackedCaptions, pack
 
 if TYPE_CHECKING:
     import torch
+
+    from filters.icc.packed import PackedScorer
+    from filters.icc.padded import PaddedScorer
 
 FAMILIES = frozenset({"roberta", "xlm-roberta", "camembert"})  # RoBERTa's architecture under three names
 BLOCK = 4096  # captions tokenised at a time, which bounds memory
@@ -70,20 +74,14 @@ class DistilledScorer(Filter):
 
         RoBERTa, as released, takes the path without padding; other text encoders (BERT, DistilBERT, ...) are padded.
         """
-        import torch
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer
+        from transformers import AutoConfig, AutoTokenizer
 
-        from filters.icc.packed import PackedScorer
-        from filters.icc.padded import PaddedScorer
-
-        model = load_model(AutoModelForSequenceClassification, self.checkpoint)
-        _check(self.checkpoint, model.config)
-        scorer = PackedScorer if model.config.model_type in FAMILIES else PaddedScorer
-        dtype = torch.bfloat16 if self.precision == "bf16" else torch.float32
-        self._model = scorer(model.to(device).eval(), dtype)
+        config = load_pretrained(AutoConfig, self.checkpoint)
+        _check(self.checkpoint, config)
+        self._model = self._load(config, device)
         tokenizer = load_pretrained(AutoTokenizer, self.checkpoint)
         self._tokenizer = tokenizer.backend_tokenizer  # twice as fast without masks and type ids
-        self._tokenizer.enable_truncation(_max_length(tokenizer, model.config))
+        self._tokenizer.enable_truncation(_max_length(tokenizer, config))
         self._tokenizer.no_padding()
         # On two CPU cores the activations of 2,048 tokens fit into the caches; a GPU needs large batches, and several
         # threads that tokenise for it.
@@ -91,27 +89,41 @@ class DistilledScorer(Filter):
         self._budget = self.token_budget or (65536 if gpu else 2048)
         self._threads = min(8, os.cpu_count() or 1) if gpu else 1
 
+    def _load(self, config: Any, device: torch.device) -> PackedScorer | PaddedScorer:
+        import torch
+
+        dtype = torch.bfloat16 if self.precision == "bf16" else torch.float32
+        if config.model_type in FAMILIES and config.hidden_act == "gelu":
+            from filters.icc.packed import PackedScorer
+            from filters.icc.roberta_weights import roberta_weights
+
+            return PackedScorer(roberta_weights(self.checkpoint, config), config, device, dtype)
+        from transformers import AutoModelForSequenceClassification
+
+        from filters.icc.padded import PaddedScorer
+
+        model = load_model(AutoModelForSequenceClassification, self.checkpoint)
+        return PaddedScorer(model.to(device).eval(), dtype)
+
     def score(self, batch: Batch) -> Scores:
         """Return logits of shape (n,); captions are truncated to the model's length."""
         import torch
 
-        from filters.icc.packed import token_budget_batches
-
         scores = np.empty(len(batch), np.float32)
-        order = sorted(
-            range(len(batch)), key=lambda r: len(batch.texts[r])
-        )  # so a block's captions have similar lengths
+        characters = np.fromiter(map(len, batch.texts), np.int64, len(batch))
+        order = np.argsort(characters, kind="stable")  # so a block's captions have similar lengths
         blocks = [order[start : start + BLOCK] for start in range(0, len(order), BLOCK)]
         texts = ([batch.texts[row] for row in block] for block in blocks)
+        tokenized = prefetch_map(self._tokenize, texts, self._threads)
         with torch.inference_mode():
-            for block, tokens in zip(blocks, prefetch_map(self._tokenize, texts, self._threads), strict=True):
-                passes = list(token_budget_batches([len(t) for t in tokens], self._budget))
-                logits = torch.cat([self._model([tokens[r] for r in rows]) for rows in passes])
-                scores[[block[r] for rows in passes for r in rows]] = logits.float().cpu().numpy()
+            for block, (by_length, captions) in zip(blocks, tokenized, strict=True):
+                logits = torch.cat([self._model(part) for part in captions.passes(self._budget)])
+                scores[block[by_length]] = logits.float().cpu().numpy()
         return scores
 
-    def _tokenize(self, texts: list[str]) -> list[list[int]]:
-        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)]
+    def _tokenize(self, texts: list[str]) -> tuple[Integers, PackedCaptions]:
+        """Return the order of the captions by length and their tokens in that order."""
+        return pack([encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)])
 
 
 def _check(checkpoint: str, config: Any) -> None:

@@ -1,13 +1,15 @@
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from scipy.stats import spearmanr
 
 from benchmark.config import demo_model
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from filters.icc import roberta_weights
 from filters.icc import scorer as module
-from filters.icc.packed import token_budget_batches
+from filters.icc.packing import pack
 from filters.icc.scorer import DistilledScorer
 from tests.filters.checkpoints import roberta_scorer
 from tests.pools import numbered_uids
@@ -169,13 +171,40 @@ def trained_scorer(folder) -> list[str]:
     return captions[1200:]
 
 
-def test_batches_keep_the_budget_and_lose_nothing() -> None:
-    lengths = np.random.default_rng(0).integers(1, 60, 500).tolist()
-    batches = list(token_budget_batches(lengths, 256))
-    assert sorted(r for rows in batches for r in rows) == list(range(500))
-    assert all(sum(lengths[r] for r in rows) <= 256 for rows in batches)
-    assert len(batches) < sum(lengths) / 256 * 1.2
-    assert [lengths[r] for rows in batches for r in rows] == sorted(lengths)
+def test_passes_keep_the_budget_and_lose_nothing() -> None:
+    rng = np.random.default_rng(0)
+    lengths = [*rng.integers(1, 60, 500).tolist(), 300]
+    captions = [rng.integers(0, 9, length).tolist() for length in lengths]
+    order, packed = pack(captions)
+    passes = list(packed.passes(256))
+    assert np.concatenate([part.ids for part in passes]).tolist() == [
+        i for row in order for i in captions[row]
+    ]
+    assert np.concatenate([part.lengths for part in passes]).tolist() == sorted(lengths)
+    assert [part.lengths.sum() <= 256 for part in passes] == [True] * (len(passes) - 1) + [False]
+    assert len(passes) < sum(lengths) / 256 * 1.2
+
+
+def test_only_weights_in_other_files_need_transformers_model(tmp_path, monkeypatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(roberta_weights, "load_model", None)
+        wanted = scorer(tmp_path).score(batch(CAPTIONS))
+    made = DistilledScorer(str(tmp_path))
+    weights = load_file(tmp_path / "model.safetensors")
+    torch.save(weights, tmp_path / "pytorch_model.bin")
+    (tmp_path / "model.safetensors").unlink()
+    made.setup(CPU)
+    assert (made.score(batch(CAPTIONS)) == wanted).all()
+
+
+@pytest.mark.parametrize("name", ["classifier.dense.weight", "roberta.encoder.layer.1.output.LayerNorm.bias"])
+def test_missing_or_misshapen_weights_are_refused(tmp_path, name: str) -> None:
+    weights = load_file(roberta_scorer(tmp_path) / "model.safetensors")
+    for broken in ({name: weights[name][:-1]}, {}):
+        others = {other: weight for other, weight in weights.items() if other != name}
+        save_file(others | broken, tmp_path / "model.safetensors", metadata={"format": "pt"})
+        with pytest.raises(UserError, match=r"lacks 1 weights|does not load"):
+            DistilledScorer(str(tmp_path)).setup(CPU)
 
 
 def test_a_checkpoint_with_two_labels_is_refused(tmp_path) -> None:
