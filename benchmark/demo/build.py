@@ -1,11 +1,12 @@
 """Builds the demo pool in img2dataset's layout and its evaluation sets; equal configs give equal bytes."""
 
 import multiprocessing
+import threading
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
 
-from benchmark.core.launch import ctrl_c_left_to_parent
+from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_folder
 from benchmark.core.progress import progress
@@ -50,9 +51,15 @@ def _write(root: Path, config: DemoConfig, workers: int, *, sets: bool) -> None:
                 advance(1, "")
             return
         # Spawned, not forked: torch's thread pool in this process does not survive a fork.
-        with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as processes:
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(workers, context, _end_with_parent) as processes:
             with ctrl_c_left_to_parent():
                 futures = [processes.submit(job) for job in jobs]
             for future in as_completed(futures):
                 future.result()
                 advance(1, "")
+
+
+def _end_with_parent() -> None:
+    """Let a worker end when the command is killed; it would wait for work for ever."""
+    threading.Thread(target=end_with_parent, daemon=True).start()
