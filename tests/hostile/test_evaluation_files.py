@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from benchmark.core.errors import UserError
+from benchmark.core.paths import cache_dir
 from downstream.evaluation.evaluation_sets import EvaluationSet, coco_captions, karpathy, webdataset
+from tests.command_line import Run, assert_one_line
 from tests.hostile.hostile_evaluation_sets import (
     COUNTS,
     ENTRIES,
@@ -20,7 +22,7 @@ from tests.hostile.hostile_evaluation_sets import (
     write_webdataset,
 )  # fmt: skip
 from tests.hostile.hostile_tars import END
-from tests.pools import jpeg
+from tests.pools import jpeg, rows, write_pool
 
 
 def in_tars(folder: Path) -> EvaluationSet:
@@ -70,6 +72,21 @@ def test_an_image_that_cannot_be_decoded_is_refused_with_its_set(tmp_path: Path,
     found = in_tars(tmp_path)
     assert "0.tar cannot be read (image_unreadable); fetch it again" in refused(found.fingerprint)
     assert in_tars(tmp_path).first(len(KEYS)).fingerprint()
+
+
+@pytest.mark.slow
+def test_a_run_with_half_a_tar_ends_before_anything_is_scored(run: Run, tmp_path: Path) -> None:
+    write_webdataset(tmp_path / "set").write_bytes(GOOD[: len(GOOD) // 2])
+    write_pool(tmp_path / "pool", [rows(12)])
+    target = "_target_: downstream.evaluation.evaluation_sets.webdataset"
+    evalset = f"{{{target}, name: half, url: {tmp_path / 'set'}, captioning: true, retrieval: true}}"
+    others = [f"~evalset.{name}" for name in ("coco", "nocaps", "flickr30k")]
+    pool = ["pool=img2dataset", f"pool.url={tmp_path / 'pool'}", "models=demo", "size.samples=5"]
+    results = f"results_dir={tmp_path / 'results'}"
+    done = run("filter=random", *pool, *others, f"+evalset.half={evalset}", results)
+    assert_one_line(done, "evaluation set half: ")
+    assert "0.tar is cut or damaged, or not a tar; fetch it again" in done.stderr
+    assert not (cache_dir() / "scores").exists()
 
 
 def of_file(folder: Path, text: str) -> EvaluationSet:

@@ -57,7 +57,8 @@ def test_a_corrupt_shard_stops_the_command(
     tar.write_bytes(tar.read_bytes()[:9000])
     command = ["task=score", "pool=img2dataset", f"pool.url={folder}", "engine.workers=1", "filter=no_filter"]
     command += ["filter._target_=tests.benchmark.scoring.test_score_pool.Bright"]
-    text = "1 of 12 pairs cannot be read, and an unknown number in 1 of 2 shards (1 caption_missing, 1 shard_corrupt)"
+    lost = "1 metadata_missing, 1 shard_corrupt"
+    text = f"1 of 12 pairs cannot be read, and an unknown number in 1 of 2 shards ({lost})"
     assert_one_line(run(*command), f"{text}, more than scoring.tolerate=0.05 allows")
     assert run(*command, "scoring.tolerate=0.5").returncode == 0
     assert f"score: {text}" in caplog.messages

@@ -46,7 +46,7 @@ def test_a_target_file_without_an_array_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="must be a numpy file"):
         read_target(str(path))
     np.savez(tmp_path / "many.npz", a=np.ones((2, 2)))
-    with pytest.raises(UserError, match="must hold"):
+    with pytest.raises(UserError, match="must be a numpy file"):
         read_target(str(tmp_path / "many.npz"))
 
 
