@@ -1,6 +1,7 @@
 """The metadata of a subset: rows of the pool's parquet files, or the fields of its tars' JSON."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmark.core.arrow import from_numpy
+from benchmark.core.arrow import from_numpy, from_values
 from benchmark.core.output_folder import OutputFolder
 from benchmark.core.uids import UidArray, UidIndex
 from benchmark.pool.parquet_reader import read_rows
@@ -17,6 +18,7 @@ from benchmark.pool.pool import Pool
 
 FOLDER = "metadata"
 Row = Mapping[str, Any]
+_SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can name them, and UTF-8 cannot hold them
 
 
 def copy_metadata(pool: Pool, uids: UidArray, folder: OutputFolder) -> npt.NDArray[np.bool_]:
@@ -43,7 +45,7 @@ def write_rows(folder: OutputFolder, name: str, rows: Sequence[Row]) -> None:
     if rows:
         columns = {field: None for row in rows for field in row if field != "caption"} | {"text": None}
         table = {field: _column([row.get(field) for row in rows]) for field in columns}
-        table["text"] = pa.array([row["caption"] for row in rows])
+        table["text"] = _column([row["caption"] for row in rows])
         with folder.write(f"{FOLDER}/{name}.parquet") as path:
             pq.write_table(pa.table(table), path, compression="zstd")
 
@@ -75,6 +77,11 @@ def _write_tables(folder: OutputFolder, name: str, tables: Iterator[pa.Table]) -
 def _column(values: list[Any]) -> pa.Array:
     """Return values of JSON as a column; as strings if they are of several types, as fields of the web may be."""
     try:
-        return pa.array(values)
-    except (pa.ArrowException, OverflowError):
-        return pa.array([v if v is None or isinstance(v, str) else json.dumps(v) for v in values])
+        column = from_values(values)
+        return pa.array(values) if column is None else column
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError):
+        return pa.array([v if v is None or _is_text(v) else json.dumps(v) for v in values])
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and _SURROGATE.search(value) is None

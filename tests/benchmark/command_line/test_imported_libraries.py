@@ -1,6 +1,7 @@
 """Which heavy libraries each kind of command imports, in a process of its own: no line waits for torch in vain."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -30,7 +31,7 @@ SETTINGS = {"pydantic", "numpy"}  # checked, and numbers of the demo resolved
 SELECT = SETTINGS | {"pyarrow", "PIL", "fsspec", "filelock"}  # a lock is held where the demo is drawn
 RESHARD = SELECT | {"pyarrow.compute"}  # captions are searched
 PLAN = RESHARD | {"rich", "scipy"}  # of a selection whose scores are cached
-DOCTOR = PLAN | {"torch"}  # the models of a run import it, and it knows the GPUs
+DOCTOR = PLAN | {"torch", "cv2"}  # torch knows the GPUs, and the demo pool is drawn with OpenCV
 REPORT = SELECT | {"rich", "jinja2", "plotly"}
 
 
@@ -61,13 +62,27 @@ def test_help_and_mistakes_import_nothing_heavy(arguments: Sequence[str], allowe
     assert imported(*arguments) <= allowed
 
 
-def test_selecting_from_cached_scores_and_resharding_import_no_torch(run: Run, tmp_path: Path) -> None:
+def test_a_selection_from_cached_scores_imports_no_torch(run: Run, tmp_path: Path) -> None:
     pool = write_pool(tmp_path / "pool", [rows(20)])
     select = ["task=select", "pool=img2dataset", f"pool.url={pool}", "filter=random", "size.samples=5"]
     assert run(*select).returncode == 0
     assert imported(*select) <= SELECT
     assert imported(*select, "plan=true") <= PLAN
-    assert imported("task=reshard", *select[1:], f"task.output={tmp_path / 'out'}") <= RESHARD
+
+
+@pytest.mark.parametrize("metadata", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_resharding_imports_no_pandas(tmp_path: Path, metadata: bool) -> None:
+    pool = write_pool(tmp_path / "pool", [rows(20)])
+    if not metadata:  # that of the new pool is made of the tars'
+        shutil.rmtree(pool / "metadata")
+    arguments = [
+        "pool=img2dataset",
+        f"pool.url={pool}",
+        "filter=random",
+        "size.samples=5",
+        "engine.workers=1",
+    ]
+    assert imported("task=reshard", *arguments, f"task.output={tmp_path / 'out'}") <= RESHARD
 
 
 @pytest.mark.slow

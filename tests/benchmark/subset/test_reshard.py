@@ -121,7 +121,8 @@ def test_all_fields_and_members_are_kept(pool: Pool, tmp_path: Path) -> None:
 
 def test_without_metadata_it_is_made_of_the_json(tmp_path: Path) -> None:
     samples = rows(4)
-    for sample, extra in zip(samples, [{"n": 1}, {"n": "two"}, {"m": {"a": [1]}}, {}], strict=True):
+    extras = [{"n": 1, "s": "a"}, {"n": "two", "s": "\ud800"}, {"m": {"a": [1]}}, {}]
+    for sample, extra in zip(samples, extras, strict=True):
         sample.extra = extra
     write_tar(tmp_path / "pool" / "0.tar", samples)
     pool = Pool("p", str(tmp_path / "pool"))
@@ -130,6 +131,7 @@ def test_without_metadata_it_is_made_of_the_json(tmp_path: Path) -> None:
     table = pq.read_table(file).to_pylist()
     assert [row["text"] for row in table] == [sample.text for sample in samples[:3]]
     assert [row["n"] for row in table] == ["1", "two", None]
+    assert [row["s"] for row in table] == ["a", '"\\ud800"', None]
     assert read(Pool("q", str(tmp_path / "out")), frozenset({"text", "url"})) == {
         sample.uid: (sample.text, sample.url) for sample in samples[:3]
     }
