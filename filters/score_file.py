@@ -19,7 +19,6 @@ from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.model_text import model_text
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import UidArray, encode_uid_column, sort_uids
-from benchmark.core.visible import visible
 from filters.base import Filter, Scores
 from filters.column import numeric_scores
 
@@ -128,7 +127,7 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except DAMAGE as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UserError(f"{path} cannot be read: {visible(reason[:200])}") from None
+        raise UserError(f"{path} cannot be read: {reason[:200]}") from None
 
 
 def _columns(path: Path) -> list[str]:

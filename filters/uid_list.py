@@ -18,7 +18,6 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import UID_DTYPE, UidArray, encode_uid_column, read_subset, sort_uids
-from benchmark.core.visible import visible
 from filters.base import Filter, Scores
 from filters.score_file import open_text
 
@@ -86,7 +85,7 @@ def _read_hex(path: Path) -> UidArray:
                 column = pa.csv.read_csv(file, read_options=names, convert_options=types)[UID]
         uids = encode_uid_column(pc.cast(column, pa.string()))
     except (*DAMAGE, ValueError, KeyError) as error:
-        reason = visible(str(error).split("\n")[0][:200])
+        reason = str(error).split("\n")[0][:200]
         raise UserError(
             f"filter.path={path}: {reason}; give one uid of 32 hex characters per sample, in a column {UID}"
         ) from None
