@@ -95,7 +95,7 @@ def test_doctor_imports_no_more_than_it_looks_at(tmp_path: Path) -> None:
 def test_cached_scores_of_a_model_import_no_torch(name: str, run: Run, small_demo: list[str]) -> None:
     select = ["task=select", *small_demo, f"filter={name}", "size.samples=20000", "engine.workers=1"]
     assert run(*select).returncode == 0
-    assert imported(*select) <= SELECT
+    assert imported(*select) <= SELECT | {"cv2"}  # of what draws the demo
 
 
 def test_a_report_imports_no_torch(tmp_path: Path) -> None:
