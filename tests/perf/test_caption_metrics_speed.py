@@ -1,4 +1,4 @@
-"""Caption metrics of 5,000 images with 5 references, beside COCO's own evaluation: equal values, in less time.
+"""Caption metrics of 2,000 images with 5 references, beside COCO's own evaluation: equal values, in less time.
 
 COCOEvalCap is called scorer by scorer, without SPICE: as a whole it would download Stanford CoreNLP first.
 """
@@ -17,12 +17,12 @@ from downstream.metrics.suite import score_captions
 from tests.perf.measurement import compare, measure
 
 pytestmark = pytest.mark.perf
-IMAGES = 5000
+IMAGES = 2000
 Captions = dict[int, list[str]]
 
 
 def read_captions(folder: str) -> tuple[dict[int, str], Captions]:
-    """A candidate and five references of each of 5,000 images: an image's captions, some of them twice."""
+    """A candidate and five references of each image: an image's captions, some of them twice."""
     captions: Captions = {}
     for row in json.loads((Path(folder) / "small_captions_val2014.json").read_text())["annotations"]:
         captions.setdefault(row["image_id"], []).append(row["caption"])
@@ -62,7 +62,7 @@ def test_the_metrics_of_coco_eval_cap(shared_data: Path, tmp_path: Path) -> None
         str(f) for f in (shared_data / "coco_golden_eval", tmp_path / "o", tmp_path / "t")
     )
     row = compare(
-        "BLEU, METEOR, ROUGE-L, CIDEr of 5,000 images",
+        f"BLEU, METEOR, ROUGE-L, CIDEr of {IMAGES:,} images",
         partial(measure, pairsift, folder, ours),
         "COCOEvalCap",
         partial(measure, coco_eval_cap, folder, theirs),

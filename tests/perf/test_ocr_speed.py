@@ -22,7 +22,7 @@ from filters.ocr.rapid import RapidSpotter
 from tests.perf.measurement import compare, measure
 
 pytestmark = pytest.mark.perf
-COUNT = 64
+COUNT = 32
 
 
 def pictures() -> tuple[list[Image.Image], list[str]]:

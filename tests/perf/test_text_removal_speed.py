@@ -25,8 +25,8 @@ from tests.pools import numbered_uids
 pytestmark = pytest.mark.perf
 CPU = torch.device("cpu")
 CLIP = f"local-dir:{demo_model('clip')}"
-COUNTS = {128: 256, 1024: 8}  # images by their width in pixels
-BATCH = 64
+COUNTS = {128: 64, 1024: 4}  # images by their width in pixels
+BATCH = 32
 
 
 def batch_of(size: int) -> Batch:
