@@ -115,11 +115,11 @@ class _Forks:
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps([function, arguments, _environment()]) + "\n")
         self._process.stdin.flush()
-        usage = json.loads(self._process.stdout.readline())
-        if usage is None:
+        if not (usage := self._process.stdout.readline()):
+            _forks_of.cache_clear()
             self._errors.seek(0)
             raise AssertionError(self._errors.read())
-        return Usage(**usage)
+        return Usage(**json.loads(usage))
 
 
 def _end(process: subprocess.Popen[str], errors: IO[str]) -> None:

@@ -25,10 +25,9 @@ from tests.perf.measurement import Usage
 
 
 def serve(module: str) -> None:
-    """Call functions of a module, each in a fork of this process.
+    """Call functions of a module, each in a fork of this process; end with the first that fails.
 
-    Reads lines of JSON: function, arguments, environment. Answers each with a line of JSON: its usage, or null where
-    it failed.
+    Reads lines of JSON: function, arguments, environment. Answers each with a line of JSON, its usage.
     """
     import_module(module)
     # The work has no input, and prints to the standard error.
@@ -44,7 +43,7 @@ def serve(module: str) -> None:
             return
         _, status = os.waitpid(child, 0)
         if status:
-            os.write(answers, b"null\n")
+            sys.exit(1)
 
 
 def call(function: Callable[..., object], arguments: Sequence[Any]) -> Usage:
