@@ -29,11 +29,11 @@ def serve(module: str) -> None:
 
     Reads lines of JSON: function, arguments, environment. Answers each with a line of JSON, its usage.
     """
-    import_module(module)
-    # The work has no input, and prints to the standard error.
+    # The work has no input, and prints to the standard error; so do imports.
     requests, answers = os.fdopen(os.dup(0)), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
+    import_module(module)
     for request in requests:
         if not (child := os.fork()):
             function, arguments, environment = json.loads(request)

@@ -11,7 +11,7 @@ MIB = 1 << 20
 
 
 def hold(mebibytes: int) -> None:
-    assert bytearray(mebibytes * MIB)
+    print(len(bytearray(mebibytes * MIB)))  # what work prints is not taken for its usage
 
 
 def hold_before(mebibytes: int) -> Iterator[None]:
