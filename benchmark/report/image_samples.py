@@ -1,5 +1,6 @@
 """Metrics of several runs on the same evaluation images, resampled together."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,8 @@ def read_image_scores(folder: Path) -> ImageScores:
     ):  # pq.read_table would import pandas
         table = file.read().unify_dictionaries().combine_chunks()
     evaluations, metrics, images = (table[key].chunk(0) for key in KEYS)
-    names = np.array(images.dictionary.to_pylist(), object)
+    # Interned: all runs have the same ids.
+    names = np.array([sys.intern(name) for name in images.dictionary.to_pylist()], object)
     order = np.argsort(names)  # images are put in the order of their ids
     place = np.empty(len(names), np.int64)
     place[order] = np.arange(len(names))
@@ -56,11 +58,14 @@ def read_image_scores(folder: Path) -> ImageScores:
     queries = np.bincount(cell_of_row).astype(float)
     groups, image_of_cell = np.divmod(cells, len(names))
     borders = np.flatnonzero(np.diff(groups)) + 1
-    found = {}
+    found, shared = {}, dict[bytes, tuple[npt.NDArray[np.object_], Doubles]]()
     for part in np.split(np.arange(len(cells)), borders):
         evaluation, metric = divmod(int(groups[part[0]]), len(metrics.dictionary))
         key = evaluations.dictionary[evaluation].as_py(), metrics.dictionary[metric].as_py()
-        found[key] = ImageSums(names[order][image_of_cell[part]], sums[part], queries[part])
+        image, query = image_of_cell[part], queries[part]
+        # Most metrics of a set have the same images and queries, which are kept once.
+        same = shared.setdefault(image.tobytes() + query.tobytes(), (names[order[image]], query))
+        found[key] = ImageSums(same[0], sums[part], same[1])
     return found
 
 

@@ -8,7 +8,7 @@ from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.subset.subset import IMAGE_NEEDS
 
-_LIGHT = 32  # tars of 10,000 samples, which take ten seconds
+_LIGHT = 5  # tars of 10,000 samples, which take as long as two workers with their start
 
 
 class IndexTar:

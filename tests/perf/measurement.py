@@ -141,14 +141,15 @@ def compare(
 ) -> Row:
     """Measure work and its reference in turns, and keep the medians as a row of the table."""
     turns = [(ours(), of_reference()) for _ in range(PAIRS)]
-    medians = [_median(usages) for usages in zip(*turns, strict=True)]
+    medians = [median(usages) for usages in zip(*turns, strict=True)]
     row = Row(work, medians[0], reference, medians[1], goal, machine(), time.strftime("%Y-%m-%d"))
     sys.stdout.write(f"\n{_cells(row)}\n")
     _keep(row)
     return row
 
 
-def _median(usages: Sequence[Usage]) -> Usage:
+def median(usages: Sequence[Usage]) -> Usage:
+    """Return the median of each number."""
     columns = zip(*(asdict(usage).values() for usage in usages), strict=True)
     return Usage(*map(statistics.median, columns))
 

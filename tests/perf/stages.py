@@ -57,6 +57,6 @@ STAGES = (
     Stage("index tars", write_tars, index, 10_000, 150),
     Stage("reshard 10%, index there", write_tars, copy, 10_000, 150),
     Stage("first batch of 10%, index there", write_tars, first_batch, 10_000, 150),
-    # A result has 0.4 MB of figures and pictures, which are in memory, and again as text of the page.
-    Stage("report (of results, not pairs)", write_results, report, 16, 3 << 20),
+    # A result has 0.4 MB of values of single images, and as much of figures and pictures.
+    Stage("report (of results, not pairs)", write_results, report, 16, 5 << 18),
 )
