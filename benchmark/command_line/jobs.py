@@ -120,7 +120,10 @@ def run_single(arguments: Sequence[str], task: TaskFunction) -> None:
 def _call(task: TaskFunction, composed: DictConfig, folder: str, subfolder: str | None) -> None:
     """Call `task` as a job of Hydra; `folder` and `subfolder` name the settings with the job's folder."""
     context = HydraContext(GlobalHydra.instance().config_loader(), Callbacks(composed))
-    done = hydra_job(task, composed, folder, subfolder, context)
+    try:
+        done = hydra_job(task, composed, folder, subfolder, context)
+    except OSError as error:  # Hydra makes the folder; what the task raises is kept for below
+        raise UserError(f"{folder}={error.filename} cannot be made ({error.strerror})") from None
     _ = done.return_value  # raises what the task raised
 
 

@@ -6,6 +6,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
+from benchmark.core.errors import UserError
+
 ImageId = Hashable  # COCO's number, a file name, (evaluation set, number)
 ScoresOfImages = dict[str, dict[ImageId, float]]  # metric -> image -> value
 
@@ -19,11 +21,14 @@ class UnavailableError(Exception):
 
 
 def failure(name: str, error: Exception) -> str:
-    """Return the reason why there is no metric `name` after an unexpected error, which is logged with its traceback.
+    """Return the reason why there is no metric `name` after an error, which is logged; with its traceback if unexpected.
 
     The error ends nothing: hours of training may be behind a result, and its other metrics are kept.
     """
-    log.error("%s failed", name, exc_info=error)
+    if isinstance(error, UserError):  # a disk that is full, say
+        log.error("%s failed: %s", name, error)
+    else:
+        log.error("%s failed", name, exc_info=error)
     return f"{FAILED}{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 

@@ -264,10 +264,11 @@ def main() -> int:
     parser.add_argument("--strikes", type=int, default=100)
     parser.add_argument("--pause", type=float, default=60, help="seconds between SIGSTOP and SIGCONT")
     arguments = parser.parse_args()
-    first, runs = arguments.folder / "undisturbed.json", arguments.folder / "runs"
+    top = arguments.folder.resolve()  # runs have working folders of their own
+    first, runs = top / "undisturbed.json", top / "runs"
     runs.mkdir(parents=True, exist_ok=True)
     if not first.exists():
-        write_text(first, json.dumps(asdict(undisturbed(arguments.folder / "undisturbed"))))
+        write_text(first, json.dumps(asdict(undisturbed(top / "undisturbed"))))
     beside = Undisturbed(**json.loads(first.read_text()))
     struck: Counter[str] = Counter()
     wrong = []
@@ -276,7 +277,7 @@ def main() -> int:
             break
         record = runs / f"{seed}.json"
         if not record.exists():
-            folder = arguments.folder / f"disturbed-{seed}"
+            folder = top / f"disturbed-{seed}"
             shutil.rmtree(folder, ignore_errors=True)
             chaos = disturbed(folder, seed, 10, arguments.pause, beside)
             write_text(record, json.dumps({"struck": chaos.struck, "wrong": chaos.wrong}))

@@ -105,6 +105,12 @@ def test_a_hostile_value_is_refused_by_its_name(
     assert [line for _, line in values if line not in str(refused.value)] == []
 
 
+def test_a_folder_that_cannot_be_made_is_refused(run: Run) -> None:
+    assert_one_line(
+        run("hydra.run.dir=/proc/x"), "hydra.run.dir=/proc/x cannot be made (No such file or directory)"
+    )
+
+
 @pytest.mark.parametrize(("typed", "line"), CIRCLES)
 def test_a_setting_that_refers_to_itself_is_named(default: DictConfig, typed: str, line: str) -> None:
     with pytest.raises(UserError, match=f"^{line}$"):

@@ -3,7 +3,8 @@ from dataclasses import asdict
 
 import pytest
 
-from downstream.metrics.metric import Corpus, Metric, library
+from benchmark.core.errors import UserError
+from downstream.metrics.metric import Corpus, Metric, failure, library
 
 
 def test_a_metric_survives_json():
@@ -24,3 +25,12 @@ def test_a_metric_has_a_finite_value_or_a_reason(value, reason):
 def test_a_candidate_without_references_is_an_error(references):
     with pytest.raises(ValueError, match="no references"):
         Corpus({"i": "a cat"}, references)
+
+
+@pytest.mark.parametrize(
+    ("error", "traceback"), [(UserError("the disk is full"), False), (ValueError("a bug"), True)]
+)
+def test_a_failure_has_a_traceback_if_it_is_unexpected(error, traceback, caplog):
+    assert failure("CIDEr", error) == f"failed: {type(error).__name__}: {error}"
+    assert ("ValueError: a bug" in caplog.text) == traceback
+    assert ("CIDEr failed: the disk is full" in caplog.text) != traceback
