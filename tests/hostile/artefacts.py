@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
+ROOT = Path(__file__).resolve().parents[2]
 # Names of files whose last part says from which tar, of which time, they are.
 OF_A_TIME = re.compile(r"(?<=demo)-[0-9a-f]{12}|(?<=/\d{8})-[0-9a-f]{12}")
 # Of the clock, the load, and of whether there was a break, or made of these; all else of a result is compared.
@@ -46,7 +47,10 @@ def _lasting(path: Path, folder: Path) -> bytes:
         with pa.OSFile(str(path)) as file:
             return _rows(ipc.open_file(file).read_all())
     if path.suffix == ".json":
-        text = OF_A_TIME.sub("", path.read_text().replace(str(folder), ""))
+        text = path.read_text().replace(str(folder), "")
+        if folder.is_relative_to(ROOT):  # results name what lies in the checkout from there
+            text = text.replace(str(folder.relative_to(ROOT)), "")
+        text = OF_A_TIME.sub("", text)
         return json.dumps(_without_times(json.loads(text)), sort_keys=True).encode()
     return path.read_bytes()
 
