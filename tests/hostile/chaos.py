@@ -91,15 +91,20 @@ class Command:
             )
 
     def reaches(self, moment: Moment) -> bool:
-        """Wait for the moment; False if the run has ended before it."""
-        began = re.compile(STAGES[moment.stage], re.MULTILINE)
-        while not began.search(self.log.read_text(errors="replace")):
+        """Wait for the moment, or the end of its stage if that comes first; False if the run has ended before."""
+        while not self._reached(moment.stage):
             if self.process.poll() is not None:
                 return False
             time.sleep(0.05)
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(moment.delay)
+        end = time.monotonic() + moment.delay
+        while time.monotonic() < end and self.process.poll() is None and not self._reached(moment.stage + 1):
+            time.sleep(0.02)
         return self.process.poll() is None
+
+    def _reached(self, stage: int) -> bool:
+        """Whether a stage has begun, or one behind it: what an earlier run has done is not done again."""
+        log = self.log.read_text(errors="replace")
+        return any(re.search(began, log, re.MULTILINE) for began in STAGES[stage:])
 
     def send(self, number: signal.Signals, everyone: bool = True) -> None:
         """Send a signal to the command, and to its workers."""
