@@ -58,5 +58,5 @@ STAGES = (
     Stage("reshard 10%, index there", write_tars, copy, 10_000, 150),
     Stage("first batch of 10%, index there", write_tars, first_batch, 10_000, 150),
     # A result has 0.4 MB of values of single images, and as much of figures and pictures.
-    Stage("report (of results, not pairs)", write_results, report, 16, 5 << 18),
+    Stage("report (of results, not pairs)", write_results, report, 16, 1 << 20),
 )
