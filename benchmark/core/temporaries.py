@@ -54,7 +54,10 @@ def _new(path: Path, folder: bool) -> tuple[Path, int]:
         stem, suffix = (path.name, "") if folder else (path.stem, path.suffix)
         temporary = path.with_name(f".{stem}.{uuid.uuid4().hex}{suffix}")
         temporary.mkdir() if folder else temporary.touch(exist_ok=False)
-        descriptor = os.open(temporary, os.O_RDONLY)
+        try:
+            descriptor = os.open(temporary, os.O_RDONLY)
+        except FileNotFoundError:  # removed as an orphan before it was opened
+            continue
         with suppress(OSError):  # a file system without locks: its orphans stay
             fcntl.flock(descriptor, fcntl.LOCK_SH)
         if temporary.exists():

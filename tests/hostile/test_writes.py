@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from safetensors.torch import save_file
 from benchmark.core.disk_errors import UnwritableError
 from benchmark.core.mapped_files import write_array
 from benchmark.core.paths import atomic_folder, atomic_write, write_text
-from benchmark.core.temporaries import temporary_beside
+from benchmark.core.temporaries import _remove_orphans, temporary_beside
 from tests.command_line import Run, assert_one_line
 from tests.hostile.damage import small_disk
 
@@ -69,6 +71,26 @@ def test_orphans_are_removed_and_what_is_being_written_stays(tmp_path: Path) -> 
         subprocess.run([sys.executable, "-c", command], cwd=ROOT, check=True)
         assert held.exists()
     assert {path.name for path in tmp_path.iterdir()} == {mine.name, "x"}
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_file_that_another_process_takes_for_an_orphan_is_made_again(tmp_path: Path, folder: bool) -> None:
+    """Until its writer has locked it, a new file looks like one that a killed process left."""
+    written = Event()
+
+    def remove_orphans() -> None:
+        while not written.is_set():
+            _remove_orphans.__wrapped__(tmp_path)
+
+    with ThreadPoolExecutor(1) as threads:
+        removing = threads.submit(remove_orphans)
+        try:
+            for _ in range(500):
+                with temporary_beside(tmp_path / "a.json", folder=folder) as temporary:
+                    assert temporary.exists()
+        finally:
+            written.set()
+        removing.result()
 
 
 def test_a_disk_without_locks_keeps_its_orphans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
