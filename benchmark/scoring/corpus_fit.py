@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy.typing as npt
 
@@ -27,9 +26,6 @@ from benchmark.scoring.score_folder import fit_folder
 from benchmark.scoring.shard_reader import PoolBatches, features_path
 from benchmark.scoring.survivors import Survivors
 from filters.embeddings.corpus import ByUid, CorpusFilter, Fill, PieceWork
-
-if TYPE_CHECKING:
-    pass
 
 
 class MappedCorpus:
