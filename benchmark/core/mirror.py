@@ -57,8 +57,8 @@ class Mirror:
         with self._state():
             files = list_files(self.url, DEPTH)
             stale = [n for n, file in files.items() if self._known.get(n, [""])[-1] != _remote_version(file)]
-            for name in prefetch_map(lambda name: self._fetch(name, files[name]), stale, CONNECTIONS):
-                self._known[name] = [_local_version(self.folder / name), _remote_version(files[name])]
+            for name, version in prefetch_map(lambda n: self._fetch(n, files[n]), stale, CONNECTIONS):
+                self._known[name] = [version, _remote_version(files[name])]
             for name in self._known.keys() - files.keys():
                 remove_sealed(self.folder / name)
                 del self._known[name]
@@ -73,19 +73,21 @@ class Mirror:
             ]
             try:
                 for name in changed:
+                    version = _local_version(self.folder / name)  # another run may write it during the upload
                     upload(self.folder / name, f"{self.url}/{name}")
-                    version = _remote_version(find_file(f"{self.url}/{name}"))
-                    self._known[name] = [_local_version(self.folder / name), version]
+                    self._known[name] = [version, _remote_version(find_file(f"{self.url}/{name}"))]
             except StorageError as error:
                 raise StorageError(
                     f"{error}; {len(changed)} files wait in {self.folder.parent}, and the next command with"
                     f" {self.url} uploads them"
                 ) from error
 
-    def _fetch(self, name: str, file: Entry) -> str:
+    def _fetch(self, name: str, file: Entry) -> tuple[str, str]:
+        """Copy a file; return its name and the local version of what was copied."""
         with atomic_write(self.folder / name) as temporary:
             download(file.url, temporary)
-        return name
+            version = _local_version(temporary)
+        return name, version
 
     def _names(self) -> list[str]:
         files = (path.relative_to(self.folder) for path in self.folder.rglob("*") if path.is_file())

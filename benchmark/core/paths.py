@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from urllib.parse import unquote
 from benchmark.core.disk_errors import disk_errors_as_one_line
 from benchmark.core.errors import UserError
 from benchmark.core.seals import write_seal
-from benchmark.core.temporaries import is_temporary, temporary_beside
+from benchmark.core.temporaries import is_temporary, remove_folder, temporary_beside
 
 PROJECT = "pairsift"
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
@@ -88,7 +87,7 @@ def put_in_place(written: Path, path: Path) -> None:
     if path.absolute().is_relative_to(cache_dir()) and not any(map(is_temporary, path.parts)):
         write_seal(written, path)
     if path.is_dir():
-        shutil.rmtree(path)
+        remove_folder(path)
     written.replace(path)
     _flush(path.parent)
 

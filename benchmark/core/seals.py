@@ -8,11 +8,11 @@ older versions wrote, count as intact.
 import hashlib
 import json
 import logging
-import shutil
 import time
-import uuid
 from contextlib import suppress
 from pathlib import Path
+
+from benchmark.core.temporaries import remove_folder, temporary_beside
 
 SEAL = ".seal"
 SETTLING_SECONDS = 0.1
@@ -38,23 +38,25 @@ def intact(path: Path) -> bool:
     if not path.exists():
         return False
     if not _damage(path):
-        return True
+        return path.exists()  # without a seal it may be one that another process is removing
     time.sleep(SETTLING_SECONDS)  # another process may be replacing the file and its seal
+    judged = _version(path)
     if not (damage := _damage(path)):
-        return True
-    log.warning("%s is damaged: %s; it is removed, and made again", path, damage)
-    remove_sealed(path)
+        return path.exists()
+    if judged is not None and _version(path) == judged:  # else another process removed it, or made it again
+        log.warning("%s is damaged: %s; it is removed, and made again", path, damage)
+        remove_sealed(path)
     return False
 
 
 def remove_sealed(path: Path) -> None:
     """Remove a file or folder of the cache, and its seal."""
     if path.is_dir() and not path.is_symlink():
-        with suppress(FileNotFoundError):  # another process removes it, too
-            shutil.rmtree(path)
+        remove_folder(path)
     else:
-        path.with_name(f".{path.name}{SEAL}").unlink(missing_ok=True)
+        # The file first: without its seal another process would take it for intact.
         path.unlink(missing_ok=True)
+        path.with_name(f".{path.name}{SEAL}").unlink(missing_ok=True)
 
 
 def _damage(path: Path) -> str:
@@ -84,14 +86,23 @@ def _damage(path: Path) -> str:
     return ""
 
 
+def _version(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file or folder from another one that takes its place; None if there is none."""
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return None
+    return stat.st_ino, stat.st_ctime_ns  # inodes are used again
+
+
 def _seal_path(path: Path) -> Path:
     return path / SEAL if path.is_dir() else path.with_name(f".{path.name}{SEAL}")
 
 
 def _replace(path: Path, seal: Seal) -> None:
-    temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}{SEAL}")
-    temporary.write_text(json.dumps(seal))
-    temporary.replace(path)
+    with temporary_beside(path) as temporary:
+        temporary.write_text(json.dumps(seal))
+        temporary.replace(path)
 
 
 def _sealed(file: Path) -> tuple[int, int, str]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import mmap
 import pickle
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from benchmark.core.disk_errors import disk_errors_as_one_line
 from benchmark.core.launch import barrier_group, is_main_process, process_count, wait_for_all
-from benchmark.core.paths import atomic_write, cache_dir
-from benchmark.core.seals import remove_sealed
+from benchmark.core.paths import cache_dir
+from benchmark.core.temporaries import temporary_beside
 
 if TYPE_CHECKING:
     import torch
@@ -32,38 +32,42 @@ def shared_by_main(value: T | None, device: torch.device) -> Iterator[T]:
         assert value is not None
         yield value
         return
-    path, received = _exchange(value, device)
-    wait_for_all(device)  # until every process has mapped the file
-    try:
+    if not is_main_process():
+        received: T = _receive(device)
+        wait_for_all(device)
         yield received
-    finally:
-        if is_main_process():
-            remove_sealed(path)
+        return
+    assert value is not None
+    # Each launch has a file of its own: another one of the same command ends, and removes its file, at any time.
+    with temporary_beside(cache_dir() / "launches" / "arrays") as path:
+        _send(value, path, device)
+        wait_for_all(device)  # until every process has mapped the file
+        yield value
 
 
-def _exchange(value: T | None, device: torch.device) -> tuple[Path, T]:
+def _send(value: object, path: Path, device: torch.device) -> None:
     import torch
 
-    if not is_main_process():
-        message: list[tuple[bytes, Path, list[int]]] = [(b"", Path(), [])]
-        torch.distributed.broadcast_object_list(message, src=0, group=barrier_group(device))
-        head, path, sizes = message[0]
-        received: T = pickle.loads(head, buffers=_mapped(path, sizes))  # noqa: S301, of this launch's main process
-        return path, received
-    assert value is not None
     buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     parts = [buffer.raw() for buffer in buffers]
-    path = cache_dir() / "launches" / hashlib.sha256(head).hexdigest()[:16]
     _write(path, parts)
     message = [(head, path, [part.nbytes for part in parts])]
     torch.distributed.broadcast_object_list(message, src=0, group=barrier_group(device))
-    return path, value
+
+
+def _receive(device: torch.device) -> Any:
+    import torch
+
+    message: list[tuple[bytes, Path, list[int]]] = [(b"", Path(), [])]
+    torch.distributed.broadcast_object_list(message, src=0, group=barrier_group(device))
+    head, path, sizes = message[0]
+    return pickle.loads(head, buffers=_mapped(path, sizes))  # noqa: S301, of this launch's main process
 
 
 def _write(path: Path, parts: Sequence[memoryview]) -> None:
     """Write each part at a multiple of `_ALIGNMENT`; a byte more, as an empty file cannot be mapped."""
-    with atomic_write(path) as temporary, temporary.open("wb") as file:
+    with disk_errors_as_one_line(path), path.open("wb") as file:
         for part in parts:
             file.write(part)
             file.write(bytes(-part.nbytes % _ALIGNMENT))

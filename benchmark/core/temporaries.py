@@ -3,6 +3,7 @@
 Whoever writes one holds a lock on it, which ends with the process: one without a lock is an orphan.
 """
 
+import errno
 import fcntl
 import logging
 import os
@@ -45,6 +46,23 @@ def temporary_beside(path: Path, *, folder: bool = False) -> Iterator[Path]:
             shutil.rmtree(temporary, ignore_errors=True)
         else:
             temporary.unlink(missing_ok=True)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder as a whole: it gets a temporary name, so that no other process sees it half removed.
+
+    Nothing happens where another process has just removed it.
+    """
+    doomed = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        path.rename(doomed)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        doomed = path  # in an overlay, a folder of the lower layer cannot be renamed
+    shutil.rmtree(doomed, ignore_errors=True)  # others may remove it as an orphan
 
 
 def _new(path: Path, folder: bool) -> tuple[Path, int]:

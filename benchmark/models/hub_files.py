@@ -26,20 +26,30 @@ def without_damaged(files: Iterable[Path]) -> list[Path]:
 
 def _is_whole(link: Path) -> bool:
     file = link.resolve()
+    if not (seen := _stat(file)):
+        return False  # another process has found it damaged
     if len(file.name) not in (_SHA256, _GIT_SHA1) or file.parent.name != "blobs":
         return True  # a copy, as on disks without links: its name is no hash
     record = cache_dir() / "hub" / f"{file.name}.json"
-    stat = file.stat()
-    seen: Stat = [stat.st_size, stat.st_mtime_ns]
     if intact(record) and json.loads(record.read_text()) == seen:
         return True
-    if _hash(file, stat.st_size) == file.name:
+    if _hash(file, seen[0]) == file.name:
         write_text(record, json_text(seen))
         return True
-    log.warning("%s is damaged: its hash is not that of its download; it is removed", link)
-    link.unlink()
-    file.unlink()
+    if _stat(file) == seen:  # else another process has removed it, and may have fetched it again
+        log.warning("%s is damaged: its hash is not that of its download; it is removed", link)
+        link.unlink(missing_ok=True)
+        file.unlink(missing_ok=True)
     return False
+
+
+def _stat(file: Path) -> Stat:
+    """Return the size and time of a file, nothing if it is not there."""
+    try:
+        stat = file.stat()
+    except FileNotFoundError:
+        return []
+    return [stat.st_size, stat.st_mtime_ns]
 
 
 def _hash(file: Path, size: int) -> str:

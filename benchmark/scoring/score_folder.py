@@ -1,13 +1,13 @@
 """Where the scores of a filter are: a folder of the cache with one part per shard."""
 
 import hashlib
-import shutil
 from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_dir
+from benchmark.core.temporaries import remove_folder
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.scoring.survivors import Survivors
@@ -62,8 +62,7 @@ def remove_scores(pool: Pool, scorer: Filter, sweep: Path | None = None) -> None
         with locked(removed) if removed else nullcontext():
             if removed and removed.exists():
                 continue
-            if folder.is_dir():
-                shutil.rmtree(folder)
+            remove_folder(folder)
             if removed:
                 removed.touch()
 

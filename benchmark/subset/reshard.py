@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.core.errors import UserError
+from benchmark.core.locks import locked
 from benchmark.core.output_folder import OutputFolder
 from benchmark.core.progress import progress
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, unite_uids, write_subset
@@ -81,15 +82,16 @@ class _Started:
         self._source, self._copy, self._shard_size = source, copy, shard_size
         self._uids, self._folder = copy.uids, OutputFolder(copy.location)
         self._count = -(-len(self._uids) // shard_size)
-        identity = check_copy(source, copy, shard_size)
-        self._done = _LAST in self._folder.names()
-        if not self._done:
-            meta = {
-                "output_shard_count": self._count,
-                "output_shard_format": NAME + ".tar",
-                "samples": identity,
-            }
-            self._folder.write_text(_META, json.dumps(meta))
+        with locked(Path(copy.location)):  # two calls that begin at once see each other
+            identity = check_copy(source, copy, shard_size)
+            self._done = _LAST in self._folder.names()
+            if not self._done:
+                meta = {
+                    "output_shard_count": self._count,
+                    "output_shard_format": NAME + ".tar",
+                    "samples": identity,
+                }
+                self._folder.write_text(_META, json.dumps(meta))
 
     def tars(self) -> Iterator[OutputTar]:
         """Copy the metadata; yield the tars that are missing."""

@@ -12,9 +12,11 @@ from omegaconf import DictConfig
 from benchmark.config import make_pool
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
+from benchmark.core.locks import locked
 from benchmark.core.mirror import writable_folder
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.records import read_records
+from benchmark.core.temporaries import is_temporary
 from benchmark.core.uids import read_subset, write_subset
 from benchmark.pool.pool import Pool
 from benchmark.report.data_card import CaptionStatistics, Lengths, data_card
@@ -83,22 +85,23 @@ def _text_rate(pool: Pool, chosen: Chosen) -> float | None:
 
 
 def _is_empty(folder: Path) -> bool:
-    return not folder.is_dir() or not any(folder.iterdir())
+    return not folder.is_dir() or all(is_temporary(path.name) for path in folder.iterdir())
 
 
 def _write_subset_files(folder: Path, selection: Selection) -> list[Path]:
     """Write the subset file of each epoch. Raises `UserError` if `folder` holds an export of other pairs."""
     files = dict(zip(subset_files(folder / "subset.npy", selection), selection.epochs, strict=True))
-    earlier = {file: read_subset(file) for file in folder.glob("subset*.npy")}
-    same = earlier and all(
-        file in files and np.array_equal(uids, files[file]) for file, uids in earlier.items()
-    )
-    if not _is_empty(folder) and not same:
-        raise UserError(
-            f"task.output={folder} holds an export of other pairs; give an empty folder, or delete it"
+    with locked(folder):  # two commands that begin at once see each other
+        earlier = {file: read_subset(file) for file in folder.glob("subset*.npy")}
+        same = earlier and all(
+            file in files and np.array_equal(uids, files[file]) for file, uids in earlier.items()
         )
-    for file, uids in files.items():
-        write_subset(file, uids)
+        if not _is_empty(folder) and not same:
+            raise UserError(
+                f"task.output={folder} holds an export of other pairs; give an empty folder, or delete it"
+            )
+        for file, uids in files.items():
+            write_subset(file, uids)
     return list(files)
 
 

@@ -91,16 +91,17 @@ def _check_manifest(folder: Path, content: dict[str, Any]) -> None:
     """Write the manifest of a new folder, or check that an existing one has the same content."""
     manifest = folder / _MANIFEST
     text = json.dumps(content, indent=2, sort_keys=True, default=str) + "\n"
-    if not manifest.is_file():
-        if any(folder.glob("*.parquet")):
+    with locked(manifest):  # two commands that begin at once see each other
+        if not manifest.is_file():
+            if any(folder.glob("*.parquet")):
+                raise UserError(
+                    f"{folder} holds parquet files that task=augment did not write; give task.output=EMPTY_FOLDER"
+                )
+            write_text(manifest, text)
+        elif manifest.read_text(encoding="utf-8") != text:
             raise UserError(
-                f"{folder} holds parquet files that task=augment did not write; give task.output=EMPTY_FOLDER"
+                f"{folder} holds captions of another selection or augmentation; give task.output=ANOTHER_FOLDER"
             )
-        write_text(manifest, text)
-    elif manifest.read_text(encoding="utf-8") != text:
-        raise UserError(
-            f"{folder} holds captions of another selection or augmentation; give task.output=ANOTHER_FOLDER"
-        )
 
 
 def _write_part(path: Path, subset: Samples[Sample], part: range, augmenter: Augmenter) -> None:

@@ -62,6 +62,7 @@ class Steps:
             _make_current(folder, fingerprint)
         wait_for_all(self.device)
         manifest = _read(folder)
+        wait_for_all(self.device)  # until all have read it: the main process may finish the step at once
         if manifest.get("finished"):
             log.info("%s: already finished", name)
             return FinishedStep(folder, fingerprint, manifest["facts"])

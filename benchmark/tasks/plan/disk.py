@@ -1,5 +1,7 @@
 """Bytes that a job will write to the cache, measured on what earlier runs wrote; None where none did."""
 
+import os
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -30,8 +32,17 @@ def scoring_bytes(cfg: DictConfig, pairs: float) -> int | None:
 def training_bytes(name: str) -> int | None:
     """Return the bytes of the largest trained downstream model of that name in the cache."""
     folders = (cache_dir() / "trained").glob(f"{name}-*")
-    sizes = [sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) for folder in folders]
-    return max(sizes, default=None)
+    return max(map(_bytes_in, folders), default=None)
+
+
+def _bytes_in(folder: Path) -> int:
+    """Return the bytes of the files in a folder, without those that a training removes meanwhile."""
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += (Path(parent) / name).stat().st_size
+    return total
 
 
 def _features(reader: Reader) -> list[Features]:

@@ -1,0 +1,338 @@
+"""What another process does between two lines of this one: it removes, replaces or begins the same."""
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Barrier, BrokenBarrierError, local
+from types import ModuleType
+from typing import Any
+
+import fsspec
+import numpy as np
+import pytest
+import torch
+
+from benchmark.core import mirror, seals, sharing
+from benchmark.core.errors import UserError
+from benchmark.core.mirror import Mirror
+from benchmark.core.output_folder import OutputFolder
+from benchmark.core.paths import atomic_folder, atomic_write, cache_dir, write_text
+from benchmark.core.seals import intact, remove_sealed
+from benchmark.core.storage import upload
+from benchmark.core.temporaries import _remove_orphans
+from benchmark.models import hub_files
+from benchmark.pool.pool import Pool
+from benchmark.scoring.score_folder import remove_scores, score_folder
+from benchmark.selection.selection import Selection
+from benchmark.studies.augmentation import caption_writer
+from benchmark.studies.icc_build import steps
+from benchmark.studies.icc_build.steps import Steps
+from benchmark.subset import reshard
+from benchmark.subset.reshard import Copy
+from benchmark.subset.subset import selected_samples
+from benchmark.tasks import export
+from benchmark.tasks.plan import disk
+from filters.random import Random
+from tests.hostile.damage import flip
+from tests.pools import numbered_uids, rows, write_pool
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def damaged() -> Path:
+    path = cache_dir() / "content" / "x.json"
+    write_text(path, "[1, 2]")
+    flip(path)
+    os.utime(path)
+    return path
+
+
+def make_folder(path: Path) -> Path:
+    with atomic_folder(path) as temporary:
+        for name in "abc":
+            (temporary / name).write_text(name)
+    return path
+
+
+def test_what_another_process_removes_meanwhile_is_not_there(
+    damaged: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "sleep", lambda _: remove_sealed(damaged))
+    assert not intact(damaged)
+
+
+def test_what_another_process_has_made_again_stays(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[str] = []
+
+    def hash_slowly(path: Path) -> str:
+        hashed.append(digest := original(path))
+        if len(hashed) == 2:  # to be sure of the damage
+            remove_sealed(damaged)
+            write_text(damaged, "[1, 2]")
+        return digest
+
+    original = seals._hash
+    monkeypatch.setattr(seals, "_hash", hash_slowly)
+    intact(damaged)
+    assert intact(damaged)
+    assert damaged.read_text() == "[1, 2]"
+
+
+def remove(folder: Path) -> None:
+    remove_sealed(folder)
+
+
+def replace(folder: Path) -> None:
+    make_folder(folder)
+
+
+@pytest.mark.parametrize("end", [remove, replace])
+def test_a_folder_is_never_seen_half_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: Callable[[Path], None]
+) -> None:
+    folder = make_folder(tmp_path / "folder")
+    removed: list[set[str]] = []
+
+    def rmtree(path: Path, **settings: Any) -> None:
+        removed.append({file.name for file in folder.glob("*")})
+        original(path, **settings)
+
+    original = shutil.rmtree
+    monkeypatch.setattr(shutil, "rmtree", rmtree)
+    end(folder)
+    assert removed[0] == set()
+
+
+def test_two_processes_remove_the_same_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def rmtree(path: Path, **settings: Any) -> None:
+        original(path)  # by the other process
+        original(path, **settings)
+
+    pool, scorer = Pool("p", str(write_pool(tmp_path / "pool", [rows(1)]))), Random(0)
+    folder = make_folder(score_folder(pool, scorer))
+    original = shutil.rmtree
+    monkeypatch.setattr(shutil, "rmtree", rmtree)
+    remove_scores(pool, scorer)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("write", [lambda path: write_text(path, "a"), make_folder])
+def test_a_seal_is_not_taken_for_an_orphan(
+    monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], object]
+) -> None:
+    def rename(source: Path, target: Path) -> Path:
+        _remove_orphans.__wrapped__(source.parent)  # another process's first write in this folder
+        return original(source, target)
+
+    original = Path.replace
+    monkeypatch.setattr(Path, "replace", rename)
+    path = cache_dir() / "a"
+    write(path)
+    monkeypatch.undo()
+    assert intact(path)
+
+
+def test_all_processes_of_a_launch_agree_on_what_is_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The main process may finish a step before the others have read its manifest."""
+    process, barrier, finished, waited = local(), Barrier(2), Barrier(2), {True: 0, False: 0}
+
+    def wait_for_all(_: torch.device) -> None:
+        waited[process.is_main] += 1
+        barrier.wait(10)
+
+    def read(folder: Path) -> dict[str, Any]:
+        if not process.is_main and waited[False] == 1:
+            with suppress(BrokenBarrierError):
+                finished.wait(0.5)
+        return original(folder)
+
+    def work(_: Path) -> dict[str, Any]:
+        return {"done": 1}
+
+    def finish(*arguments: Any) -> None:
+        original_finish(*arguments)
+        with suppress(BrokenBarrierError):
+            finished.wait(0.5)
+
+    def run(is_main: bool) -> dict[str, Any]:
+        process.is_main = is_main
+        return dict(Steps(tmp_path, CPU).run("a", {}, work).facts)
+
+    original, original_finish = steps._read, steps._finish
+    monkeypatch.setattr(steps, "library_versions", dict)
+    monkeypatch.setattr(steps, "_read", read)
+    monkeypatch.setattr(steps, "_finish", finish)
+    monkeypatch.setattr(steps, "wait_for_all", wait_for_all)
+    monkeypatch.setattr(steps, "is_main_process", lambda: process.is_main)
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(run, (True, False))) == [{"done": 1}, {"done": 1}]
+    assert waited[True] == waited[False]
+
+
+def test_a_launch_maps_its_arrays_though_another_one_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Any] = []
+    is_main = True
+
+    def broadcast(message: list[Any], **_: Any) -> None:
+        if is_main:
+            sent[:] = message
+        else:
+            message[:] = sent
+
+    def to_share() -> dict[str, Any] | None:
+        return {"rows": np.arange(3)} if is_main else None
+
+    monkeypatch.setattr(torch.distributed, "broadcast_object_list", broadcast)
+    for name, value in {"process_count": 2, "wait_for_all": None, "barrier_group": None}.items():
+        monkeypatch.setattr(sharing, name, lambda *_, value=value: value)
+    monkeypatch.setattr(sharing, "is_main_process", lambda: is_main)
+    other = sharing.shared_by_main(to_share(), CPU)
+    other.__enter__()
+    with sharing.shared_by_main(to_share(), CPU):
+        other.__exit__(None, None, None)
+        is_main = False
+        with sharing.shared_by_main(to_share(), CPU) as received:
+            assert received["rows"].tolist() == [0, 1, 2]
+        is_main = True
+    assert list((cache_dir() / "launches").iterdir()) == []
+
+
+@pytest.fixture
+def remote() -> Iterator[fsspec.AbstractFileSystem]:
+    filesystem = fsspec.filesystem("memory")
+    filesystem.store.clear()
+    yield filesystem
+    filesystem.store.clear()
+
+
+def test_what_is_written_during_its_upload_is_uploaded_again(
+    remote: fsspec.AbstractFileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def upload_slowly(path: Path, url: str) -> None:
+        upload(path, url)
+        write_text(path, "of another run")
+
+    folder = Mirror("memory://raced/results").pull()
+    write_text(folder / "a.json", "first")
+    with monkeypatch.context() as patch:
+        patch.setattr(mirror, "upload", upload_slowly)
+        Mirror("memory://raced/results").push()
+    Mirror("memory://raced/results").push()
+    assert remote.cat("/raced/results/a.json") == b"of another run"
+
+
+def test_what_is_written_over_a_copy_is_uploaded(
+    remote: fsspec.AbstractFileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def write(path: Path) -> Iterator[Path]:
+        with atomic_write(path) as temporary:
+            yield temporary
+        write_text(path, "of another run")
+
+    remote.pipe("/raced/results/a.json", b"first")
+    with monkeypatch.context() as patch:
+        patch.setattr(mirror, "atomic_write", write)
+        Mirror("memory://raced/results").pull()
+    Mirror("memory://raced/results").push()
+    assert remote.cat("/raced/results/a.json") == b"of another run"
+
+
+@pytest.mark.parametrize("fetched_again", [False, True])
+def test_two_processes_find_one_download_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fetched_again: bool
+) -> None:
+    link, blob = tmp_path / "snapshots" / "config.json", tmp_path / "blobs" / ("0" * 40)
+    for path in (link, blob):
+        path.parent.mkdir()
+    blob.write_text("damaged")
+    link.symlink_to(blob)
+
+    def hash_slowly(*_: object) -> str:
+        blob.unlink()
+        if fetched_again:
+            blob.write_text("whole")
+        else:
+            link.unlink()
+        return "1" * 40
+
+    monkeypatch.setattr(hub_files, "_hash", hash_slowly)
+    assert hub_files.without_damaged([link]) == []
+    assert link.is_file() == fetched_again
+    if not fetched_again:
+        assert hub_files.without_damaged([link]) == []
+
+
+def test_a_plan_beside_a_training_that_removes_its_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stat(path: Path, **settings: Any) -> os.stat_result:
+        if path.name == "b":
+            path.unlink(missing_ok=True)
+        return original(path, **settings)
+
+    make_folder(cache_dir() / "trained" / "captioner-0")
+    original = Path.stat
+    monkeypatch.setattr(Path, "stat", stat)
+    assert (disk.training_bytes("captioner") or 0) >= 2
+
+
+def at_once(
+    monkeypatch: pytest.MonkeyPatch, place: ModuleType | type, name: str, begin: Callable[[int], Any]
+) -> int:
+    """Return how many of two commands can begin in one folder, where both reach the function `name` at once."""
+    both = Barrier(2)
+
+    def reached(*arguments: Any) -> Any:
+        with suppress(BrokenBarrierError):
+            both.wait(0.2)
+        return original(*arguments)
+
+    def refused(number: int) -> bool:
+        try:
+            begin(number)
+        except UserError as error:
+            return "another" in str(error) or "other" in str(error)
+        return False
+
+    original = getattr(place, name)
+    monkeypatch.setattr(place, name, reached)
+    with ThreadPoolExecutor(2) as threads:
+        return 2 - sum(threads.map(refused, range(2)))
+
+
+def test_one_of_two_augmentations_gets_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def begin(number: int) -> None:
+        caption_writer._check_manifest(tmp_path / "out", {"selection": number})
+
+    assert at_once(monkeypatch, caption_writer, "write_text", begin) == 1
+
+
+def test_one_of_two_exports_gets_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def begin(number: int) -> None:
+        selection = Selection((numbered_uids(2, start=number),), 0.0, 2, 0, 0, {})
+        export._write_subset_files(tmp_path / "out", selection)
+
+    assert at_once(monkeypatch, export, "write_subset", begin) == 1
+
+
+def test_one_of_two_reshardings_gets_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(4)])))
+    uids = pool.index(pool.tars[0]).uids
+
+    def begin(number: int) -> None:
+        parts = selected_samples(pool, np.sort(uids[number : number + 2]))
+        reshard._Started(pool, Copy(parts, tmp_path / "out"), 10)
+
+    assert at_once(monkeypatch, OutputFolder, "write_text", begin) == 1
+
+
+def test_an_export_that_was_killed_at_its_first_file_goes_on(tmp_path: Path) -> None:
+    (tmp_path / f".subset.{'0' * 32}.npy").touch()
+    selection = Selection((numbered_uids(2),), 0.0, 2, 0, 0, {})
+    assert export._write_subset_files(tmp_path, selection) == [tmp_path / "subset.npy"]
