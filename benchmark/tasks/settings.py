@@ -21,8 +21,15 @@ def shard_share(cfg: DictConfig) -> ShardShare | None:
     text = cfg.get("shards")
     if text is not None and cfg.task.name != "score":
         raise UserError(f"shards={text} is for task=score alone; leave it out when all parts are scored")
-    if text is not None:
-        return ShardShare.parse(str(text))
+    share = ShardShare.parse(str(text)) if text is not None else _share_of_slurm_array(cfg)
+    if share is not None and cfg.rescore:
+        raise UserError(
+            f"shards={share} with rescore=true would remove what other parts have scored; leave one of them out"
+        )
+    return share
+
+
+def _share_of_slurm_array(cfg: DictConfig) -> ShardShare | None:
     share = ShardShare.of_slurm_array() if cfg.task.name == "score" else None
     if share is None or HydraConfig.get().mode == RunMode.MULTIRUN:
         return None
