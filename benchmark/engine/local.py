@@ -127,10 +127,11 @@ def _serve(pipe: "Connection[bytes, Any]", work: Work[Any, Any], device: str, th
     """Set up the work, answer, and do so for each piece that comes in a tuple, until an empty tuple comes."""
     threading.Thread(target=end_with_parent, daemon=True).start()
     _limit_torch(threads)
-    pipe.send_bytes(_answer(work.setup, device))
-    while message := pipe.recv():
-        _limit_torch(threads)
-        pipe.send_bytes(_answer(work, *message))
+    with suppress(EOFError, ConnectionError):  # the command has ended: nobody waits for an answer
+        pipe.send_bytes(_answer(work.setup, device))
+        while message := pipe.recv():
+            _limit_torch(threads)
+            pipe.send_bytes(_answer(work, *message))
 
 
 def _limit_torch(threads: int) -> None:

@@ -1,11 +1,13 @@
 """The engine of one machine: what its workers return, and what happens when they cannot start or go on."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 
 from benchmark.core.errors import UserError
 from benchmark.core.usage import helpers_peak_rss_bytes
-from benchmark.engine.local import LocalEngine
+from benchmark.engine.local import LocalEngine, _serve
 from benchmark.engine.worker_usage import WORKER_RUNS
 from benchmark.engine.workers import TRIES
 from benchmark.results.stopwatch import Stopwatch
@@ -216,3 +218,16 @@ def test_an_error_of_the_work_is_not_tried_again(tmp_path: Path) -> None:
         list(LocalEngine("cpu", 2).run(work, [Path("a"), Path("wrong")]))
     assert work.attempts("wrong") == 1
     assert "raise KeyError(piece.name)" in str(raised.value.__cause__)
+
+
+@pytest.mark.parametrize("during_setup", [True, False])
+def test_a_worker_whose_command_has_ended_ends_without_an_error(during_setup: bool) -> None:
+    of_command, of_worker = multiprocessing.Pipe()
+    with ThreadPoolExecutor(1) as threads:
+        if during_setup:
+            of_command.close()
+        served = threads.submit(_serve, of_worker, Square(), "cpu", 1)
+        if not during_setup:
+            of_command.recv()
+            of_command.close()
+        served.result()
