@@ -86,7 +86,9 @@ def scan_records(results: Path, record_type: type[R]) -> tuple[dict[Path, R], li
     records, left_out = {}, []
     for path in sorted((results / schema.folder).glob("*.json")):
         if path.name.startswith("."):  # as `write_text` names a file until it is whole
-            left_out.append(LeftOut(path, "half-written: by a run that is about to end, or that was killed"))
+            left_out.append(
+                LeftOut(path, "half-written by a run that is about to end, or was killed: then run it again")
+            )
             continue
         try:
             if (found := _text_of_kind(path, schema)) is None:

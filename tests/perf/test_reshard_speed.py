@@ -111,15 +111,15 @@ def write(folder: str, out: str, *shares: float) -> None:
     reshard(pool, copies, engine)
 
 
-def write_in_one_pass(folder: str, out: str, *shares: float) -> None:
-    forget(Path(folder))
+def write_in_one_pass(folder: str, out: str, forgotten: bool, *shares: float) -> None:
+    if forgotten:
+        forget(Path(folder))
     write(folder, out, *shares)
 
 
-def write_one_by_one(folder: str, out: str, *shares: float) -> None:
+def write_one_by_one(folder: str, out: str, forgotten: bool, *shares: float) -> None:
     for number, share in enumerate(shares):
-        forget(Path(folder))
-        write(folder, f"{out}/{number}", share)
+        write_in_one_pass(folder, f"{out}/{number}", forgotten, share)
 
 
 def forget(folder: Path) -> None:
@@ -143,12 +143,13 @@ class Resharding:
             shutil.rmtree(self.cache, ignore_errors=True)
         return self._removed(measure(write, str(self.folder), str(self.out), *shares))
 
-    def one_pass(self, *shares: float) -> Usage:
+    def one_pass(self, *shares: float, forgotten: bool) -> Usage:
         index_tars(Pool("p", str(self.folder)), LocalEngine("cpu"))
-        return self._removed(measure(write_in_one_pass, str(self.folder), str(self.out), *shares))
+        usage = measure(write_in_one_pass, str(self.folder), str(self.out), forgotten, *shares)
+        return self._removed(usage)
 
-    def one_by_one(self, *shares: float) -> Usage:
-        return self._removed(measure(write_one_by_one, str(self.folder), str(self.out), *shares))
+    def one_by_one(self, *shares: float, forgotten: bool) -> Usage:
+        return self._removed(measure(write_one_by_one, str(self.folder), str(self.out), forgotten, *shares))
 
     def copy(self) -> Usage:
         return self._removed(measure_command("cp", "-r", str(self.folder), str(self.out)))
@@ -180,10 +181,12 @@ def test_resharding_beside_a_copy_of_everything(resharding: Resharding) -> None:
     assert beside_cp(resharding, 0.1, indexed=False, goal=1).ratio < 2
 
 
-def test_several_subsets_in_one_pass(resharding: Resharding) -> None:
-    shares = (0.3, 0.3, 0.3)
-    ours, one_by_one = partial(resharding.one_pass, *shares), partial(resharding.one_by_one, *shares)
-    work = "reshard three times 30% in one pass, tars on the disk"
+@pytest.mark.parametrize("place", ["in memory", "on the disk"])
+def test_several_subsets_in_one_pass(resharding: Resharding, place: str) -> None:
+    shares, forgotten = (0.3, 0.3, 0.3), place == "on the disk"
+    ours = partial(resharding.one_pass, *shares, forgotten=forgotten)
+    one_by_one = partial(resharding.one_by_one, *shares, forgotten=forgotten)
+    work = f"reshard three times 30% in one pass, tars {place}"
     assert compare(work, ours, "one after the other", one_by_one).ratio < 1
 
 
