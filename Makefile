@@ -42,6 +42,7 @@ check: setup ## ruff and mypy --strict
 	.venv/bin/mypy
 
 perf: setup ## Measure speed and memory on this machine
+	$(UV) pip install --quiet --python $(PYTHON) --constraint constraints.txt --editable '.[$(EXTRAS),perf]'
 	OMP_NUM_THREADS=$$(nproc) $(PYTHON) -m pytest -m perf -s --durations=10
 
 fuzz: setup ## Damaged files through the readers for ten minutes

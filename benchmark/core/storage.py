@@ -5,9 +5,10 @@ Every error of the network or the storage becomes a `StorageError` of one line. 
 
 import io
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from stat import S_ISDIR
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
@@ -50,6 +51,9 @@ def file_name(url: str) -> str:
 
 def list_folder(url: str) -> list[Entry]:
     """Return the files and folders in a folder, sorted by URL; [] if it is missing. A web page tells no sizes."""
+    if not is_remote(url):
+        folder = Path(url.removeprefix("file://")).expanduser().absolute()
+        return attempt(url, lambda: _list_here(folder)) if folder.is_dir() else []
     filesystem, path = file_system(url)
     filesystem.invalidate_cache()
     root = path.rstrip("/") + "/"
@@ -64,6 +68,19 @@ def list_folder(url: str) -> list[Entry]:
         i for i in listed if i["name"].startswith(root) and "/" not in i["name"][len(root) :].rstrip("/")
     ]
     return sorted((_entry(filesystem, i) for i in inside if i["name"] != root), key=lambda entry: entry.url)
+
+
+def _list_here(folder: Path) -> list[Entry]:
+    """List a folder of this machine; to import fsspec for it takes longer than all else that a selection reads.
+
+    Links have size and time of what they lead to; broken ones, and files that are gone again, are left out.
+    """
+    entries = []
+    for path in sorted(folder.iterdir()):
+        with suppress(FileNotFoundError):
+            about = path.stat()
+            entries.append(Entry(f"file://{path}", S_ISDIR(about.st_mode), about.st_size, about.st_mtime))
+    return entries
 
 
 def list_files(url: str, depth: int = 0) -> dict[str, Entry]:

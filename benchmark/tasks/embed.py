@@ -2,23 +2,28 @@
 
 import time
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
+import torch
 from omegaconf import DictConfig
+from PIL import Image
 
 from benchmark.config import make_pool, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import atomic_write
+from benchmark.core.pixel_workers import Preprocessing
 from benchmark.core.progress import progress
 from benchmark.core.storage import local_path
 from benchmark.downstream_config import evaluation_nodes, load_evaluation_set
 from benchmark.models.clip_models import load_clip
 from benchmark.tasks.output import print_result
+from downstream.batching import StoredImages, pixel_batches
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 
-BATCH = 256  # images decoded at a time
+BATCH = 256  # images preprocessed at a time
 
 
 def embed(cfg: DictConfig) -> None:
@@ -33,17 +38,21 @@ def embed(cfg: DictConfig) -> None:
     images = target_images(load_evaluation_set(sets[name]))
     clip = load_clip(**resolved(cfg.models.clip), device=resolve_device(cfg.device))
     parts = []
+    batches = pixel_batches(StoredImages(images), partial(_stacked, clip.preprocess), BATCH, clip.device)
+    started = time.monotonic()
     with progress("embed", len(images), "images") as advance:
-        for start in range(0, len(images), BATCH):
-            started = time.monotonic()
-            batch = [item.load() for item in images[start : start + BATCH]]
-            parts.append(clip.embed_images(batch).astype(np.float16))
-            advance(len(batch), f"{len(batch) / (time.monotonic() - started):,.0f} images/s")
+        for pixels in batches:
+            parts.append(clip.embed_pixels(pixels).astype(np.float16))
+            advance(len(pixels), f"{sum(map(len, parts)) / (time.monotonic() - started):,.0f} images/s")
     embeddings = np.concatenate(parts)
     with atomic_write(path) as temporary:
         np.save(temporary, embeddings)
     print_result(f"embedded {len(embeddings):,} images as {embeddings.shape[1]} numbers each")
     print_result(str(path))
+
+
+def _stacked(preprocess: Preprocessing, images: Sequence[Image.Image]) -> torch.Tensor:
+    return torch.stack([preprocess(image) for image in images])
 
 
 def target_images(evaluation_set: EvaluationSet | ClassificationSet) -> Sequence[Item | LabelledImage]:

@@ -15,6 +15,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.images import decode_image
 from benchmark.models.clip_models import load_clip
 from benchmark.tasks import embed as task
+from downstream import batching
 from filters.embeddings.pool_embeddings import read_target
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import jpeg, rows, write_pool
@@ -40,9 +41,12 @@ def configure(folder: Path, *overrides: str) -> DictConfig:
         return compose("config", [*common, *overrides])
 
 
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_embeddings_are_in_the_order_of_the_set(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], processes: int
 ) -> None:
+    monkeypatch.setattr(batching, "MANY_IMAGES", 1)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: processes)
     cfg = configure(tmp_path)
     monkeypatch.setenv("COCO_ROOT", str(tmp_path / "coco"))
     monkeypatch.setattr(task, "BATCH", 2)
