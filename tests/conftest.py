@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
-from hydra._internal.core_plugins.file_config_source import FileConfigSource
-from hydra.plugins.config_source import ConfigResult
+from hydra._internal.sources_registry import SourcesRegistry
+from hydra.core.plugins import Plugins
+from hydra.plugins.config_source import ConfigResult, ConfigSource
 
 from tests.command_line import Done, Run, run_main
 from tests.demos import SMALL_DEMO, draw, link
@@ -82,9 +83,11 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 @pytest.fixture(scope="session", autouse=True)
 def _parse_a_config_once() -> Iterator[None]:
     """Hydra reads forty YAML files for each of a thousand compositions; a file that is as it was is parsed once."""
-    parse, parsed = FileConfigSource.load_config, {}
+    Plugins.instance()  # its search makes the class of the sources anew
+    source = SourcesRegistry.instance().types["file"]
+    parse, parsed = source.load_config, {}
 
-    def load_config(self: FileConfigSource, config_path: str) -> ConfigResult:
+    def load_config(self: ConfigSource, config_path: str) -> ConfigResult:
         path = Path(self.path, self._normalize_file_name(config_path))
         if not path.is_file():
             return parse(self, config_path)
@@ -94,7 +97,7 @@ def _parse_a_config_once() -> Iterator[None]:
         return replace(parsed[key], config=copy.deepcopy(parsed[key].config))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FileConfigSource, "load_config", load_config)
+        patch.setattr(source, "load_config", load_config)
         yield
 
 

@@ -1,14 +1,18 @@
 """Samples, alone and in batches, and the reasons why one cannot be used."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
 
 from benchmark.core.uids import UidArray
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 # Why a sample cannot be used. The strings are stable: manifests and reports count by them.
 CAPTION_MISSING = "caption_missing"
@@ -83,7 +87,7 @@ class Batch:
     def __len__(self) -> int:
         return len(self.uids)
 
-    def take(self, rows: Sequence[int] | npt.NDArray[np.int64]) -> "Batch":
+    def take(self, rows: Sequence[int] | npt.NDArray[np.int64]) -> Batch:
         """Return the samples at `rows`, in that order."""
         indices = np.asarray(rows, np.int64)
         return Batch(

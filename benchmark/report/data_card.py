@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmark.report.loss_notes import loss_note
 from benchmark.results.result import Result
-from benchmark.selection.selection import Manifest
+from benchmark.selection.manifest import Manifest
 from benchmark.subset.pairs import Written
 
 TEMPLATE = Path(__file__).with_suffix(".md.jinja")

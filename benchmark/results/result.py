@@ -7,7 +7,7 @@ from benchmark.core.records import Schema
 from benchmark.results.contamination_counts import Contamination
 from benchmark.results.protocol import Protocol
 from benchmark.results.stopwatch import Stage
-from benchmark.selection.selection import Manifest
+from benchmark.selection.manifest import Manifest
 from downstream.metrics.metric import Metric
 from downstream.training.train_report import TrainReport
 

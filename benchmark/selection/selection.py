@@ -4,10 +4,9 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ from benchmark.core.uids import UidArray, unite_uids, write_subset
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_table import ScoreTable
+from benchmark.selection.manifest import Manifest
 from filters.base import Filter
 
 Rows = npt.NDArray[np.int64]
@@ -124,40 +124,6 @@ def check_scored(drops: Counter[str], count: int, scored: int, k: int) -> dict[s
             f"size asks for {k:,} pairs, but {scored:,} have a score ({lost}); choose a size from 1 to {scored:,}"
         )
     return {reason: count for reason, count in drops.items() if count}
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """Describes subset files: the pool, filter, selector and size that made them, and what was dropped.
-
-    `files` names the subset file of each epoch; `distinct` counts the samples that are in at least one of them. Of
-    `tied` samples whose score is the threshold, `tied_kept` are selected: those that `seed` puts first. The
-    `threshold` is None where it is infinite. `lost` counts by reason the selected samples that cannot be read, which
-    is known once they are read; `selection.tolerate` bounds them.
-    """
-
-    pool: str
-    filter: str
-    config: dict[str, Any]
-    k: int
-    seed: int
-    threshold: float | None
-    scored: int
-    tied: int
-    tied_kept: int
-    drops: dict[str, int]
-    sha256: str
-    distinct: int
-    files: list[str]
-    selector: str
-    selector_config: dict[str, Any]
-    versions: dict[str, str] = field(default_factory=dict)
-    lost: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def readable(self) -> int:
-        """How many of the `distinct` samples can be read."""
-        return self.distinct - sum(self.lost.values())
 
 
 def subset_files(path: Path, selection: Selection) -> list[Path]:

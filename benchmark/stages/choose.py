@@ -31,7 +31,8 @@ from benchmark.scoring.losses import check_losses
 from benchmark.scoring.score_folder import remove_scores, score_folder, score_paths
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ScoreTable
-from benchmark.selection.selection import Manifest, Selection, Selector, subset_files, write_selection
+from benchmark.selection.manifest import Manifest
+from benchmark.selection.selection import Selection, Selector, subset_files, write_selection
 from filters.base import Filter
 
 log = logging.getLogger(__name__)

@@ -28,11 +28,11 @@ from benchmark.__main__ import main
 main()
 """
 SETTINGS = {"pydantic", "numpy"}  # checked, and numbers of the demo resolved
-SELECT = SETTINGS | {"pyarrow", "PIL", "fsspec", "filelock"}  # a lock is held where the demo is drawn
+SELECT = SETTINGS | {"pyarrow", "PIL", "filelock"}  # a lock is held where the demo is drawn
 RESHARD = SELECT | {"pyarrow.compute"}  # captions are searched
 PLAN = RESHARD | {"rich", "scipy"}  # of a selection whose scores are cached
-DOCTOR = PLAN | {"torch", "cv2"}  # torch knows the GPUs, and the demo pool is drawn with OpenCV
-REPORT = SELECT | {"rich", "jinja2", "plotly"}
+DOCTOR = PLAN | {"torch", "fsspec", "cv2"}  # torch knows the GPUs and imports fsspec, and OpenCV draws the demo pool
+REPORT = SETTINGS | {"pyarrow", "rich", "jinja2", "plotly"}
 
 
 def imported(*arguments: str) -> set[str]:

@@ -10,7 +10,7 @@ from benchmark.report.table import Table
 from benchmark.results.protocol import Protocol
 from benchmark.results.result import DownstreamResult, Result, Scoring
 from benchmark.results.stopwatch import Stage
-from benchmark.selection.selection import Manifest
+from benchmark.selection.manifest import Manifest
 from downstream.metrics.metric import Metric
 from downstream.training.train_report import TrainReport
 

@@ -9,7 +9,8 @@ from benchmark.core.errors import UserError
 from benchmark.core.ties import hash_uids
 from benchmark.core.uids import decode_uids, encode_uids, make_uid, read_subset
 from benchmark.scoring.score_table import ArraySource, ScoreTable
-from benchmark.selection.selection import Manifest, Selection, write_selection
+from benchmark.selection.manifest import Manifest
+from benchmark.selection.selection import Selection, write_selection
 from benchmark.selection.top_k import select_top_k
 from tests.pools import numbered_uids
 

@@ -13,7 +13,8 @@ from huggingface_hub import DatasetCard
 
 from benchmark.core.records import write_record
 from benchmark.core.uids import decode_uids, read_subset
-from benchmark.selection.selection import Manifest, Selection, Selector
+from benchmark.selection.manifest import Manifest
+from benchmark.selection.selection import Selection, Selector
 from benchmark.tasks.export import caption_statistics
 from tests.benchmark.report.made_results import metric, result, trained
 from tests.command_line import Run, assert_one_line
