@@ -36,7 +36,9 @@ BuildOnce = Callable[[str, Callable[[Path], object]], Path]
 
 
 # Modules that take minutes: at the end of the order one of them would run alone.
-LONGEST = ("test_launched", "test_engines")
+LONGEST = (
+    "test_launched", "test_chaos", "test_lost_processes", "test_real_data", "test_quiet", "test_results_kept",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -3,9 +3,10 @@
 Every error of the network or the storage becomes a `StorageError` of one line. Local paths work as well.
 """
 
+import errno
 import io
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from stat import S_ISDIR
@@ -77,9 +78,13 @@ def _list_here(folder: Path) -> list[Entry]:
     """
     entries = []
     for path in sorted(folder.iterdir()):
-        with suppress(FileNotFoundError):
+        try:
             about = path.stat()
-            entries.append(Entry(f"file://{path}", S_ISDIR(about.st_mode), about.st_size, about.st_mtime))
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ELOOP):
+                raise
+            continue
+        entries.append(Entry(f"file://{path}", S_ISDIR(about.st_mode), about.st_size, about.st_mtime))
     return entries
 
 

@@ -86,6 +86,7 @@ def test_a_missing_pipeline_says_what_to_do(tmp_path: Path) -> None:
         ComplexityAction("en_core_web_none").identity()
 
 
+@pytest.mark.slow
 def test_a_pipeline_that_does_not_parse_is_refused(tmp_path: Path) -> None:
     import spacy
 

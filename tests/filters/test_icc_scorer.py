@@ -123,6 +123,7 @@ def test_tokenising_in_advance_changes_no_score(tmp_path, monkeypatch) -> None:
     assert made.score(batch(captions)) == pytest.approx(whole, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_bf16_ranks_like_fp32_on_a_trained_scorer(tmp_path) -> None:
     captions = trained_scorer(tmp_path)
     full, half = DistilledScorer(str(tmp_path), "fp32"), DistilledScorer(str(tmp_path), "bf16")

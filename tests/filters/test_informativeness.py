@@ -160,6 +160,7 @@ def test_the_papers_threshold_through_hydra() -> None:
     assert np.array_equal(kept, np.array([np.nan, 20, 31], np.float32), equal_nan=True)
 
 
+@pytest.mark.slow
 def test_only_the_tagger_runs(tmp_path: Path) -> None:
     assert load_pipeline(demo_model("parser"), parse=False).pipe_names == ["tok2vec", "morphologizer"]
     parser = load_pipeline(demo_model("parser"))
@@ -190,6 +191,7 @@ def test_bad_captions_have_ngrams_or_none() -> None:
     assert found["bigrams"][-2:] == [["red ball"]] * 2
 
 
+@pytest.mark.slow
 def test_critiques_score_as_in_figure_2(shared_data: Path) -> None:
     """The paper's own examples, after 2,617 critiques instead of AVA's millions.
 

@@ -22,7 +22,7 @@ from downstream.metrics.metric import FAILED, Metric
 from tests.benchmark.report.made_results import result, trained
 from tests.command_line import Done, Run, assert_one_line
 from tests.demos import SMALL_RUN
-from tests.hostile.damage import DAMAGES, Damage, cached_files, small_disk
+from tests.hostile.damage import DAMAGES, Damage, cached_files, small_disk, truncate
 from tests.pretended_task import PRETEND
 
 INFINITE = """
@@ -112,6 +112,7 @@ def test_a_results_folder_that_takes_no_files_is_refused_first(tmp_path: Path, r
     assert not (cache_dir() / "demo").exists()  # which would be drawn first
 
 
+@pytest.mark.slow
 def test_a_failed_metric_gives_exit_code_1(run: Run) -> None:
     done = run(*PRETEND, "seed=9")
     assert (done.returncode, done.stdout) == (1, "seed9.json\n")
@@ -195,8 +196,10 @@ def test_a_results_folder_lost_while_training_costs_nothing(
     assert last_result(done)["downstream"]["dual_encoder"]["evaluations"]["coco"][0]["value"] is not None
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize(
+    "damage",
+    [pytest.param(d, marks=pytest.mark.slow if d is truncate else pytest.mark.full) for d in DAMAGES],
+)
 def test_a_run_on_a_damaged_cache_gives_the_same_result(small: list[str], run: Run, damage: Damage) -> None:
     def metrics() -> Any:
         done = run("filter=clip", *small)

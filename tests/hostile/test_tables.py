@@ -84,6 +84,7 @@ def test_a_file_of_captions_has_each_column_once(tmp_path: Path) -> None:
         CaptionSources(pool, columns=[], files=[str(path.with_name("captions.pq"))])
 
 
+@pytest.mark.slow
 def test_two_hundred_damaged_files_are_counted(tmp_path: Path) -> None:
     path, index = tmp_path / "0.parquet", UidIndex(encode_uids(GOOD_UIDS))
     for data in damaged_tables(200):

@@ -31,7 +31,11 @@ SETTINGS = {"pydantic", "numpy"}  # checked, and numbers of the demo resolved
 SELECT = SETTINGS | {"pyarrow", "PIL", "filelock"}  # a lock is held where the demo is drawn
 RESHARD = SELECT | {"pyarrow.compute"}  # captions are searched
 PLAN = RESHARD | {"rich", "scipy"}  # of a selection whose scores are cached
-DOCTOR = PLAN | {"torch", "fsspec", "cv2"}  # torch knows the GPUs and imports fsspec, and OpenCV draws the demo pool
+DOCTOR = PLAN | {
+    "torch",
+    "fsspec",
+    "cv2",
+}  # torch knows the GPUs and imports fsspec, and OpenCV draws the demo pool
 REPORT = SETTINGS | {"pyarrow", "rich", "jinja2", "plotly"}
 
 

@@ -69,6 +69,7 @@ def chunks(levels: list[int]) -> Iterator[list[Grey]]:
         yield [Grey(level) for level in levels[start : start + CHUNK]]
 
 
+@pytest.mark.slow
 def test_blocks_keep_the_order_and_name_reasons(workers: PixelWorkers) -> None:
     levels = [1, 13, *range(2, 60), *range(2, 60)]
     seen: list[float] = []
@@ -84,6 +85,7 @@ def test_blocks_keep_the_order_and_name_reasons(workers: PixelWorkers) -> None:
     assert helpers_peak_rss_bytes() > 50_000_000
 
 
+@pytest.mark.slow
 def test_images_are_asked_for_as_memory_becomes_free(
     workers: PixelWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +105,7 @@ def test_images_are_asked_for_as_memory_becomes_free(
     )  # all places are free again
 
 
+@pytest.mark.slow
 def test_an_error_reaches_the_caller_and_the_processes_go_on(workers: PixelWorkers) -> None:
     with pytest.raises(ZeroDivisionError, match="a bug"):
         list(workers.blocks(chunks([*range(2, 10), 255, *range(2, 100)])))
@@ -125,6 +128,7 @@ def test_waiting_pixels_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) ->
     assert PixelWorkers(to_pixels, 1, CPU)._slots == 10
 
 
+@pytest.mark.slow
 def test_pools_give_the_same_samples_as_pixels(
     workers: PixelWorkers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,7 @@ def test_two_seeds_say_nothing_of_others() -> None:
     assert t_interval([1.0, 1.0, 1.0]) == (1.0, 1.0)
 
 
+@pytest.mark.slow
 def test_equal_filters_are_seldom_told_apart() -> None:
     """Ten filters of one quality: any pair is called different in at most 5% of the simulations, and some more."""
     rng = np.random.default_rng(0)

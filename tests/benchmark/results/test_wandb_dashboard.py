@@ -115,6 +115,7 @@ def test_twice_makes_one_view_and_one_report(server: Views, run: Run) -> None:
     assert {key: view["spec"] for key, view in server.views.items()} == before
 
 
+@pytest.mark.slow
 def test_a_project_that_is_not_there_is_a_line(server: Views, run: Run) -> None:
     done = run("task=dashboard", "task.project=nosuch")
     assert_one_line(done, "W&B has no project me/nosuch; make a run with tracker=wandb first")

@@ -51,6 +51,7 @@ def test_fewer_than_k_readable_pairs_stop(task: str, run: Run, settings: list[st
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_share_may_be_missing_if_it_is_allowed(
     run: Run, settings: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

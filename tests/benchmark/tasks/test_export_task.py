@@ -44,6 +44,7 @@ def settings(pool: Path, tmp_path: Path) -> list[str]:
     return [*RANDOM, f"pool.url={pool}", "size.samples=12", f"results_dir={tmp_path / 'results'}"]
 
 
+@pytest.mark.slow
 def test_what_is_exported_is_a_pool_of_the_same_pairs(run: Run, settings: list[str], tmp_path: Path) -> None:
     folder = tmp_path / "out"
     done = run("task=export", *settings, f"task.output={folder}")

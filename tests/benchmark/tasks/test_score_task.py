@@ -53,6 +53,7 @@ def test_the_last_line_is_the_folder_of_the_parts(
     assert [len(read_part(path).uids) for path in parts] == [3, 4]
 
 
+@pytest.mark.slow
 def test_a_task_of_a_slurm_array_scores_its_share(
     run: Run,
     cache: Path,

@@ -45,6 +45,7 @@ def made(kind: str, checkpoints: Checkpoints, every: int | None) -> Downstream:
     return DualEncoder(checkpoints.vit, checkpoints.bert, config, False, False, 16, 5, UNLOCKED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["captioner", "dual_encoder"])
 def test_validated_models_end_with_the_same_bits(
     kind: str, checkpoints: Checkpoints, eight_pairs: MemorySubset, sets: list[EvaluationSet], tmp_path: Path

@@ -75,6 +75,7 @@ def test_what_a_loss_is_compared_with_by_hand() -> None:
     assert TopicLabels(uids, half).references() == pytest.approx((math.log(2), math.log(2)))
 
 
+@pytest.mark.slow
 def test_it_learns_planted_labels_and_timm_loads_the_folder(tmp_path: Path) -> None:
     backbone = make(planted(64))
     report = backbone.train(Halves(64, 0), tmp_path, CPU, Recorder(), "f")

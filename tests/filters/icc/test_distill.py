@@ -28,6 +28,7 @@ def score(folder, texts):
     return scorer.score(Batch(numbered_uids(len(texts)), texts))
 
 
+@pytest.mark.slow
 def test_the_scorer_learns_its_targets(tmp_path):
     texts = [f"{text} {n}" for text in VISIBLE + HIDDEN for n in range(24)]
     targets = np.repeat([0.9, 0.8, 0.85, 0.95, 0.1, 0.2, 0.15, 0.05], 24).astype(np.float32)

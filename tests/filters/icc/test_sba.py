@@ -89,6 +89,7 @@ def test_loss_against_plain_arithmetic(frozen):
     assert loss == pytest.approx(total / count, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", [{"micro_batch": 3}, {"checkpointing": True}], ids=str)
 def test_saving_memory_gives_the_same_bridge(frozen, tmp_path, memory):
     losses = {}

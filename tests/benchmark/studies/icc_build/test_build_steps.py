@@ -71,6 +71,7 @@ def test_a_finished_step_with_other_inputs_is_refused(tmp_path):
         steps.refuse_other("a", {"n": 2}, "other captions")
 
 
+@pytest.mark.slow
 def test_a_change_reruns_the_steps_that_depend_on_it(tmp_path):
     work = Work()
     for n in (1, 1, 2):

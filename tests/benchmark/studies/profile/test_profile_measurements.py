@@ -62,6 +62,7 @@ def spotter(pool: Pool) -> PlantedText:
     return PlantedText({PlantedText.name(image): known[text] for _, text, image in read_all(pool)})
 
 
+@pytest.mark.slow
 def test_measurements_equal_those_by_hand(pool: Pool, spotter: PlantedText, clip: str) -> None:
     filters = measuring_filters(spotter, {"model": clip, "pretrained": None})
     measured, drops, seconds = measure(pool, filters, 0.8, ENGINE)

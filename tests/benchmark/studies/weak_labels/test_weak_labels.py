@@ -164,6 +164,7 @@ def topics_of(folder: Path) -> list[dict[str, Any]]:
     return topics
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_labels(
     pool: Pool, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

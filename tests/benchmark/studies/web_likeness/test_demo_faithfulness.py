@@ -63,6 +63,7 @@ def written_text(count: int = 16_000) -> dict[str, float]:
     return written_text_values(measure_written_text(pairs))
 
 
+@pytest.mark.slow
 def test_every_row_of_text_is_measured(monkeypatch: pytest.MonkeyPatch, rated: frozenset[str] | None) -> None:
     monkeypatch.setattr(faithfulness, "GRADED", 300)
     measured = measure_captions(pool_captions(900), rated) | written_text(900)
