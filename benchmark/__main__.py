@@ -2,9 +2,6 @@
 
 import gc
 import sys
-
-gc.disable()  # until a task begins: a tenth of the time that imports and settings take
-
 from pathlib import Path
 
 import hydra
@@ -43,8 +40,12 @@ def main() -> None:
     register_resolvers()
     if str(Path.cwd()) not in sys.path:  # at its end, so that no folder of the user hides a package of ours
         sys.path.append(str(Path.cwd()))
-    with stop_on_signals():
-        run_command()
+    gc.disable()  # until a task begins: a tenth of the time that settings and imports take
+    try:
+        with stop_on_signals():
+            run_command()
+    finally:
+        collect_again()
 
 
 def run_command() -> None:
