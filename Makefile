@@ -27,10 +27,10 @@ demo: setup ## The main job on the demo pool: score, keep exactly k, train two m
 	$(PYTHON) -m benchmark task=report >/dev/null # its tables say what the run's own has just said
 	@echo results/report.html
 
-test: setup ## The default tests: CPU, no network, four to eight minutes on two cores
+test: setup ## The default tests: CPU, no network, two to six minutes on two cores
 	$(PYTHON) -m pytest $(IN_PARALLEL)
 
-test-slow: setup ## Tests of whole runs, launches and engines: ten to twenty minutes on two cores
+test-slow: setup ## Tests of whole runs, launches and engines: five to twelve minutes on two cores
 	$(PYTHON) -m pytest $(BY_MODULE) -m "slow and not full"
 
 test-full: setup ## Tests too long for CI, to run before a release: killed trainings, a paper's claims; prints their figures

@@ -24,10 +24,9 @@ def known_names(ours: str) -> tuple[str, ...]:
 
 def pick_column(ours: str, columns: Mapping[str, str], present: Container[str]) -> str | None:
     """Return the file's name of our column: by the pool's map, our own, or one of `ALIASES`; None if absent."""
-    for name in (columns.get(ours, ours), *known_names(ours)):
-        if name in present:
-            return name
-    return None
+    if (mapped := columns.get(ours, ours)) in present:
+        return mapped
+    return next((name for name in known_names(ours) if name in present), None)
 
 
 def check_caption(value: object) -> str:

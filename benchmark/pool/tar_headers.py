@@ -88,5 +88,7 @@ def _parse(block: bytes) -> tuple[bytes, str, int]:
 
 def _is_time(block: bytes, size: int) -> bool:
     """Tell whether the extended header of `size` bytes in a block holds a time of writing and nothing else."""
-    match = _TIME.fullmatch(block.rstrip(b"\0"))
-    return match is not None and int(match[1]) == match.end() == size
+    match = _TIME.match(block)
+    if match is None or match.end() != size or int(match[1]) != size:
+        return False
+    return block.count(b"\0", size) == len(block) - size
