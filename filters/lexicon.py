@@ -6,13 +6,13 @@ import csv
 import hashlib
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
 from filters.base import Filter, Scores
 
@@ -81,7 +81,7 @@ class Lexicon(Filter):
 
     def _content(self) -> bytes:
         try:
-            return Path(self.ratings).expanduser().read_bytes()
+            return user_path(self.ratings).read_bytes()
         except OSError:
             raise UserError(
                 f"filter.ratings={self.ratings} cannot be read; give the word ratings of Brysbaert et al. 2014"

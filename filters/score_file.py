@@ -17,6 +17,7 @@ from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.model_text import model_text
+from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import UidArray, encode_uid_column, sort_uids
 from filters.base import Filter, Scores
@@ -111,7 +112,7 @@ class ScoreFile(Filter):
         return scores
 
     def _file(self) -> Path:
-        path = Path(self.path).expanduser()
+        path = user_path(self.path)
         if not path.is_file():
             raise UserError(f"filter.path={self.path} not found; give a .csv or .parquet file of scores")
         return path

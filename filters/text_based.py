@@ -6,10 +6,10 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.core.errors import UserError
+from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
 from filters.english import English
 from filters.text.wordnet import Nouns, find_wordnet, wordnet_digest
@@ -88,7 +88,7 @@ def read_synsets(path: str) -> set[int]:
 
 def _read(path: str) -> str:
     try:
-        return Path(path).expanduser().read_text(encoding="utf-8")
+        return user_path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise UserError(
             f"filter.synsets={path} cannot be read; give a text file with one WordNet id such as n02084071 per line"

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import UID_DTYPE, UidArray, encode_uid_column, read_subset, sort_uids
 from filters.base import Filter, Scores
@@ -66,7 +67,7 @@ class UidList(Filter):
         return np.where(self._uids[positions] == batch.uids, np.float32(1), np.float32(np.nan))
 
     def _file(self) -> Path:
-        path = Path(self.path).expanduser()
+        path = user_path(self.path)
         if not path.is_file() or path.suffix not in SUFFIXES:
             raise UserError(f"filter.path={self.path} must be a file of uids: a {', '.join(SUFFIXES)}")
         return path

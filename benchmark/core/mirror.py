@@ -9,7 +9,7 @@ from urllib.parse import quote
 from benchmark.core.file_systems import is_remote
 from benchmark.core.launch import is_main_process
 from benchmark.core.locks import locked
-from benchmark.core.paths import atomic_write, mirrors_dir, write_text
+from benchmark.core.paths import atomic_write, mirrors_dir, user_path, write_text
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.redaction import redact
 from benchmark.core.seals import intact, remove_sealed
@@ -26,7 +26,7 @@ def writable_folder(location: str) -> Iterator[Path]:
     Raises `StorageError` if it cannot be read or written. What a failed block leaves is uploaded by the next call.
     """
     if not is_remote(location):
-        yield Path(location).expanduser()
+        yield user_path(location)
         return
     check_writable(location)
     mirror = Mirror(location)

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from benchmark.core.errors import UserError
 from benchmark.core.file_systems import is_remote
-from benchmark.core.paths import atomic_write
+from benchmark.core.paths import atomic_write, user_path
 from benchmark.core.storage import list_folder, open_file, upload
 
 
@@ -21,7 +21,7 @@ class OutputFolder:
     def __init__(self, location: str | Path) -> None:
         self.location = str(location).rstrip("/")
         if not is_remote(self.location):
-            self.location = str(Path(self.location.removeprefix("file://")).expanduser())
+            self.location = str(user_path(self.location.removeprefix("file://")))
             if Path(self.location).is_file():
                 raise UserError(f"{location} is a file; give a folder")
 

@@ -30,6 +30,11 @@ def _cache_home() -> str:
     return os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
 
 
+def user_path(text: str | Path) -> Path:
+    """Return a path that a user gives: ``~`` is the home folder; that of an unknown user is taken as it stands."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111  pathlib's raises RuntimeError
+
+
 def mirrors_dir() -> Path:
     """Return the folder with copies of remote folders, each named by its quoted URL."""
     return Path(_cache_home()) / PROJECT / "remote"

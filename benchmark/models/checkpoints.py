@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.core.errors import UserError
+from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look, looks_only
 from benchmark.models.hub import download, hub_errors, hub_sizes, unused_files
 from benchmark.models.hub_files import without_damaged
@@ -29,7 +30,7 @@ def locate_checkpoint(name: str) -> Path:
     A download that was interrupted, or damaged since, is completed. Raises `UserError`, which says what to do, if
     there is no such folder or files are missing in it; `OnFirstUseError` for a download within `only_looking`.
     """
-    path = Path(name).expanduser()
+    path = user_path(name)
     if path.is_dir():
         if missing := _missing_weights(path):
             raise UserError(f"checkpoint {name} is incomplete: it lacks {missing}; copy or download it again")

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from benchmark.core.errors import UserError
+from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, State, look
 from benchmark.models.checkpoints import read_weights, revision
 from benchmark.models.clip_models import ClipModel, load_clip
@@ -71,7 +72,7 @@ def locate_pac_checkpoint(checkpoint: str | None) -> Path:
     """Return the path of the checkpoint. Raises `UserError`, which says where to get it, if it is absent."""
     if checkpoint is None:
         raise UserError(f"models.pacscore.checkpoint is null, and PAC-S needs its authors' weights: {WHERE}")
-    path = Path(checkpoint).expanduser()
+    path = user_path(checkpoint)
     if not path.is_file():
         raise UserError(f"checkpoint {checkpoint} is not there; {WHERE}")
     return path

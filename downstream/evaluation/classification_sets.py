@@ -10,6 +10,7 @@ from typing import Literal
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.paths import user_path
 from benchmark.core.ranges import Name, PositiveInt
 from downstream.evaluation.evaluation_sets import require_known_ties, short_hash
 from downstream.evaluation.image_digests import digest_images
@@ -126,7 +127,7 @@ def image_folder(
     gives it, which two classes may share. Raises `UserError` for a missing folder, one without images, another
     WordNet id, and training images of other classes.
     """
-    base = Path(root).expanduser()
+    base = user_path(root)
     if not (base / "test").is_dir():
         raise UserError(f"evaluation set {name}: folder {base / 'test'} is missing; {HOW}")
     folders = sorted(path.name for path in (base / "test").iterdir() if path.is_dir())

@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, get_args
 
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.paths import user_path
 from benchmark.core.ranges import Name
 from downstream.evaluation.image_digests import digest_images
 from downstream.evaluation.image_files import HOW, require_images
@@ -170,14 +170,14 @@ def coco_captions(
 
 
 def _image_file(folder: str | None, *parts: str) -> ImageFile | None:
-    return None if folder is None else ImageFile(Path(folder).expanduser().joinpath(*parts))
+    return None if folder is None else ImageFile(user_path(folder).joinpath(*parts))
 
 
 @contextmanager
 def _reading(name: str, path: str, kind: str) -> Iterator[Any]:
     """Yield the JSON object in `path`; a missing file, or a key that the block does not find, is a `UserError`."""
     try:
-        content = json.loads(Path(path).expanduser().read_text(encoding="utf-8-sig"))
+        content = json.loads(user_path(path).read_text(encoding="utf-8-sig"))
     except OSError:
         raise UserError(f"evaluation set {name}: {path} is missing; {HOW}") from None
     except (ValueError, RecursionError) as error:

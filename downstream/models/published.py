@@ -15,6 +15,7 @@ from PIL import Image
 
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
+from benchmark.core.paths import user_path
 from benchmark.models.checkpoints import (
     load_model,
     load_pretrained,
@@ -75,7 +76,7 @@ class PublishedCaptions(Published):
     """
 
     def __init__(self, path: str) -> None:
-        self._path = Path(path).expanduser()
+        self._path = user_path(path)
         self._captions = read_coco_results(self._path)
         self.label = self._path.name
         self.sha256 = hashlib.sha256(self._path.read_bytes()).hexdigest()

@@ -15,7 +15,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
 from benchmark.core.mapped_files import write_array
 from benchmark.core.npy_files import map_npy
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_dir, user_path
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.seals import intact
 from filters.embeddings.corpus import CHUNK, Corpus, CorpusFilter, Rows, chunks
@@ -159,7 +159,7 @@ def quadratic(embeddings: Rows, matrix: npt.NDArray[np.float64]) -> npt.NDArray[
 
 
 def _file(path: str) -> Path:
-    file = Path(path).expanduser()
+    file = user_path(path)
     if not file.is_file():
         raise UserError(f"filter.target={path} not found; give a .npy of image embeddings of shape (m, d)")
     return file

@@ -11,6 +11,7 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.core.devices import autocast, check_precision
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.paths import user_path
 from benchmark.core.pixel_workers import Preprocessing
 from benchmark.core.requirements import OnFirstUseError, Requirement, look
 from benchmark.models.checkpoints import revision
@@ -125,7 +126,7 @@ def _local_folder(model: str) -> Path | None:
     """Return the folder of a ``local-dir:`` model, else None. Raises `UserError` when one of its files is missing."""
     if not model.startswith(LOCAL):
         return None
-    folder = Path(model.removeprefix(LOCAL)).expanduser()
+    folder = user_path(model.removeprefix(LOCAL))
     for name in ("config.json", "model.safetensors"):
         if not (folder / name).is_file():
             raise UserError(f"timm model {LOCAL}{folder} must hold a file {name}")

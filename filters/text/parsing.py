@@ -14,6 +14,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.identity import Identified
 from benchmark.core.installation import packages_command
+from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _locate(name: str) -> Path | None:
 
     if is_package(name):
         return None
-    folder = Path(name).expanduser()
+    folder = user_path(name)
     if (folder / "config.cfg").is_file():
         return folder
     remedy = "give filter.parser=FOLDER"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmark.core.errors import UserError
+from benchmark.core.paths import user_path
 
 INDEX, EXCEPTIONS = "index.noun", "noun.exc"
 DEBIAN = Path("/usr/share/wordnet")
@@ -57,7 +58,7 @@ def find_wordnet(folder: str | None) -> Files:
 
     Raises `UserError` when they are not found.
     """
-    locations: list[Files] = [Path(folder).expanduser()] if folder else [*_nltk_locations(), DEBIAN]
+    locations: list[Files] = [user_path(folder)] if folder else [*_nltk_locations(), DEBIAN]
     for files in locations:
         if (files / INDEX).is_file() and (files / EXCEPTIONS).is_file():
             return files

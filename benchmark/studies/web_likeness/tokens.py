@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmark.core.errors import UserError
+from benchmark.core.paths import user_path
 
 DIGITS, RATED, OTHER = "digits", "rated", "other"
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -33,7 +34,7 @@ def read_rated_words(path: Path) -> frozenset[str]:
         UserError: when the file cannot be read, or its first column is not ``Word``.
     """
     try:
-        lines = path.expanduser().read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = user_path(path).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         raise UserError(
             f"profile.ratings={path} cannot be read; give the word ratings of Brysbaert et al. 2014"

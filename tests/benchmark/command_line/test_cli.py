@@ -33,6 +33,10 @@ def run_process(*arguments: str, cwd: Path = ROOT) -> Done:
         (["size=abc"], "size=abc must be a number of pairs, such as 250k, or one of 100k, 1m, 200k, 500k"),
         (["task=reprt"], "did you mean 'report'?"),
         (["nosuch=1"], "there is no setting 'nosuch'"),
+        (
+            ["task=select", "pool=img2dataset", 'pool.url="~nobody-here/pool"'],
+            "pool.url=~nobody-here/pool must be a folder with",
+        ),
         (["task=report", "results_dir=/nowhere"], "results_dir=/nowhere holds no results; run"),
     ],
 )
