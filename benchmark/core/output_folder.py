@@ -21,7 +21,7 @@ class OutputFolder:
     def __init__(self, location: str | Path) -> None:
         self.location = str(location).rstrip("/")
         if not is_remote(self.location):
-            self.location = str(user_path(self.location.removeprefix("file://")))
+            self.location = str(user_path(self.location))
             if Path(self.location).is_file():
                 raise UserError(f"{location} is a file; give a folder")
 

@@ -31,8 +31,8 @@ def _cache_home() -> str:
 
 
 def user_path(text: str | Path) -> Path:
-    """Return a path that a user gives: ``~`` is the home folder; that of an unknown user is taken as it stands."""
-    return Path(os.path.expanduser(text))  # noqa: PTH111  pathlib's raises RuntimeError
+    """Return a path that a user gives, ``file://`` and ``~`` resolved; an unknown user's ``~`` stays as it is."""
+    return Path(os.path.expanduser(str(text).removeprefix("file://")))  # noqa: PTH111  pathlib's raises RuntimeError
 
 
 def mirrors_dir() -> Path:

@@ -43,7 +43,7 @@ def local_path(setting: str, location: str) -> Path:
     """Return the path that a setting gives. Raises `UserError`, which names the setting, for a URL."""
     if is_remote(location):
         raise UserError(f"{setting}={location} must be on this machine; copy it from or to there yourself")
-    return user_path(location.removeprefix("file://"))
+    return user_path(location)
 
 
 def file_name(url: str) -> str:
@@ -54,7 +54,7 @@ def file_name(url: str) -> str:
 def list_folder(url: str) -> list[Entry]:
     """Return the files and folders in a folder, sorted by URL; [] if it is missing. A web page tells no sizes."""
     if not is_remote(url):
-        folder = user_path(url.removeprefix("file://")).absolute()
+        folder = user_path(url).absolute()
         return attempt(url, lambda: _list_here(folder)) if folder.is_dir() else []
     filesystem, path = file_system(url)
     filesystem.invalidate_cache()

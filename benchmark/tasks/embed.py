@@ -43,7 +43,8 @@ def embed(cfg: DictConfig) -> None:
     with progress("embed", len(images), "images") as advance:
         for pixels in batches:
             parts.append(clip.embed_pixels(pixels).astype(np.float16))
-            advance(len(pixels), f"{sum(map(len, parts)) / (time.monotonic() - started):,.0f} images/s")
+            seconds, started = time.monotonic() - started, time.monotonic()
+            advance(len(pixels), f"{len(pixels) / seconds:,.0f} images/s")
     embeddings = np.concatenate(parts)
     with atomic_write(path) as temporary:
         np.save(temporary, embeddings)

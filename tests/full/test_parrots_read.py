@@ -12,7 +12,7 @@ from benchmark.studies.text_spotting.similarity import Summary, measure, summari
 pytestmark = pytest.mark.full
 STEPS, WORDS = 300, 100
 # Parrots, seed 0: mean 0.600, above the control by 0.170, 69% of images above it. Without text: 0.219, -0.001, 50%.
-# After 150 steps the loss on parrots has only left chance.
+# A training of 150 steps on parrots stays at chance.
 MARGIN = 0.1
 
 

@@ -35,7 +35,7 @@ DOCTOR = PLAN | {
     "torch",
     "fsspec",
     "cv2",
-}  # torch knows the GPUs and imports fsspec, and OpenCV draws the demo pool
+}  # torch, which imports fsspec, knows the GPUs; OpenCV draws the demo
 REPORT = SETTINGS | {"pyarrow", "rich", "jinja2", "plotly"}
 
 
