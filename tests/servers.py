@@ -16,6 +16,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from benchmark.core import storage
+
 
 @dataclass
 class Behaviour:
@@ -91,19 +93,14 @@ class _Handler(SimpleHTTPRequestHandler):
         self.send_header("Content-Length", str(end - start))
         self.end_headers()
         half = (start + end) // 2
-        if number < self.behaviour.drops:
-            self.wfile.write(data[start:half])
-            self.close_connection = True
-            end = half
-        elif number < self.behaviour.stalls:
-            self.wfile.write(data[start:half])
+        stops = number < max(self.behaviour.drops, self.behaviour.stalls)
+        self.close_connection |= stops
+        end = half if stops else end
+        self.behaviour.gets.append((self.path, start, end - start))  # before the client can have it all
+        self.wfile.write(data[start:end])
+        if self.behaviour.drops <= number < self.behaviour.stalls:
             self.wfile.flush()
             time.sleep(1)
-            self.close_connection = True
-            end = half
-        else:
-            self.wfile.write(data[start:end])
-        self.behaviour.gets.append((self.path, start, end - start))
 
 
 @contextmanager
@@ -111,7 +108,8 @@ def http_server(root: Path, behaviour: Behaviour) -> Iterator[str]:
     """Serve a folder, with listings; yield its URL."""
     handler = partial(_Handler, behaviour=behaviour, directory=str(root))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    storage._gives_ranges.clear()  # an earlier server may have had this port
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"
     finally:
