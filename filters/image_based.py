@@ -15,7 +15,7 @@ from benchmark.core.ranges import PositiveInt
 from benchmark.core.requirements import Requirement
 from filters.base import Scores
 from filters.clip import ClipFeatures
-from filters.embeddings.clusters import AssignChunks, ImageClusters
+from filters.embeddings.clusters import AssignChunks, ImageClusters, fit_by_worker
 from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, Floats, Subset, chunks
 from filters.embeddings.pool_embeddings import (
     check_width,
@@ -102,7 +102,8 @@ class ImageBased(CorpusFilter):
             restarts=1,
             sample=False,
             inner_product=True,
-        ).fit(images)
+        )
+        fit_by_worker(clusters, images, corpus)
         of_target = clusters.assign(target)
         pieces = corpus.map("clusters", AssignChunks(images, clusters), len(list(chunks(images))))
         for part, labels in zip(chunks(images), pieces, strict=True):

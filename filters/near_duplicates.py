@@ -14,7 +14,7 @@ from benchmark.core.ties import hash_uids
 from filters.base import Scores
 from filters.clip import ClipFeatures, cosines
 from filters.composite import Cascade
-from filters.embeddings.clusters import AssignChunks, ImageClusters
+from filters.embeddings.clusters import AssignChunks, ImageClusters, fit_by_worker
 from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, Rows, Subset, chunks
 from filters.random import Random
 
@@ -66,7 +66,8 @@ class NearDuplicates(CorpusFilter):
         images = corpus.embeddings("image")
         clusters = ImageClusters(
             corpus.scratch / "clusters", self.clusters, seed=self.seed, iterations=20, restarts=1
-        ).fit(images)
+        )
+        fit_by_worker(clusters, images, corpus)
         pieces = corpus.map("clusters", AssignChunks(images, clusters), len(list(chunks(images))))
         labels = np.concatenate([piece.values for piece in pieces])
         rows = save_array(corpus.scratch / "rows.npy", np.argsort(labels, kind="stable"))

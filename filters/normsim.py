@@ -20,7 +20,7 @@ from filters.embeddings.pool_embeddings import (
     quadratic,
     read_target,
 )
-from filters.embeddings.removal import exact_outer_sum, removed_before
+from filters.embeddings.removal import Removal, exact_outer_sum
 
 TARGET_CHUNK = 65536  # rows of the target that a batch is compared with at a time
 
@@ -81,8 +81,12 @@ class NormSim(Targeted):
         """Compute for every sample the share of the pool that is removed before it."""
 
         def fill(shares: npt.NDArray[np.float64]) -> None:
+            if not len(shares):
+                return
             total = corpus_outer_sum(corpus, "image", exact_outer_sum)
-            removed_before(corpus.embeddings("image"), total, self.steps, shares, corpus.scratch)
+            removal = Removal(corpus.embeddings("image"), total, self.steps, corpus.scratch)
+            (removed,) = corpus.map("removal", removal, 1)
+            np.copyto(shares, removed.values)
 
         # float32 cannot tell 2^24 shares apart.
         self._shares = corpus.by_uid("shares", np.float64, fill)

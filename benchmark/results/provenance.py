@@ -20,6 +20,7 @@ LIBRARIES = (
     "pillow",
     "hydra-core",
     "faiss-cpu",
+    "faiss-gpu-cu12",
     "onnxruntime",
     "opencv-python-headless",
     "rapidfuzz",

@@ -6,7 +6,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from filters.base import Features, Scores
-from filters.embeddings.clusters import ImageClusters
+from filters.embeddings.clusters import ImageClusters, fit_by_worker
 from filters.embeddings.corpus import Corpus, CorpusFilter
 
 OUTPUTS = ("image", "text")
@@ -59,7 +59,7 @@ class ClusterLabels(CorpusFilter):
             iterations=20,
             restarts=1,
         )
-        self._clusters = clusters.fit(corpus.embeddings(self.of))
+        self._clusters = fit_by_worker(clusters, corpus.embeddings(self.of), corpus)
 
     def score(self, batch: Batch) -> Scores:
         """Return cluster indices of shape (n,), as float32."""

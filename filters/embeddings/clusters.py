@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from benchmark.core.mapped_files import MappedArray, save_array, write_array
 from benchmark.core.seals import intact, remove_sealed
-from filters.embeddings.corpus import CHUNK, Rows, Subset, chunks
+from filters.embeddings.corpus import CHUNK, Corpus, Rows, Subset, chunks
 
 if TYPE_CHECKING:
     import torch
@@ -58,8 +58,12 @@ class ImageClusters:
         self._axes = MappedArray(folder / "axes.npy")  # rows: principal components; no file without PCA
         self._origin = MappedArray(folder / "origin.npy")  # the mean, in these components
 
-    def fit(self, embeddings: Rows) -> ImageClusters:
-        """Cluster embeddings of shape (n, d), n at least 1. Holds one chunk; the points lie in a file meanwhile."""
+    def fit(self, embeddings: Rows, *, on_gpu: bool = False) -> ImageClusters:
+        """Cluster embeddings of shape (n, d), n at least 1. Holds one chunk; the points lie in a file meanwhile.
+
+        On a GPU k-means differs from that of a CPU by rounding. It needs a build of faiss for GPUs, which PyPI has as
+        ``faiss-gpu-cu12``; the other build computes on the CPU.
+        """
         if self._is_fitted():
             return self
         if self.sample and len(embeddings) > self.clusters * PER_CLUSTER:
@@ -77,7 +81,7 @@ class ImageClusters:
                 points[part] = self._project(embeddings[part].astype(np.float32))
 
         points = write_array(self.folder / "points.npy", (len(embeddings), width), np.float32, project)
-        save_array(self._centroids.path, self._centroids_of(points.values))
+        save_array(self._centroids.path, self._centroids_of(points.values, on_gpu))
         remove_sealed(points.path)
         return self
 
@@ -89,6 +93,11 @@ class ImageClusters:
         remove_sealed(self._centroids.path)
         return False
 
+    @property
+    def centroids(self) -> npt.NDArray[np.float32]:
+        """The centroids after PCA, (k, d)."""
+        return self._centroids.values
+
     def assign(self, embeddings: Rows) -> npt.NDArray[np.int64]:
         """Return the cluster index of each row of `embeddings` (n, d), shape (n,)."""
         import faiss
@@ -96,7 +105,7 @@ class ImageClusters:
         metric = faiss.METRIC_INNER_PRODUCT if self.inner_product else faiss.METRIC_L2
         parts = [np.empty(0, np.int64)]
         for part in chunks(embeddings):
-            _, nearest = faiss.knn(self._project(embeddings[part]), self._centroids.values, 1, metric=metric)
+            _, nearest = faiss.knn(self._project(embeddings[part]), self.centroids, 1, metric=metric)
             parts.append(nearest[:, 0])
         return np.concatenate(parts)
 
@@ -120,7 +129,7 @@ class ImageClusters:
             embeddings -= self._origin.values
         return np.ascontiguousarray(embeddings, np.float32)
 
-    def _centroids_of(self, points: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    def _centroids_of(self, points: npt.NDArray[np.float32], on_gpu: bool) -> npt.NDArray[np.float32]:
         """Return the centroids of k-means on points of shape (n, d)."""
         import faiss
 
@@ -132,9 +141,34 @@ class ImageClusters:
             seed=self.seed,
             min_points_per_centroid=1,  # faiss would only print a warning
             max_points_per_centroid=len(points),  # faiss would sample again
+            gpu=on_gpu and faiss.get_num_gpus(),
         )
         means.train(points)
         return np.asarray(means.centroids, np.float32)
+
+
+def fit_by_worker(clusters: ImageClusters, embeddings: Rows, corpus: Corpus) -> ImageClusters:
+    """Let a worker fit `clusters` to embeddings (n, d) of the corpus, on its GPU if it has one; return them."""
+    corpus.map("k-means", _FitClusters(clusters, embeddings), 1)
+    return clusters
+
+
+class _FitClusters:
+    """k-means, as one piece."""
+
+    light = True  # on one machine no process is started for it
+
+    def __init__(self, clusters: ImageClusters, embeddings: Rows) -> None:
+        self._clusters = clusters
+        self._embeddings = embeddings
+
+    def setup(self, device: torch.device) -> None:
+        """Note the device."""
+        self._on_gpu = device.type == "cuda"
+
+    def __call__(self, piece: int, /) -> npt.NDArray[np.float32]:
+        """Return the centroids, (k, d)."""
+        return self._clusters.fit(self._embeddings, on_gpu=self._on_gpu).centroids
 
 
 class AssignChunks:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from benchmark.core.counting import ScoreCounts
 from filters.embeddings.corpus import Rows, Subset, chunks
@@ -16,29 +17,45 @@ ROUNDING = 1e-6  # of a similarity in float32, by the number of rows, with some 
 Float64s = npt.NDArray[np.float64]
 
 
-def removed_before(embeddings: Rows, total: Float64s, steps: int, shares: Float64s, scratch: Path) -> None:
-    """Put the share of the rows of (n, d) removed before each row into `shares` (n,); the least similar go first.
+class Removal:
+    """The share of the rows of (n, d) removed before each row; the least similar go first.
 
     Every step removes the rows with the lowest x^T S x, where S is the sum of outer products of the remaining rows,
     and then updates S. Of equal rows the last one is removed first. Similarities are computed in float64 and rounded,
-    so that the order does not depend on threads or on which rows are computed together.
+    so that the order does not depend on the device, on threads or on which rows are computed together. A step needs
+    all before it, so this is one piece of work.
 
     Args:
         embeddings: n unit vectors.
         total: their `exact_outer_sum`.
         steps: number of steps.
-        shares: the result.
-        scratch: folder for what is known of each row meanwhile, 12 bytes a row.
+        scratch: folder for what is known of each row meanwhile, 20 bytes a row.
     """
-    left = count = len(embeddings)
-    if not count:
-        return
-    similarities = _Similarities(embeddings, total, scratch)
-    for goal in np.linspace(count, 0, min(steps, count) + 1).astype(int)[1:].tolist():
-        leaving = similarities.lowest(left - goal, left)
-        shares[leaving] = (count - left + np.arange(len(leaving))) / count
-        similarities.remove(leaving)
-        left = goal
+
+    light = True  # one piece: on one machine no process is started for it
+
+    def __init__(self, embeddings: Rows, total: Float64s, steps: int, scratch: Path) -> None:
+        self._embeddings = embeddings
+        self._total = total
+        self._steps = steps
+        self._scratch = scratch
+
+    def setup(self, device: torch.device) -> None:
+        """Compute on this device."""
+        self._device = device
+
+    def __call__(self, piece: int, /) -> Float64s:
+        """Return the shares, (n,)."""
+        left = count = len(self._embeddings)
+        self._scratch.mkdir(parents=True, exist_ok=True)
+        shares = np.lib.format.open_memmap(self._scratch / "shares.npy", "w+", np.float64, (count,))
+        similarities = _Similarities(self._embeddings, self._total, self._scratch, self._device)
+        for goal in np.linspace(count, 0, min(self._steps, count) + 1).astype(int)[1:].tolist():
+            leaving = similarities.lowest(left - goal, left)
+            shares[leaving] = (count - left + np.arange(len(leaving))) / count
+            similarities.remove(leaving)
+            left = goal
+        return shares
 
 
 class _Similarities:
@@ -48,11 +65,10 @@ class _Similarities:
     taken from S since then, which gives a lower bound. A row is computed again when this is among the lowest.
     """
 
-    def __init__(self, embeddings: Rows, total: Float64s, scratch: Path) -> None:
-        scratch.mkdir(parents=True, exist_ok=True)
+    def __init__(self, embeddings: Rows, total: Float64s, scratch: Path, device: torch.device) -> None:
         shape = (len(embeddings),)
         self._embeddings = embeddings
-        self._total = total
+        self._total = torch.from_numpy(total).to(device)
         self._taken = 0.0  # Frobenius norms of all that was taken from S
         # Infinity in both once a row is removed.
         self._upper = np.lib.format.open_memmap(scratch / "upper.npy", "w+", np.float32, shape)
@@ -60,7 +76,7 @@ class _Similarities:
             scratch / "lower.npy", "w+", np.float64, shape
         )  # plus `_taken`
         for part in chunks(embeddings):
-            self._upper[part] = self._lower[part] = _quadratic(embeddings[part], total)
+            self._upper[part] = self._lower[part] = _quadratic(embeddings[part], self._total)
 
     def lowest(self, number: int, left: int) -> npt.NDArray[np.int64]:
         """Return the rows with the lowest similarities of those that are `left`, the lowest first."""
@@ -77,9 +93,9 @@ class _Similarities:
     def remove(self, rows: npt.NDArray[np.int64]) -> None:
         """Take rows from S."""
         self._upper[rows] = self._lower[rows] = np.inf
-        change = exact_outer_sum(Subset(self._embeddings, rows))
+        change = _outer_sum(Subset(self._embeddings, rows), self._total.device)
         self._total = self._total - change
-        self._taken += MAX_SQUARE * float(np.linalg.norm(change))
+        self._taken += MAX_SQUARE * float(torch.linalg.matrix_norm(change))
 
     def _negated(self) -> Iterator[npt.NDArray[np.float32]]:
         return (-self._upper[part] for part in chunks(self._upper))
@@ -87,17 +103,25 @@ class _Similarities:
 
 def exact_outer_sum(embeddings: Rows) -> Float64s:
     """Return the sum of x x^T over the rows x of (n, d), shape (d, d), computed in float64."""
-    total = np.zeros((embeddings.shape[1],) * 2)
+    return np.asarray(_outer_sum(embeddings, torch.device("cpu")).numpy())
+
+
+def _outer_sum(embeddings: Rows, device: torch.device) -> torch.Tensor:
+    total = torch.zeros((embeddings.shape[1],) * 2, dtype=torch.float64, device=device)
     for part in chunks(embeddings, EXACT_ROWS):
-        rows = embeddings[part].astype(np.float64)
+        rows = _float64(embeddings, part, device)
         total += rows.T @ rows
     return total
 
 
-def _quadratic(embeddings: Rows, matrix: Float64s) -> npt.NDArray[np.float32]:
-    """Return x^T M x for each row x of (n, d), shape (n,), computed in float64 and rounded."""
+def _quadratic(embeddings: Rows, matrix: torch.Tensor) -> npt.NDArray[np.float32]:
+    """Return x^T M x for each row x of (n, d), shape (n,), computed in float64 on the device of M and rounded."""
     values = np.empty(len(embeddings), np.float32)
     for part in chunks(embeddings, EXACT_ROWS):
-        rows = embeddings[part].astype(np.float64)
-        values[part] = np.einsum("nd,nd->n", rows @ matrix, rows)
+        rows = _float64(embeddings, part, matrix.device)
+        values[part] = torch.einsum("nd,nd->n", rows @ matrix, rows).float().cpu().numpy()
     return values
+
+
+def _float64(embeddings: Rows, part: slice, device: torch.device) -> torch.Tensor:
+    return torch.tensor(embeddings[part], device=device).double()

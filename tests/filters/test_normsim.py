@@ -9,7 +9,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters import normsim
 from filters.embeddings import removal
-from filters.embeddings.removal import exact_outer_sum, removed_before
+from filters.embeddings.removal import Removal, exact_outer_sum
 from filters.normsim import NormSim
 from filters.vas import Vas
 from tests.corpora import fit
@@ -33,9 +33,9 @@ def made(norm: float, target: Path | None, steps: int = 500) -> NormSim:
 
 
 def shares(points: np.ndarray, steps: int, scratch: Path) -> np.ndarray:
-    found = np.full(len(points), np.nan)
-    removed_before(points, exact_outer_sum(points), steps, found, scratch)
-    return found
+    work = Removal(points, exact_outer_sum(points), steps, scratch)
+    work.setup(CPU)
+    return work(0)
 
 
 def naive_removal(points: np.ndarray, goals: list[int]) -> list[float]:
@@ -108,7 +108,7 @@ def test_rows_that_cannot_be_the_lowest_are_not_compared_again(
     computed = []
     of_all, steps = removal._quadratic, 50
 
-    def counted(embeddings: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    def counted(embeddings: np.ndarray, matrix: torch.Tensor) -> np.ndarray:
         computed.append(len(embeddings))
         return of_all(embeddings, matrix)
 
