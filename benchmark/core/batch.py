@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.core.uids import UidArray
-
 if TYPE_CHECKING:
     from PIL import Image
+
+    from benchmark.core.uids import UidArray
 
 # Why a sample cannot be used. The strings are stable: manifests and reports count by them.
 CAPTION_MISSING = "caption_missing"

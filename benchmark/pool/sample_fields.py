@@ -26,7 +26,10 @@ def pick_column(ours: str, columns: Mapping[str, str], present: Container[str]) 
     """Return the file's name of our column: by the pool's map, our own, or one of `ALIASES`; None if absent."""
     if (mapped := columns.get(ours, ours)) in present:
         return mapped
-    return next((name for name in known_names(ours) if name in present), None)
+    for name in known_names(ours):  # not a generator: this is done for each field of each sample
+        if name in present:
+            return name
+    return None
 
 
 def check_caption(value: object) -> str:

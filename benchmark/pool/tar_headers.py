@@ -20,9 +20,8 @@ _SPACES = sum(b" " * 8)  # what the field of the checksum counts as
 # POSIX ustar, with the variations of GNU and BSD: octal numbers of full width that end in a NUL or a space.
 _NUMBERS = rb"(?:[0-7]{6}[0-7\0 ][\0 ]){3}([0-7]{11})[\0 ][0-7]{11}[\0 ]([0-7]{6})\0 "
 _DEVICE = rb"(?:[0-7]{7}\0|\0{8})"
-_HEADER = re.compile(rb"(?s)(.{100})" + _NUMBERS + rb"([05x]).{172}" + _DEVICE * 2 + rb"(.{155}).{12}")
-# Where times are fractions, each member has an extended header with its time alone: webdataset's writer does that.
-_TIME = re.compile(rb"(\d+) mtime=\d+(?:\.\d+)?\n")
+_NAME, _PREFIX = rb"(?=([^\0]{0,100})).{100}", rb"(?=([^\0]{0,155})).{155}"
+_HEADER = re.compile(rb"(?s)" + _NAME + _NUMBERS + rb"([05x]).{172}" + _DEVICE * 2 + _PREFIX + rb".{12}")
 
 
 def read_members(file: BinaryIO, drops: Counter[str]) -> Iterator[Member]:
@@ -43,9 +42,10 @@ def plain_members(file: BinaryIO) -> Generator[Member, None, int]:
     `file` is a tar, or members of one in a row.
     """
     size, at = file.seek(0, io.SEEK_END), 0
-    # The last extended header, and the size of its data: most are the same as the one before, and not parsed again.
+    # Where times are fractions, each member has an extended header with its time alone, as webdataset writes it. Most
+    # are the same as the one before, and not parsed again. The data begin with `time`, and take `length` bytes.
     extended: bytes | None = None
-    length = 0
+    time, length = b"", 0
     while at < size:
         start = at
         file.seek(at)
@@ -54,9 +54,9 @@ def plain_members(file: BinaryIO) -> Generator[Member, None, int]:
         if block != extended:
             kind, name, data = _parse(block)
             if kind == _EXTENDED:
-                extended, length = block, data
+                extended, time, length = block, b"%d mtime=" % data, data
         if block == extended:
-            if not _is_time(blocks[BLOCK : 2 * BLOCK], length):
+            if not blocks.startswith(time, BLOCK) or blocks[BLOCK : 2 * BLOCK][length - 1 : length] != b"\n":
                 return start
             at += 2 * BLOCK
             kind, name, data = _parse(blocks[2 * BLOCK :])
@@ -80,15 +80,5 @@ def _parse(block: bytes) -> tuple[bytes, str, int]:
     total = zlib.adler32(block[156:], zlib.adler32(block[:148])) & 0xFFFF
     if total + _SPACES != int(checksum, 8) + 1:
         return b"", "", 0
-    path = name.partition(b"\0")[0]
-    if prefix[0]:
-        path = prefix.partition(b"\0")[0] + b"/" + path
+    path = prefix + b"/" + name if prefix else name
     return kind, path.decode(), int(size, 8)
-
-
-def _is_time(block: bytes, size: int) -> bool:
-    """Tell whether the extended header of `size` bytes in a block holds a time of writing and nothing else."""
-    match = _TIME.match(block)
-    if match is None or match.end() != size or int(match[1]) != size:
-        return False
-    return block.count(b"\0", size) == len(block) - size

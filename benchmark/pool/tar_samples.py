@@ -100,7 +100,8 @@ def parse_json(raw: bytes | None) -> dict[str, Any]:
     if len(raw) > MAX_JSON_BYTES:
         raise SampleError(batch.METADATA_INVALID)
     try:
-        fields = json.loads(raw)
+        # As UTF-8, which that must be, it is read in less time than by `json` finding out.
+        fields = json.loads(raw.decode(errors="surrogatepass") if raw.startswith(b'{"') else raw)
     except (ValueError, RecursionError):
         raise SampleError(batch.METADATA_INVALID) from None
     if not isinstance(fields, dict):
@@ -108,7 +109,7 @@ def parse_json(raw: bytes | None) -> dict[str, Any]:
     return fields
 
 
-@dataclass
+@dataclass(slots=True)
 class _Members:
     """The members of one key so far.
 

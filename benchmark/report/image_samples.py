@@ -7,9 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow.parquet as pq
 
-from benchmark.core.arrow import to_numpy
 from benchmark.results.results_folders import damage_as_one_line
 from downstream.evaluation.image_scores import FILE
 from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
@@ -39,6 +37,11 @@ def read_image_scores(folder: Path) -> ImageScores:
     """Read the scores of single images in the folder of a run's model; empty where there are none."""
     if not (path := folder / FILE).is_file():
         return {}
+    # Here: a report of runs without such scores needs no pyarrow.
+    import pyarrow.parquet as pq
+
+    from benchmark.core.arrow import to_numpy
+
     with (
         damage_as_one_line(path),
         pq.ParquetFile(path, read_dictionary=KEYS, page_checksum_verification=True) as file,

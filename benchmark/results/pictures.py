@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any, Literal
 
 from benchmark.core.paths import atomic_write
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 GALLERY, EXAMPLES = "gallery.parquet", "examples.parquet"
 Place = Literal["top", "kept", "dropped", "bottom"]
@@ -55,6 +55,8 @@ CAPTION_CHARACTERS = 300
 
 def write_gallery(folder: Path, pairs: Sequence[GalleryPair]) -> None:
     """Write ``gallery.parquet`` in the folder of a run."""
+    import pyarrow as pa  # here and below: a report of runs without pictures needs none
+
     fields = {"place": pa.string(), "uid": pa.string(), "caption": pa.string()}
     _write(folder / GALLERY, pairs, fields | {"score": pa.float64(), "thumbnail": pa.binary()})
 
@@ -66,6 +68,8 @@ def read_gallery(folder: Path) -> list[GalleryPair]:
 
 def write_examples(folder: Path, examples: Sequence[Example]) -> None:
     """Write ``examples.parquet`` in the folder of a run."""
+    import pyarrow as pa
+
     fields = {"evaluation": pa.string(), "image": pa.string(), "references": pa.list_(pa.string())}
     _write(folder / EXAMPLES, examples, fields | {"thumbnail": pa.binary()})
 
@@ -79,12 +83,17 @@ def _read(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a parquet; none where there is no such file."""
     if not path.is_file():
         return []
+    import pyarrow.parquet as pq
+
     with pq.ParquetFile(path, page_checksum_verification=True) as file:  # pq.read_table would import pandas
         rows: list[dict[str, Any]] = file.read().to_pylist()
     return rows
 
 
-def _write(path: Path, rows: Sequence[GalleryPair | Example], fields: dict[str, pa.DataType]) -> None:
+def _write(path: Path, rows: Sequence[GalleryPair | Example], fields: "dict[str, pa.DataType]") -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     schema = pa.schema(list(fields.items()))
     with atomic_write(path) as temporary:
         pq.write_table(

@@ -1,20 +1,20 @@
 """Metrics of single images and queries, kept beside a result for intervals and paired tests."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING
 
 from benchmark.core.paths import atomic_write
 from downstream.metrics.corpus_scores import Doubles
 from downstream.metrics.ranks import Bools, Ranks
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 FILE = "image_scores.parquet"
-SCHEMA = pa.schema(
-    [("evaluation", pa.string()), ("metric", pa.string()), ("image", pa.string()), ("value", pa.float64())]
-)
 
 
 @dataclass(frozen=True)
@@ -25,18 +25,24 @@ class ImageScores:
 
     def add(self, evaluation: str, metric: str, images: Sequence[object], values: Sequence[float]) -> None:
         """Add the values of n images or queries; `images` are their ids, kept as text."""
+        import pyarrow as pa  # here and below: reports need the name of the file alone
+
         columns = [
             [evaluation] * len(values),
             [metric] * len(values),
             list(map(str, images)),
             list(map(float, values)),
         ]
-        self.parts.append(pa.table(columns, schema=SCHEMA))
+        fields = {key: pa.string() for key in ("evaluation", "metric", "image")} | {"value": pa.float64()}
+        self.parts.append(pa.table(columns, schema=pa.schema(fields)))
 
     def write(self, folder: Path) -> None:
         """Write ``image_scores.parquet`` into `folder`, whole or not at all; nothing if there are no values."""
         if not self.parts:
             return
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
         with atomic_write(folder / FILE) as temporary:
             pq.write_table(
                 pa.concat_tables(self.parts), temporary, compression="zstd", write_page_checksum=True

@@ -36,7 +36,7 @@ DOCTOR = PLAN | {
     "fsspec",
     "cv2",
 }  # torch, which imports fsspec, knows the GPUs; OpenCV draws the demo
-REPORT = SETTINGS | {"pyarrow", "rich", "jinja2", "plotly"}
+REPORT = SETTINGS | {"rich", "jinja2", "plotly"}  # pyarrow only where there are pictures, or scores of images
 
 
 def imported(*arguments: str) -> set[str]:

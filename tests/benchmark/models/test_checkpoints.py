@@ -106,7 +106,7 @@ class Hub(BaseHTTPRequestHandler):
 def online(hub: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A hub on this machine, which only describes models: nothing can be downloaded from it."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
         monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"http://127.0.0.1:{server.server_port}")
         yield

@@ -179,3 +179,20 @@ def test_a_row_of_members_without_an_end_is_read_too() -> None:
     data = bytes(tar())[:2048]
     (member,) = plain_members(io.BytesIO(data))
     assert member.end == len(data)
+
+
+@pytest.mark.parametrize(
+    "records",
+    [b"15 mtime=1.25\n\n", b"14 mtime=1.25\n14 path=z.jpg\n", b"15 path=zz.jpg\n", b"99 mtime=1.25\n"],
+    ids=["a line more", "time and name", "a name", "a length that is not its own"],
+)
+def test_extended_headers_of_a_time_are_told_from_others(records: bytes) -> None:
+    plain = tar(tarfile.PAX_FORMAT, 1.25)
+    size = int(plain[124:135], 8)
+    data = plain.replace(plain[512 : 512 + size], records.ljust(size, b"\0")[:size], 1)
+    if len(records) != size:  # with the checksum of the other size
+        data[124:136] = b"%011o\0" % len(records)
+        data[148:156] = b"%06o\0 " % (sum(data[:148]) + sum(data[156:512]) + 8 * 32)
+    every = [list(read(io.BytesIO(data), Counter())) for read in (read_members, tar_members)]
+    assert every[0] == every[1]
+    assert len(every[0]) >= 5

@@ -37,7 +37,7 @@ def _no_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Views]:
     wandb.teardown()  # its service knows the server of an earlier test
     with Views("me", "pairsift") as views:
-        threading.Thread(target=views.serve_forever, daemon=True).start()
+        threading.Thread(target=views.serve_forever, args=(0.01,), daemon=True).start()
         monkeypatch.setenv("WANDB_BASE_URL", views.url)
         monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
         yield views
