@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from filters.base import Filter
 from filters.column import Column
 from filters.composite import RankSum
 from filters.english import English
+from tests.perf.caches import cache_beside, copied_cache
 
 ROWS = 25_000  # of a file
 CLUSTERS, EPOCHS = 1000, 4
@@ -55,26 +56,24 @@ def write_scored(folder: str, pairs: int) -> None:
     """Write metadata, and the scores by its columns to a cache beside it."""
     Path(folder, "metadata").mkdir()
     write_metadata(f"{folder}/metadata", pairs)
-    pool = opened(folder)
+    os.environ["XDG_CACHE_HOME"] = cache_beside(folder)
     for name in COLUMNS:
-        score_pool(pool, Column(name), ENGINE)
+        score_pool(Pool("listed", folder), Column(name), ENGINE)
 
 
-def opened(folder: str) -> Pool:
-    """Return the pool of a folder, whose cache lies beside it."""
-    os.environ["XDG_CACHE_HOME"] = f"{folder}/cache"
-    return Pool("listed", folder)
-
-
-def draw_from_clusters(folder: str) -> None:
+def draw_from_clusters(folder: str) -> Iterator[None]:
     """Draw epochs of 10% each over clusters; scores and clusters are cached."""
-    pool = opened(folder)
-    table = score_pool(pool, Column("score"), ENGINE)
-    selector = ClusterSelector(Column("cluster"), "size", "random")
-    selector.select(table, len(table) // 10, EPOCHS, 0, pool, ENGINE)
+    with copied_cache(folder):
+        yield
+        pool = Pool("listed", folder)
+        table = score_pool(pool, Column("score"), ENGINE)
+        selector = ClusterSelector(Column("cluster"), "size", "random")
+        selector.select(table, len(table) // 10, EPOCHS, 0, pool, ENGINE)
 
 
-def rank_sum(folder: str) -> None:
+def rank_sum(folder: str) -> Iterator[None]:
     """Score by the sum of the ranks by two cached scores."""
     parts = {name: Column(name) for name in COLUMNS[:2]}
-    score_pool(opened(folder), RankSum(parts, dict.fromkeys(parts, 1.0)), ENGINE)
+    with copied_cache(folder):
+        yield
+        score_pool(Pool("listed", folder), RankSum(parts, dict.fromkeys(parts, 1.0)), ENGINE)

@@ -27,13 +27,16 @@ from tests.perf.measurement import Usage
 def serve(module: str) -> None:
     """Call functions of a module, each in a fork of this process; end with the first that fails.
 
-    Reads lines of JSON: function, arguments, environment. Answers each with a line of JSON, its usage.
+    Reads lines of JSON: function, arguments, environment. Answers each with a line of JSON, its usage. The module's
+    `IMPORTS` are names of libraries that its functions would otherwise import in each fork, for seconds; not imported
+    at its top, for which collecting tests would wait.
     """
     # The work has no input, and prints to the standard error; so do imports.
     requests, answers = os.fdopen(os.dup(0)), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    import_module(module)
+    for name in getattr(import_module(module), "IMPORTS", ()):
+        import_module(name)
     for request in requests:
         if not (child := os.fork()):
             function, arguments, environment = json.loads(request)

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from benchmark.subset.index_tars import index_tars
 from benchmark.subset.reshard import Copy, reshard
 from benchmark.subset.subset import selected_samples, use_metadata_captions
 from downstream.training.training_data import SampleOrder, StepBatches, TrainingData, loader
+from tests.perf.caches import cache_beside, copied_cache
 from tests.pools import Row, jpeg, write_tar
 
 ROWS = 10_000  # of a tar
@@ -37,7 +39,8 @@ def write_tars(folder: str, pairs: int) -> None:
             first = path.read_bytes()
         path.write_bytes(_with_uids(first, uids))
     np.save(Path(folder, "chosen.npy"), unite_uids(chosen))
-    index_tars(opened(folder), ENGINE)
+    os.environ["XDG_CACHE_HOME"] = cache_beside(folder)
+    index_tars(Pool("tars", folder), ENGINE)
 
 
 def _samples(count: int) -> list[Row]:
@@ -62,12 +65,6 @@ def _with_uids(tar: bytes, uids: UidArray) -> bytes:
     return samples.tobytes() + bytes(1024)
 
 
-def opened(folder: str) -> Pool:
-    """Return the pool of a folder, whose cache lies beside it."""
-    os.environ["XDG_CACHE_HOME"] = f"{folder}/cache"
-    return Pool("tars", folder)
-
-
 def chosen(folder: str) -> UidArray:
     return np.asarray(np.load(Path(folder, "chosen.npy")))
 
@@ -79,20 +76,23 @@ def index(folder: str) -> None:
         index_tars(Pool("tars", folder), ENGINE)
 
 
-def copy(folder: str) -> None:
+def copy(folder: str) -> Iterator[None]:
     """Write a tenth of the pairs to tars of their own; the index is cached."""
-    pool = opened(folder)
-    samples = use_metadata_captions(selected_samples(pool, chosen(folder)), pool)
-    with tempfile.TemporaryDirectory() as out:
+    with copied_cache(folder), tempfile.TemporaryDirectory() as out:
+        yield
+        pool = Pool("tars", folder)
+        samples = use_metadata_captions(selected_samples(pool, chosen(folder)), pool)
         reshard(pool, [Copy(samples, out)], ENGINE)
 
 
-def first_batch(folder: str) -> None:
+def first_batch(folder: str) -> Iterator[None]:
     """Open a tenth of the pairs, decode each image once, and read the first batch; the index is cached."""
     uids = chosen(folder)
-    subset = open_subset(opened(folder), Selection((uids,), 0.0, len(uids), 0, 0, {}))
-    data = TrainingData(subset, SampleOrder(subset.epochs, 0), _count)
-    next(loader(StepBatches(data, len(subset), BATCH), range(1), 0, CPU))
+    with copied_cache(folder):
+        yield
+        subset = open_subset(Pool("tars", folder), Selection((uids,), 0.0, len(uids), 0, 0, {}))
+        data = TrainingData(subset, SampleOrder(subset.epochs, 0), _count)
+        next(loader(StepBatches(data, len(subset), BATCH), range(1), 0, CPU))
 
 
 def _count(samples: list[Sample]) -> dict[str, torch.Tensor]:

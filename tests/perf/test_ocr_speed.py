@@ -23,6 +23,7 @@ from tests.perf.measurement import compare, measure
 
 pytestmark = pytest.mark.perf
 COUNT = 32
+IMPORTS = ("rapidocr", "onnxruntime")
 
 
 def pictures() -> tuple[list[Image.Image], list[str]]:

@@ -23,7 +23,8 @@ from tests.perf.measurement import compare, measure
 from tests.pools import numbered_uids
 
 pytestmark = pytest.mark.perf
-COUNT = 2048
+COUNT = 1024
+IMPORTS = ("spacy",)
 
 
 def demo_captions(count: int) -> list[str]:

@@ -15,6 +15,13 @@ from tests.perf.measurement import compare, measure
 
 pytestmark = pytest.mark.perf
 COUNTS = {"SBA": 64, "VBA": 16}
+IMPORTS = (
+    "diffusers.pipelines.auto_pipeline",
+    "open_clip",
+    "transformers.models.blip.modeling_blip",
+    "transformers.models.llama.modeling_llama",
+    "wandb",
+)
 
 
 def made(name: str) -> SemanticBottleneck | VisualBottleneck:

@@ -1,6 +1,8 @@
 """What is measured of work in a process of its own."""
 
 import os
+import sys
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -8,10 +10,13 @@ import pytest
 from tests.perf.measurement import measure
 
 MIB = 1 << 20
+IMPORTS = ("wave",)
 
 
 def hold(mebibytes: int) -> None:
-    print(len(bytearray(mebibytes * MIB)))  # what work prints is not taken for its usage
+    held = bytearray(mebibytes * MIB)
+    time.sleep(0.1)  # memory is looked at fifty times a second
+    print(len(held))  # what work prints is not taken for its usage
 
 
 def hold_before(mebibytes: int) -> Iterator[None]:
@@ -23,6 +28,14 @@ def hold_before(mebibytes: int) -> Iterator[None]:
 def fail_unless(name: str) -> None:
     if name not in os.environ:
         raise ValueError(f"no {name}")
+
+
+def fail_unless_imported(name: str) -> None:
+    assert name in sys.modules
+
+
+def test_libraries_are_imported_before_a_call() -> None:
+    measure(fail_unless_imported, *IMPORTS)
 
 
 def test_memory_is_that_of_one_call() -> None:

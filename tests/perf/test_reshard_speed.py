@@ -3,12 +3,11 @@
 python -m pytest -m perf -s tests/perf/test_reshard_speed.py
 """
 
-import hashlib
 import io
 import json
-import os
 import shutil
 import tarfile
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from benchmark.core.uids import UidArray, decode_uids, encode_uids, unite_uids
+from benchmark.core.uids import decode_uids, unite_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.pool.tar_index import TarIndex, index_tar, save_index
@@ -26,62 +25,26 @@ from benchmark.subset.index_tars import index_tars
 from benchmark.subset.reshard import Copy, reshard
 from benchmark.subset.subset import Subset, selected_samples, use_metadata_captions
 from tests.perf.measurement import Row, Usage, compare, measure, measure_command
+from tests.perf.reshard_pools import BYTES, PAIRS, TARS, chosen, forget, linked, tars_of, write_tars
 
 pytestmark = pytest.mark.perf
-TARS, PAIRS, BYTES = 10, 10_000, 30_000  # pairs per tar, bytes per image
-TAR = "shards/00000000.tar"
-MEMORY_TARS = 50
-
-
-def record(number: int) -> dict[str, object]:
-    """Return the fields that img2dataset and DataComp write of a pair."""
-    return {
-        "uid": hashlib.md5(b"%d" % number, usedforsecurity=False).hexdigest(),
-        "url": f"https://example.org/images/{number}.jpg",
-        "caption": f"a photo of thing number {number}, as long as captions of the web are",
-        "key": f"{number:09d}",
-        "status": "success",
-        "error_message": None,
-        "width": 256,
-        "height": 256,
-        "original_width": 1024,
-        "original_height": 768,
-        "exif": "{}",
-        "sha256": hashlib.sha256(b"%d" % number).hexdigest(),
-        "clip_b32_similarity_score": 0.25,
-        "clip_l14_similarity_score": 0.21,
-    }
+OF_SEVERAL, OF_THE_LOOP = 5, 2  # tars of the pools of longer work
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A pool as webdataset writes it, each time of writing a fraction; without metadata."""
     folder = tmp_path_factory.mktemp("reshard") / "pool"
-    (folder / "shards").mkdir(parents=True)
-    noise = np.random.default_rng(0).bytes(2 * BYTES)
-    for number in range(TARS):
-        with tarfile.open(folder / "shards" / f"{number:08d}.tar", "w") as tar:
-            for pair in range(number * PAIRS, (number + 1) * PAIRS):
-                fields, at = record(pair), pair % BYTES
-                files = {
-                    "jpg": noise[at : at + BYTES],
-                    "json": json.dumps(fields).encode(),
-                    "txt": str(fields["caption"]).encode(),
-                }
-                for extension, data in files.items():
-                    member = tarfile.TarInfo(f"{pair:09d}.{extension}")
-                    member.size, member.mtime = len(data), 1_700_000_000.25
-                    tar.addfile(member, io.BytesIO(data))
+    write_tars(folder)
     return folder
 
 
 def index(folder: str) -> None:
-    assert len(index_tar(Path(folder) / TAR, {})) == PAIRS
+    assert len(index_tar(tars_of(folder)[0], {})) == PAIRS
 
 
 def plain_index(folder: str) -> None:
     count = 0
-    with tarfile.open(Path(folder) / TAR) as tar:
+    with tarfile.open(tars_of(folder)[0]) as tar:
         for member in tar:
             file = tar.extractfile(member)
             if file and member.name.endswith(".json"):
@@ -97,23 +60,18 @@ def test_indexing(folder: Path) -> None:
     assert row.cpu_ratio < 0.3
 
 
-def chosen(share: float, seed: int = 0) -> UidArray:
-    numbers = np.random.default_rng(seed).choice(TARS * PAIRS, int(share * TARS * PAIRS), replace=False)
-    return unite_uids([encode_uids([str(record(int(number))["uid"]) for number in numbers])])
-
-
 def write(folder: str, out: str, *shares: float) -> None:
     """Index what is not indexed yet, and write subsets in one pass."""
     pool, engine = Pool("p", folder), LocalEngine("cpu")
     index_tars(pool, engine)
-    subsets = [selected_samples(pool, chosen(share, seed)) for seed, share in enumerate(shares)]
+    subsets = [selected_samples(pool, chosen(folder, share, seed)) for seed, share in enumerate(shares)]
     copies = [Copy(use_metadata_captions(s, pool), Path(out) / str(n)) for n, s in enumerate(subsets)]
     reshard(pool, copies, engine)
 
 
 def write_in_one_pass(folder: str, out: str, forgotten: bool, *shares: float) -> None:
     if forgotten:
-        forget(Path(folder))
+        forget(folder)
     write(folder, out, *shares)
 
 
@@ -122,19 +80,13 @@ def write_one_by_one(folder: str, out: str, forgotten: bool, *shares: float) -> 
         write_in_one_pass(folder, f"{out}/{number}", forgotten, share)
 
 
-def forget(folder: Path) -> None:
-    """Take the tars out of the system's memory: those of a large pool do not fit into it."""
-    for tar in folder.glob("shards/*.tar"):
-        with tar.open("rb") as file:
-            os.fsync(file.fileno())
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
+@dataclass(frozen=True)
 class Resharding:
-    """Measures what writes subsets of a pool; what was written is removed after each."""
+    """Measures what writes subsets of the pool in `folder` to `out`; what was written is removed after each."""
 
-    def __init__(self, folder: Path, cache: Path, out: Path) -> None:
-        self.folder, self.cache, self.out = folder, cache, out
+    folder: Path
+    cache: Path
+    out: Path
 
     def ours(self, *shares: float, indexed: bool = True) -> Usage:
         if indexed:
@@ -167,6 +119,11 @@ def resharding(folder: Path, cache: Path, tmp_path: Path) -> Resharding:
     return Resharding(folder, cache, tmp_path / "out")
 
 
+def of_first(tars: int, resharding: Resharding, tmp_path: Path) -> Resharding:
+    """Return the same for a pool of the first tars."""
+    return replace(resharding, folder=linked(resharding.folder, tars, tmp_path / "pool"))
+
+
 def beside_cp(resharding: Resharding, share: float, indexed: bool, goal: float) -> Row:
     with_index = "index there" if indexed else "no index"
     work = f"reshard {share:.0%} of {TARS * PAIRS:,} pairs of {BYTES // 1000} kB, {with_index}"
@@ -182,20 +139,21 @@ def test_resharding_beside_a_copy_of_everything(resharding: Resharding) -> None:
 
 
 @pytest.mark.parametrize("place", ["in memory", "on the disk"])
-def test_several_subsets_in_one_pass(resharding: Resharding, place: str) -> None:
+def test_several_subsets_in_one_pass(resharding: Resharding, place: str, tmp_path: Path) -> None:
     shares, forgotten = (0.3, 0.3, 0.3), place == "on the disk"
+    resharding = of_first(OF_SEVERAL, resharding, tmp_path)
     ours = partial(resharding.one_pass, *shares, forgotten=forgotten)
     one_by_one = partial(resharding.one_by_one, *shares, forgotten=forgotten)
-    work = f"reshard three times 30% in one pass, tars {place}"
+    work = f"reshard three times 30% of {OF_SEVERAL * PAIRS:,} in one pass, tars {place}"
     assert compare(work, ours, "one after the other", one_by_one).ratio < 1
 
 
 def plain_reshard(folder: str, out: str, share: float) -> None:
     """Write a share of the pairs to one tar, with `tarfile` alone and without a change."""
     Path(out).mkdir()
-    wanted, count = set(decode_uids(chosen(share))), 0
+    wanted, count = set(decode_uids(chosen(folder, share))), 0
     with tarfile.open(Path(out) / "subset.tar", "w") as written:
-        for path in sorted(Path(folder).glob("shards/*.tar")):
+        for path in tars_of(folder):
             with tarfile.open(path) as tar:
                 for _, group in groupby(tar, lambda member: member.name.partition(".")[0]):
                     files = [(member, cast(IO[bytes], tar.extractfile(member)).read()) for member in group]
@@ -207,9 +165,11 @@ def plain_reshard(folder: str, out: str, share: float) -> None:
     assert count == len(wanted)
 
 
-def test_resharding_beside_a_plain_loop(resharding: Resharding) -> None:
-    ours, plain = partial(resharding.ours, 0.1, indexed=False), partial(resharding.plain, 0.1)
-    assert compare("reshard 10%, no index", ours, "a loop with tarfile", plain).cpu_ratio < 0.4
+def test_resharding_beside_a_plain_loop(resharding: Resharding, tmp_path: Path) -> None:
+    few = of_first(OF_THE_LOOP, resharding, tmp_path)
+    ours, plain = partial(few.ours, 0.1, indexed=False), partial(few.plain, 0.1)
+    work = f"reshard 10% of {OF_THE_LOOP * PAIRS:,}, no index"
+    assert compare(work, ours, "a loop with tarfile", plain).cpu_ratio < 0.4
 
 
 def indexed_pool(folder: Path, tars: int) -> Pool:
