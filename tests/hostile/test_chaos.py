@@ -6,7 +6,7 @@ import pytest
 
 from tests.hostile.chaos import disturbed, undisturbed
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 
 def test_ten_faults_change_nothing(tmp_path: Path) -> None:

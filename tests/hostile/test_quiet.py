@@ -60,7 +60,7 @@ def test_ray_reports_no_usage(monkeypatch: pytest.MonkeyPatch) -> None:
     assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @needs_extra("ocr")
 def test_a_whole_run_leaves_results_and_cache_alone(
     build_once: BuildOnce, tmp_path_factory: pytest.TempPathFactory
