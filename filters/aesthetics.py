@@ -1,11 +1,12 @@
 """LAION's aesthetics score: a head on CLIP's image embedding that predicts human ratings from 1 to 10."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
@@ -13,6 +14,9 @@ from benchmark.core.requirements import Requirement, look
 from benchmark.models.checkpoints import read_weights, revision
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures
+
+if TYPE_CHECKING:
+    import torch
 
 REMEDY = "get sac+logos+ava1-l14-linearMSE.pth of github.com/christophschuhmann/improved-aesthetic-predictor"
 
@@ -63,6 +67,8 @@ class Aesthetics(Filter):
 
     def score(self, batch: Batch) -> Scores:
         """Return ratings of shape (n,)."""
+        import torch
+
         values = torch.from_numpy(batch.features["image"])
         expected, width = self._layers[0][0].shape[1], values.shape[1]
         if expected != width:

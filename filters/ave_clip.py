@@ -1,20 +1,25 @@
 """aveCLIP: CLIP similarity of a caption and images generated from it (Wu and Smith 2023; ICC paper, section 3.2)."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.devices import check_precision
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.requirements import Requirement
-from benchmark.models.clip_models import ClipModel, load_clip
 from benchmark.models.clip_weights import clip_identity, clip_requirement
 from filters.base import Filter, Scores
 from filters.icc.autoencoder import caption_seed
 from filters.icc.vba import TextToImage
+
+if TYPE_CHECKING:
+    import torch
+
+    from benchmark.models.clip_models import ClipModel
 
 
 class AveClip(Filter):
@@ -61,6 +66,8 @@ class AveClip(Filter):
 
     def setup(self, device: torch.device) -> None:
         """Load both models."""
+        from benchmark.models.clip_models import load_clip
+
         self.painter.setup(device)
         self._clip = load_clip(self.model, self.pretrained, device, self.precision)
 

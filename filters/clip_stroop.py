@@ -1,18 +1,23 @@
 """CLIP-SP: Stroop probing of a CLIP text encoder (Alper et al. 2023; ICC paper, appendix A.4)."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.devices import check_precision
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement
-from benchmark.models.clip_models import ClipModel, load_clip
 from benchmark.models.clip_weights import clip_identity, clip_requirement
 from filters.base import Filter, Scores
+
+if TYPE_CHECKING:
+    import torch
+
+    from benchmark.models.clip_models import ClipModel
 
 SLOT, EMPTY = "[*]", ""
 
@@ -59,6 +64,8 @@ class ClipStroop(Filter):
 
     def setup(self, device: torch.device) -> None:
         """Load the model and embed the empty prompts. Raises `UserError` when the weights are missing."""
+        from benchmark.models.clip_models import load_clip
+
         self._clip = load_clip(self.model, self.pretrained, device, self.precision)
         self._empty = self._clip.embed_texts([prompt.replace(SLOT, EMPTY) for prompt in self.prompts])
 

@@ -1,10 +1,12 @@
 """Near-duplicate images within clusters (Lin et al. 2023, section 8; SemDeDup, Abbas et al. 2023)."""
 
+from __future__ import annotations
+
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.extras import require
@@ -17,6 +19,9 @@ from filters.composite import Cascade
 from filters.embeddings.clusters import AssignChunks, ImageClusters, fit_by_worker
 from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, Rows, Subset, chunks
 from filters.random import Random
+
+if TYPE_CHECKING:
+    import torch
 
 BLOCK = 4096  # rows of a cluster that are compared at a time
 MAX_DISTANCE = 2.0  # of cosines

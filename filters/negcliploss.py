@@ -1,8 +1,11 @@
 """negCLIPLoss, later called s-CLIPLoss (Wang et al. 2024): CLIPScore minus a normalisation term over batches."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.devices import resolve_device
@@ -12,6 +15,9 @@ from benchmark.core.ranges import PositiveInt
 from filters.base import Scores
 from filters.clip import ClipFeatures, cosines
 from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter
+
+if TYPE_CHECKING:
+    import torch
 
 # Side of the blocks of similarities that are summed at a time: on a CPU they fit into its caches.
 TILE = {"cpu": 512, "cuda": 8192}
@@ -127,12 +133,13 @@ class _LossBatches:
 
     def __call__(self, piece: int, /) -> npt.NDArray[np.float64]:
         """Return the normalisers of one batch, (n,)."""
+        import torch
+
         rows = self.rows(piece)
         images, texts = (torch.from_numpy(of[rows]).to(self._device) for of in (self._images, self._texts))
         return normalisers(images, texts, self._temperature)
 
 
-@torch.no_grad()
 def normalisers(images: torch.Tensor, texts: torch.Tensor, temperature: float) -> npt.NDArray[np.float64]:
     """Return t/2 [log sum_j exp(x_i.y_j/t) + log sum_j exp(x_j.y_i/t)] for each pair of one batch, (n,).
 
@@ -141,6 +148,8 @@ def normalisers(images: torch.Tensor, texts: torch.Tensor, temperature: float) -
         texts: caption embeddings y, unit vectors of shape (n, d).
         temperature: the temperature t.
     """
+    import torch
+
     tile = TILE[images.device.type]
     by_image, by_text = (
         torch.zeros(len(images), dtype=torch.float64, device=images.device) for _ in range(2)

@@ -1,10 +1,12 @@
 """NormSim (Wang et al. 2024): the norm of an image's similarities to all images of a target."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
@@ -20,7 +22,9 @@ from filters.embeddings.pool_embeddings import (
     quadratic,
     read_target,
 )
-from filters.embeddings.removal import Removal, exact_outer_sum
+
+if TYPE_CHECKING:
+    import torch
 
 TARGET_CHUNK = 65536  # rows of the target that a batch is compared with at a time
 
@@ -73,12 +77,15 @@ class NormSim(Targeted):
             return
         target = read_target(self.target)
         if self.norm == math.inf:
+            import torch
+
             self._target = torch.from_numpy(target).to(device)
         else:
             self._moment = outer_sum(target)
 
     def fit_corpus(self, corpus: Corpus) -> None:
         """Compute for every sample the share of the pool that is removed before it."""
+        from filters.embeddings.removal import Removal, exact_outer_sum
 
         def fill(shares: npt.NDArray[np.float64]) -> None:
             if not len(shares):
@@ -104,9 +111,10 @@ class NormSim(Targeted):
         return np.sqrt(np.maximum(quadratic(images, self._moment), 0))  # |T x|^2 = x^T (T^T T) x
 
 
-@torch.no_grad()
 def max_cosine(images: npt.NDArray[np.float32], target: torch.Tensor) -> Scores:
     """Return the highest cosine of each unit vector of (n, d) with those of (m, d), shape (n,)."""
+    import torch
+
     rows = torch.from_numpy(images).to(target.device)
     highest = torch.full((len(rows),), -torch.inf, device=target.device)
     for part in target.split(TARGET_CHUNK):

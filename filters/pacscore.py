@@ -1,27 +1,26 @@
 """PAC-S (Sarto et al. 2023): CLIPScore with a CLIP fine-tuned on generated positives."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.devices import check_precision
 from benchmark.core.pixel_workers import Preprocessing
 from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import revision
-from benchmark.models.clip_models import ClipModel
 from benchmark.models.clip_weights import clip_identity
-from benchmark.models.pac_clip import (
-    PACSCORE_WEIGHT,
-    PREFIX,
-    load_pac_clip,
-    locate_pac_checkpoint,
-    pac_requirements,
-)
+from benchmark.models.pac_weights import PACSCORE_WEIGHT, PREFIX, locate_pac_checkpoint, pac_requirements
 from filters.base import Features, Filter, Scores
+
+if TYPE_CHECKING:
+    import torch
+
+    from benchmark.models.clip_models import ClipModel
 
 
 class PacFeatures(Features):
@@ -50,6 +49,8 @@ class PacFeatures(Features):
 
     def setup(self, device: torch.device) -> None:
         """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
+        from benchmark.models.pac_clip import load_pac_clip
+
         self._clip = load_pac_clip(self.model, self.pretrained, self.checkpoint, device, self.precision)
 
     def preprocessing(self) -> Preprocessing:

@@ -1,8 +1,11 @@
 """Variance Alignment Score (Wang et al. 2024): alignment of an image with a target's variance."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.mapped_files import MappedArray, write_array
@@ -17,6 +20,9 @@ from filters.embeddings.pool_embeddings import (
     quadratic,
     read_target,
 )
+
+if TYPE_CHECKING:
+    import torch
 
 
 class Vas(Targeted):

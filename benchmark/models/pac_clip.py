@@ -5,32 +5,23 @@ and open_clip share, and in PAC-S++ also LoRA factors. A ``.safetensors`` holds 
 changed; the others come from ``(model, pretrained)``.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from benchmark.core.errors import UserError
-from benchmark.core.paths import user_path
-from benchmark.core.requirements import Requirement, State, look
-from benchmark.models.checkpoints import read_weights, revision
+from benchmark.models.checkpoints import read_weights
 from benchmark.models.clip_models import ClipModel, load_clip
-from benchmark.models.clip_weights import clip_requirement, clip_revision
+from benchmark.models.pac_weights import WHERE, is_partial, locate_pac_checkpoint
 
-PREFIX = "A photo depicts "  # before every caption (as in CLIPScore)
-PACSCORE_WEIGHT = 2.0  # factor of the clipped cosine; CLIPScore has 2.5
-PAC_WEIGHTS = "PAC-S weights"
 LORA_ALPHA = 1.0  # not stored in the checkpoints; the rank (4) follows from the factors' shapes
 JIT_SIZES = {
     "input_resolution",
     "context_length",
     "vocab_size",
 }  # entries of OpenAI's archives that are not weights
-WHERE = (
-    "get clip_ViT-B-32.pth, openClip_ViT-L-14.pth, PAC++_clip_ViT-B-32.pth or PAC++_clip_ViT-L-14.pth "
-    "by the links of https://github.com/aimagelab/pacscore and set models.pacscore.checkpoint to the file"
-)
 
 
 def load_pac_clip(
@@ -54,7 +45,7 @@ def load_pac_clip(
         UserError: no such file, no weights in it, or another model's weights; also the errors of `load_clip`.
     """
     path = locate_pac_checkpoint(checkpoint)
-    partial = _is_partial(path)
+    partial = is_partial(path)
     weights = _read(path)
     clip = load_clip(model, pretrained, device, precision, load_weights=partial)
     try:
@@ -66,33 +57,6 @@ def load_pac_clip(
     except (RuntimeError, KeyError, ZeroDivisionError) as error:
         raise UserError(f"{path} does not fit the model {model}: {_reason(error)}; {WHERE}") from None
     return clip
-
-
-def locate_pac_checkpoint(checkpoint: str | None) -> Path:
-    """Return the path of the checkpoint. Raises `UserError`, which says where to get it, if it is absent."""
-    if checkpoint is None:
-        raise UserError(f"models.pacscore.checkpoint is null, and PAC-S needs its authors' weights: {WHERE}")
-    path = user_path(checkpoint)
-    if not path.is_file():
-        raise UserError(f"checkpoint {checkpoint} is not there; {WHERE}")
-    return path
-
-
-def pac_requirements(model: str, pretrained: str | None, checkpoint: str | None) -> Iterator[Requirement]:
-    """Yield the checkpoint, and the weights of the base model where the checkpoint is a partial one."""
-    own = look(PAC_WEIGHTS, lambda: locate_pac_checkpoint(checkpoint))
-    yield own
-    if own.state is State.PRESENT and _is_partial(Path(own.detail)):
-        yield clip_requirement(model, pretrained)
-
-
-def _is_partial(checkpoint: Path) -> bool:
-    return checkpoint.suffix == ".safetensors"
-
-
-def pac_revision(model: str, checkpoint: str | None) -> dict[str, str]:
-    """Return the revisions that identify the weights: the checkpoint's, and the base model's if it is a folder."""
-    return clip_revision(model) | {"checkpoint_revision": revision(locate_pac_checkpoint(checkpoint))}
 
 
 def merge_lora(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:

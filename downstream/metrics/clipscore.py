@@ -14,17 +14,12 @@ from PIL import Image
 
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, State
-from benchmark.models.pac_clip import (
-    PAC_WEIGHTS,
-    load_pac_clip,
-    locate_pac_checkpoint,
-    pac_requirements,
-    pac_revision,
-)
+from benchmark.models.pac_clip import load_pac_clip
+from benchmark.models.pac_weights import PAC_WEIGHTS, locate_pac_checkpoint, pac_requirements, pac_revision
 
 # In both papers, the prefix stands before every candidate and every reference.
-from benchmark.models.pac_clip import PACSCORE_WEIGHT as PACSCORE_WEIGHT
-from benchmark.models.pac_clip import PREFIX as PREFIX
+from benchmark.models.pac_weights import PACSCORE_WEIGHT as PACSCORE_WEIGHT
+from benchmark.models.pac_weights import PREFIX as PREFIX
 from downstream.metrics.base import CaptionMetric, Request, Table
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 

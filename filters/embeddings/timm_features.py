@@ -1,12 +1,13 @@
 """Image features of any timm model, such as DINO (Caron et al. 2021), whose features DS-CLIP clusters."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.devices import autocast, check_precision
@@ -17,6 +18,9 @@ from benchmark.core.requirements import OnFirstUseError, Requirement, look
 from benchmark.models.checkpoints import revision
 from benchmark.models.hub import on_the_hub
 from filters.base import Features
+
+if TYPE_CHECKING:
+    import torch
 
 LOCAL = "local-dir:"
 
@@ -37,7 +41,7 @@ class TimmFeatures(Features):
         self.precision = check_precision(precision)
         self._network: Any = None
         self._transform: Any = None
-        self._device = torch.device("cpu")
+        self._device: torch.device | None = None
 
     def identity(self) -> dict[str, Any]:
         """Identify local weights by their content, wherever they lie."""
@@ -50,31 +54,38 @@ class TimmFeatures(Features):
 
     def setup(self, device: torch.device) -> None:
         """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
+        import torch
+
         autocast(self.precision, device)  # refuses before the weights are loaded
         self._network, self._transform = load_timm(self.model)
         self._network.to(device, memory_format=torch.channels_last)
         self._device = device
 
-    @torch.inference_mode()
     def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
         """Return ``image``, of shape (n, d)."""
+        import torch
+
+        assert self._device is not None
         size = 256 if self._device.type == "cuda" else 32  # on a CPU small batches fit into the caches
-        parts = [self._embed(batch, slice(start, start + size)) for start in range(0, len(batch), size)]
-        return {"image": torch.cat(parts).cpu().numpy()}
+        with torch.inference_mode(), autocast(self.precision, self._device):
+            outputs = [self._pool(batch, slice(start, start + size)) for start in range(0, len(batch), size)]
+        pooled = torch.cat(outputs).float()
+        return {"image": torch.nn.functional.normalize(pooled, dim=-1).cpu().numpy()}
 
     def preprocessing(self) -> Preprocessing:
         """Return the model's own, see `Preprocesses`."""
         return cast(Preprocessing, self._transform)
 
-    def _embed(self, batch: Batch, rows: slice) -> torch.Tensor:
+    def _pool(self, batch: Batch, rows: slice) -> torch.Tensor:
+        import torch
+
         if batch.pixels is None:
             pixels = torch.stack([self._transform(image) for image in batch.images[rows]])
         else:
             pixels = batch.pixels[rows]
         pixels = pixels.to(self._device, memory_format=torch.channels_last, non_blocking=True)
-        with autocast(self.precision, self._device):
-            pooled = self._network(pixels)
-        return torch.nn.functional.normalize(pooled.float(), dim=-1)
+        pooled: torch.Tensor = self._network(pixels)
+        return pooled
 
 
 def load_timm(model: str) -> tuple[Any, Any]:

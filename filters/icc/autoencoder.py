@@ -1,13 +1,16 @@
 """The interface of SBA and VBA: reconstruct captions through a bottleneck."""
 
+from __future__ import annotations
+
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
-
-import torch
+from typing import TYPE_CHECKING, ClassVar
 
 from benchmark.core.identity import Identified
+
+if TYPE_CHECKING:
+    import torch
 
 Beams = list[str]  # the reconstructions of one caption, best first
 

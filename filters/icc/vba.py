@@ -1,11 +1,12 @@
 """The visual-bottleneck autoencoder: caption to image to caption (ICC paper, section 2, appendix A.7 and A.8)."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 from PIL import Image
 
 from benchmark.core.extras import require
@@ -21,6 +22,9 @@ from benchmark.models.checkpoints import (
     revision,
 )
 from filters.icc.autoencoder import Autoencoder, Beams, caption_seed, one_line
+
+if TYPE_CHECKING:
+    import torch
 
 
 class TextToImage(Identified):
@@ -49,6 +53,7 @@ class TextToImage(Identified):
 
     def setup(self, device: torch.device) -> None:
         """Load the pipeline: bf16 on a GPU."""
+        import torch
         from diffusers import AutoPipelineForText2Image, DPMSolverMultistepScheduler
 
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
@@ -70,6 +75,8 @@ class TextToImage(Identified):
 
     def generate(self, captions: Sequence[str], seeds: Sequence[int]) -> list[Image.Image]:
         """Return one image per caption, at the model's own size; the noise depends only on the seed."""
+        import torch
+
         # Noise from CPU generators is the same on every device.
         noise = [torch.Generator().manual_seed(seed) for seed in seeds]
         with torch.inference_mode(), quiet_diffusers():
@@ -123,6 +130,7 @@ class ImageCaptioner(Identified):
 
     def setup(self, device: torch.device) -> None:
         """Load model and processor: bf16 on a GPU."""
+        import torch
         from transformers import AutoModelForImageTextToText, AutoProcessor
 
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
@@ -132,6 +140,8 @@ class ImageCaptioner(Identified):
 
     def caption(self, images: Sequence[Image.Image]) -> list[Beams]:
         """Return the beams of each image, best first."""
+        import torch
+
         text = {"text": [self.prompt] * len(images)} if self.prompt else {}
         inputs = self._processor(images=list(images), return_tensors="pt", **text)
         inputs = inputs.to(self._model.device, self._model.dtype)

@@ -3,18 +3,19 @@
 Detection is DB (Liao et al. 2020), recognition a CTC model (Shi et al. 2015) whose alphabet is in the model file.
 """
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cv2
 import numpy as np
 import numpy.typing as npt
-import torch
 from PIL import Image
 
 from benchmark.core.errors import UserError
@@ -23,6 +24,9 @@ from benchmark.core.ranges import PositiveInt
 from benchmark.core.requirements import Requirement, look
 from benchmark.models.checkpoints import revision
 from filters.ocr.spotter import Line, Polygon, TextSpotter
+
+if TYPE_CHECKING:
+    import torch
 
 Pixels = npt.NDArray[np.uint8]
 LINE_HEIGHT = 48  # pixels, the recognition model's input height
@@ -138,6 +142,7 @@ def model_file(kind: str) -> Path:
 
 def _session(kind: str, device: torch.device) -> Any:
     import onnxruntime
+    import torch
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
@@ -158,6 +163,8 @@ def _denormals_as_zero() -> Iterator[None]:
 
     The runtime's own setting affects the calling thread only for the first session of a process.
     """
+    import torch
+
     torch.set_flush_denormal(True)
     try:
         yield

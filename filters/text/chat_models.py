@@ -1,16 +1,19 @@
 """Chat models: behind an OpenAI-compatible endpoint, or on this machine."""
 
+from __future__ import annotations
+
 import logging
 import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
-
-import torch
+from typing import TYPE_CHECKING, Any, Protocol
 
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import load_model, load_pretrained
+
+if TYPE_CHECKING:
+    import torch
 
 KEY = "OPENAI_API_KEY"
 MAX_ANSWER_TOKENS = 16
@@ -123,6 +126,7 @@ class LocalChat:
     """
 
     def __init__(self, checkpoint: str, device: torch.device) -> None:
+        import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         # Padding on the left, so that each answer directly follows its question.
@@ -136,7 +140,6 @@ class LocalChat:
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
         self._model = load_model(AutoModelForCausalLM, checkpoint, dtype=dtype).to(device).eval()
 
-    @torch.inference_mode()
     def answer(self, system: str, questions: Sequence[str]) -> list[str]:
         """Return one answer per question, in their order."""
         inputs = self._tokenizer.apply_chat_template(

@@ -21,7 +21,8 @@ from benchmark.demo.training.data import HELD_OUT, Pairs
 from benchmark.demo.training.export import MODELS, save_half
 from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
 from benchmark.models.clip_models import ClipModel, load_clip
-from benchmark.models.pac_clip import PACSCORE_WEIGHT, PREFIX, load_pac_clip
+from benchmark.models.pac_clip import load_pac_clip
+from benchmark.models.pac_weights import PACSCORE_WEIGHT, PREFIX
 from filters.icc.vba import ImageCaptioner, TextToImage
 
 log = logging.getLogger(__name__)

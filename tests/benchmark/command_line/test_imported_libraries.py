@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmark.config import CONF
 from benchmark.core.records import write_record
 from tests.benchmark.report.made_results import result
 from tests.command_line import Run
@@ -94,8 +95,24 @@ def test_doctor_imports_no_more_than_it_looks_at(tmp_path: Path) -> None:
     assert imported("task=doctor", "filter=random", f"results_dir={tmp_path}") <= DOCTOR
 
 
+def test_modules_of_filters_import_no_library_of_models() -> None:
+    """That is the scorer's, in `setup`: where scores are cached, a filter is made and nothing is set up."""
+    targets = {
+        line.removeprefix("_target_: ").strip()
+        for group in ("filter", "embedding", "ocr")
+        for path in (CONF / group).glob("*.yaml")
+        for line in path.read_text().splitlines()
+        if line.startswith("_target_: ")
+    }
+    modules = sorted({target.rpartition(".")[0] for target in targets})
+    assert len(modules) > 30
+    script = f"import sys, {', '.join(modules)}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert set(LIBRARIES) & set(done.stdout.split()) <= RESHARD | {"cv2"}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["clip", "icc"])
+@pytest.mark.parametrize("name", ["clip", "icc", "normsim"])
 def test_cached_scores_of_a_model_import_no_torch(name: str, run: Run, small_demo: list[str]) -> None:
     select = ["task=select", *small_demo, f"filter={name}", "size.samples=20000", "engine.workers=1"]
     assert run(*select).returncode == 0
