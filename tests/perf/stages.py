@@ -52,7 +52,8 @@ STAGES = (
     Stage("fit normsim, 64 dimensions", write_features, fit, 20_000, 100, ("normsim",)),
     Stage("fit clusters, 64 dimensions", write_features, fit, 20_000, 100, ("clusters",)),
     Stage("assign images to 400 clusters, 64 dimensions", write_features, assign, 20_000, 100),
-    Stage("PCA and k-means of all images, 64 dimensions", write_features, components, 20_000, 100),
+    # From the second size on, its chunks of 65,536 rows are full.
+    Stage("PCA and k-means of all images, 64 dimensions", write_features, components, 40_000, 100),
     # One tar is indexed at a time. A tenth of the captions are Python strings for a moment.
     Stage("index tars", write_tars, index, 10_000, 150),
     Stage("reshard 10%, index there", write_tars, copy, 10_000, 150),
