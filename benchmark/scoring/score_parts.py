@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,10 @@ SCORE = "score"
 
 @dataclass(frozen=True)
 class PartInfo:
-    """What the footer of a part says: `rows` samples, the type of their scores, and as `ScorePart` the rest."""
+    """What the footer of a part says: numbers of rows and blocks, type of the scores, and as `ScorePart` the rest."""
 
     rows: int
+    blocks: int
     dtype: np.dtype[Any]
     drops: Counter[str]
     seconds: float
@@ -82,11 +83,11 @@ def read_part_info(path: Path) -> PartInfo:
     info = json.loads(schema.metadata[_INFO])
     dtype = np.float32 if pa.types.is_float32(schema.field(SCORE).type) else np.float64
     drops, processor = Counter[str](info["drops"]), info.get("processor")
-    return PartInfo(footer.num_rows, np.dtype(dtype), drops, info["seconds"], info["features"], processor)
+    counts = footer.num_rows, footer.num_row_groups
+    return PartInfo(*counts, np.dtype(dtype), drops, info["seconds"], info["features"], processor)
 
 
-def read_part_blocks(path: Path, columns: Sequence[str]) -> Iterator[pa.Table]:
-    """Yield some columns of a part, a million rows at a time at most."""
+def read_part_block(path: Path, number: int, columns: Sequence[str]) -> pa.Table:
+    """Read some columns of a block of a part, a million rows at most."""
     with pq.ParquetFile(path) as file:
-        for group in range(file.num_row_groups):
-            yield file.read_row_group(group, list(columns), use_threads=False)
+        return file.read_row_group(number, list(columns), use_threads=False)

@@ -13,10 +13,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from benchmark.core.arrow import to_numpy
+from benchmark.core.prefetch import prefetch_map
 from benchmark.core.uids import UID_COLUMNS, UID_DTYPE, UidArray, UidIndex, read_uid_columns, sort_uids
 from benchmark.scoring.processor_time import ProcessorSeconds
 from benchmark.scoring.repeated_uids import Block, Words, find_repeated
-from benchmark.scoring.score_parts import SCORE, PartInfo, read_part, read_part_blocks
+from benchmark.scoring.score_parts import SCORE, PartInfo, read_part, read_part_block
 from filters.base import Scores
 
 Keep = Callable[[Scores], npt.NDArray[np.bool_]]
@@ -99,12 +100,16 @@ class ArraySource(ScoreSource):
 class PartSource(ScoreSource):
     """Scores of parts in one folder; a uid that occurs more than once in them counts once, with its best score.
 
-    `superfluous` is how many rows that leaves out. At most a million rows are in memory, beside the repeated uids.
+    `superfluous` is how many rows that leaves out. A block is read while the one before is worked on: at most two
+    million rows are in memory, beside the repeated uids.
     """
 
     def __init__(self, paths: Sequence[Path], infos: Sequence[PartInfo]) -> None:
         self._paths = {path.name: path for path in paths}
         self.files = self._paths.keys()
+        self._blocks = [
+            (path, n) for path, info in zip(paths, infos, strict=True) for n in range(info.blocks)
+        ]
         rows = sum(info.rows for info in infos)
         self.dtype = np.result_type(*(info.dtype for info in infos))
         self._repeated = find_repeated(self._words, self._rows, rows)
@@ -160,8 +165,7 @@ class PartSource(ScoreSource):
             yield read_uid_columns(table), self._scores_of(table)
 
     def _tables(self, *columns: str) -> Iterator[pa.Table]:
-        for path in self._paths.values():
-            yield from read_part_blocks(path, columns)
+        return prefetch_map(lambda block: read_part_block(*block, columns), self._blocks, 1)
 
     def _scores_of(self, table: pa.Table) -> Scores:
         return np.asarray(to_numpy(table[SCORE]), self.dtype)
