@@ -30,7 +30,7 @@ from tests.perf.scorer_checkpoint import distilroberta_size, fit_head, laion_cap
 from tests.pools import numbered_uids
 
 pytestmark = pytest.mark.perf
-COUNT = int(os.environ.get("PAIRSIFT_PERF_CAPTIONS", "500"))
+COUNT = int(os.environ.get("PAIRSIFT_PERF_CAPTIONS", "1000"))
 FITTED = 400  # captions of the head's fit
 PADDED = 64  # captions of a batch of the reference
 CPU = torch.device("cpu")
