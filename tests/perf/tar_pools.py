@@ -77,12 +77,15 @@ def index(folder: str) -> None:
 
 
 def copy(folder: str) -> Iterator[None]:
-    """Write a tenth of the pairs to tars of their own; the index is cached."""
+    """Write a tenth of the pairs to tars of 1,000; the index is cached.
+
+    The metadata of one such tar is in memory: of smaller pools whole tars are written, too.
+    """
     with copied_cache(folder), tempfile.TemporaryDirectory() as out:
         yield
         pool = Pool("tars", folder)
         samples = use_metadata_captions(selected_samples(pool, chosen(folder)), pool)
-        reshard(pool, [Copy(samples, out)], ENGINE)
+        reshard(pool, [Copy(samples, out)], ENGINE, shard_size=1000)
 
 
 def first_batch(folder: str) -> Iterator[None]:
