@@ -62,7 +62,7 @@ def remove_folder(path: Path) -> None:
         if error.errno != errno.EXDEV:
             raise
         doomed = path  # in an overlay, a folder of the lower layer cannot be renamed
-    shutil.rmtree(doomed, ignore_errors=True)  # others may remove it as an orphan
+    shutil.rmtree(doomed, ignore_errors=doomed != path)  # what is left of a temporary is removed as an orphan
 
 
 def _new(path: Path, folder: bool) -> tuple[Path, int]:
