@@ -107,7 +107,7 @@ class PartSource(ScoreSource):
     def __init__(self, paths: Sequence[Path], infos: Sequence[PartInfo]) -> None:
         self._paths = {path.name: path for path in paths}
         self.files = self._paths.keys()
-        self._blocks = [
+        self._block_numbers = [
             (path, n) for path, info in zip(paths, infos, strict=True) for n in range(info.blocks)
         ]
         rows = sum(info.rows for info in infos)
@@ -165,7 +165,7 @@ class PartSource(ScoreSource):
             yield read_uid_columns(table), self._scores_of(table)
 
     def _tables(self, *columns: str) -> Iterator[pa.Table]:
-        return prefetch_map(lambda block: read_part_block(*block, columns), self._blocks, 1)
+        return prefetch_map(lambda block: read_part_block(*block, columns), self._block_numbers, 1)
 
     def _scores_of(self, table: pa.Table) -> Scores:
         return np.asarray(to_numpy(table[SCORE]), self.dtype)

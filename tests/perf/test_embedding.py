@@ -26,9 +26,11 @@ class Slow(torch.nn.Module):
 def test_seconds_are_those_of_forward_passes() -> None:
     module = Slow()
     passes = Passes(module, torch.device("cpu"))
+    began = time.monotonic()
     module(module(torch.zeros(1)))
+    both = time.monotonic() - began
     time.sleep(0.05)
-    assert 0.1 <= passes.seconds() < 0.15
+    assert 0.1 <= passes.seconds() <= both
     assert passes.seconds() == 0
 
 
