@@ -112,9 +112,7 @@ def pipeline_revision(name: str) -> str:
 def _locate(name: str) -> Path | None:
     """Return the folder of a pipeline, None for an installed package. Raises `UserError` when there is neither."""
     require("parsing")
-    from spacy.util import is_package
-
-    if is_package(name):
+    if _is_installed(name):
         return None
     folder = user_path(name)
     if (folder / "config.cfg").is_file():
@@ -125,6 +123,15 @@ def _locate(name: str) -> Path | None:
     raise UserError(
         f"filter.parser={name} must be an installed spaCy pipeline or the folder of one; {remedy}"
     )
+
+
+def _is_installed(name: str) -> bool:
+    """Tell whether a package has this name, as spaCy does; to ask spaCy takes the import of torch."""
+    try:
+        importlib.metadata.distribution(name)
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return False
+    return True
 
 
 def _download_command(name: str) -> str:
