@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.perf import measurement, whole_commands
+from tests.perf import measured_once, measurement
 from tests.perf.growth import BEGIN, END, growth
+from tests.perf.measured_once import measure_once
 from tests.perf.measurement import Usage, compare
-from tests.perf.whole_commands import keep_command
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(measurement, "ROWS", tmp_path / "performance.json")
     monkeypatch.setattr(measurement, "PAGE", tmp_path / "performance.md")
     marks = [measurement.BEGIN, measurement.END, "between", BEGIN, END]
-    marks += ["between", whole_commands.BEGIN, whole_commands.END]
+    marks += ["between", measured_once.BEGIN, measured_once.END]
     (tmp_path / "performance.md").write_text("\n".join(marks))
     return tmp_path / "performance.md"
 
@@ -35,11 +35,11 @@ def test_growth_is_the_slope_from_the_second_size_to_the_last(page: Path) -> Non
 def test_rows_of_all_tables_stay_when_others_are_measured(page: Path) -> None:
     growth("one", (1, 2, 3), quadratic)
     compare("two", lambda: quadratic(5), "reference", lambda: quadratic(6))
-    keep_command("four", lambda: Usage(468.2, 713.9, 1.5), 150)
+    measure_once("four", lambda: Usage(468.2, 713.9, 1.5, 0.25), "150 s")
     growth("three", (1, 2, 3), quadratic)
     first, second, third = page.read_text().split("between")
     assert ("| two |" in first, "| one |" in first) == (True, False)
     assert ("| one |" in second, "| three |" in second, "| two |" in second) == (True, True, False)
-    assert "| four | 468 | 714 | 150 | 1.50 GiB |" in third
+    assert "| four | 468 | 714 | 1.50 | 0.25 | 150 s |" in third
     assert third.count("| 20") == 1
     assert list(json.loads(page.with_suffix(".json").read_text())) == ["one", "two", "four", "three"]

@@ -1,20 +1,20 @@
-"""`make demo` from an empty cache, measured once: minutes, so `make perf-demo` runs it and `make perf` does not.
+"""`make demo` from an empty cache, measured once.
 
-python -m pytest -m perf -s tests/perf/whole_demo.py
+python -m pytest -m perf -s tests/perf/test_whole_demo.py
 """
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.perf.measured_once import measure_once
 from tests.perf.measurement import Usage, measure_command
-from tests.perf.whole_commands import keep_command
 
 pytestmark = pytest.mark.perf
 OF_TESTS = ("OMP_NUM_THREADS", "OPENCV_FOR_THREADS_NUM", "TOKENIZERS_PARALLELISM")
-GOAL = 150  # seconds
 
 
 def run_demo(results: Path, *settings: str) -> Usage:
@@ -30,8 +30,5 @@ def run_demo(results: Path, *settings: str) -> Usage:
 def test_the_demo_from_an_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in OF_TESTS:
         monkeypatch.delenv(name, raising=False)
-    keep_command(
-        "`make demo` from an empty cache",
-        lambda: run_demo(tmp_path / "results", "filter=icc", "size=200k"),
-        GOAL,
-    )
+    demo = partial(run_demo, tmp_path / "results", "filter=icc", "size=200k")
+    measure_once("`make demo` from an empty cache", demo, "150 s")
