@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.disk_buckets import Buckets
 from benchmark.core.extras import require
-from benchmark.core.mapped_files import MappedArray, save_array
+from benchmark.core.mapped_files import LazyArray, MappedArray, MappedUids
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.ties import hash_uids
 from filters.base import Scores
@@ -73,12 +75,11 @@ class NearDuplicates(CorpusFilter):
             corpus.scratch / "clusters", self.clusters, seed=self.seed, iterations=20, restarts=1
         )
         fit_by_worker(clusters, images, corpus)
-        pieces = corpus.map("clusters", AssignChunks(images, clusters), len(list(chunks(images))))
-        labels = np.concatenate([piece.values for piece in pieces])
-        rows = save_array(corpus.scratch / "rows.npy", np.argsort(labels, kind="stable"))
-        compare = _CompareClusters(corpus, rows, np.cumsum(np.bincount(labels)), self.seed)
+        labels = corpus.map("clusters", AssignChunks(images, clusters), len(list(chunks(images))))
+        members = ClusterMembers(corpus, labels)
+        compare = _CompareClusters(members, corpus.uids, self.seed)
         for piece, values in enumerate(corpus.map("compare", compare, len(compare.pieces))):
-            distances[compare.rows(piece)] = values.values
+            distances[compare.members(piece)["row"]] = values.values
 
     def score(self, batch: Batch) -> Scores:
         """Return distances of shape (n,), from 0 to 2; 2 for the most preferred image of a cluster."""
@@ -86,56 +87,78 @@ class NearDuplicates(CorpusFilter):
         return self._distances(batch.uids)
 
 
+class ClusterMembers:
+    """The images of a corpus grouped by cluster on the disk, so that a cluster is read in one piece.
+
+    `array` has a record per image: its row in the corpus, its CLIP score, and its embedding. In each cluster rows
+    ascend. `ends` (k,) are the ends of the clusters.
+
+    Args:
+        corpus: the pool.
+        labels: the clusters of each of the `chunks` of its n pairs.
+    """
+
+    def __init__(self, corpus: Corpus, labels: Sequence[MappedArray]) -> None:
+        self._images, self._texts = (corpus.embeddings(name) for name in ("image", "text"))
+        self._labels = labels
+        count = 1 + max(int(of_chunk.values.max()) for of_chunk in labels)
+        self._sizes = sum(
+            (np.bincount(of_chunk.values, minlength=count) for of_chunk in labels), np.zeros(count, np.int64)
+        )
+        self.ends = np.cumsum(self._sizes)
+        width = self._images.shape[1]
+        self.record = np.dtype([("row", np.int64), ("score", np.float32), ("image", np.float16, (width,))])
+        self.array = LazyArray(corpus.scratch / "members.npy", (len(self._images),), self.record, self._group)
+
+    def _group(self, array: npt.NDArray[np.void]) -> None:
+        buckets = Buckets(self._sizes, array)
+        for part, of_chunk in zip(chunks(self._images), self._labels, strict=True):
+            images = self._images[part]
+            records = np.empty(len(images), self.record)
+            records["row"] = np.arange(part.start, part.stop)
+            records["score"] = cosines(images.astype(np.float32), self._texts[part].astype(np.float32))
+            records["image"] = images
+            buckets.add(of_chunk.values, records)
+
+
 class _CompareClusters:
     """Distances within clusters; a piece is some clusters, of about `PIECE` images together.
 
     Args:
-        corpus: the pool.
-        rows: its n rows, grouped by cluster, ascending in each; shape (n,).
-        ends: where each cluster ends in `rows`.
+        members: the images by cluster.
+        uids: the n uids of the corpus.
         seed: seed of the order of equal CLIP scores.
     """
 
-    def __init__(self, corpus: Corpus, rows: MappedArray, ends: npt.NDArray[np.int64], seed: int) -> None:
-        self.light = len(rows) < LIGHT_ROWS
-        numbers = ends // PIECE
-        self.pieces = np.split(
-            ends, np.flatnonzero(np.diff(numbers)) + 1
-        )  # the ends of each piece's clusters
-        self._uids = corpus.uids
-        self._images, self._texts = (corpus.embeddings(name) for name in ("image", "text"))
-        self._rows = rows
+    def __init__(self, members: ClusterMembers, uids: MappedUids, seed: int) -> None:
+        self.light = len(uids) < LIGHT_ROWS
+        # The ends of each piece's clusters.
+        self.pieces = np.split(members.ends, np.flatnonzero(np.diff(members.ends // PIECE)) + 1)
+        self._array = members.array
+        self._uids = uids
         self._seed = seed
 
     def setup(self, device: torch.device) -> None:
         """Load nothing."""
 
-    def rows(self, piece: int) -> npt.NDArray[np.int64]:
-        """Return the rows of the images in one piece, (n,)."""
+    def members(self, piece: int) -> npt.NDArray[np.void]:
+        """Return the records of the images in one piece, (n,), mapped."""
         start = self.pieces[piece - 1][-1] if piece else 0
-        return np.asarray(self._rows.values[start : self.pieces[piece][-1]])
+        return self._array[start : self.pieces[piece][-1]]
 
     def __call__(self, piece: int, /) -> npt.NDArray[np.float32]:
         """Return the distances of the images in one piece, (n,)."""
-        rows = self.rows(piece)
-        cuts = self.pieces[piece][:-1] - (self.pieces[piece][-1] - len(rows))
-        return np.concatenate([self._distances(members) for members in np.split(rows, cuts)])
+        members = self.members(piece)
+        cuts = self.pieces[piece][:-1] - (self.pieces[piece][-1] - len(members))
+        return np.concatenate([self._distances(cluster) for cluster in np.split(members, cuts)])
 
-    def _distances(self, members: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    def _distances(self, cluster: npt.NDArray[np.void]) -> npt.NDArray[np.float32]:
         """Return the distances of the images of one cluster, (n,)."""
-        scores = clip_scores(Subset(self._images, members), Subset(self._texts, members))
-        preferred = np.lexsort((~hash_uids(self._uids[members], self._seed), -scores))
-        distances = np.empty(len(members), np.float32)
-        distances[preferred] = nearest_before(Subset(self._images, members[preferred]))
+        ties = hash_uids(self._uids[cluster["row"]], self._seed)
+        preferred = np.lexsort((~ties, -cluster["score"]))
+        distances = np.empty(len(cluster), np.float32)
+        distances[preferred] = nearest_before(Subset(cluster["image"], preferred))
         return distances
-
-
-def clip_scores(images: Rows, texts: Rows) -> Scores:
-    """Return the cosines of n pairs of unit vectors (n, d) in half precision, (n,)."""
-    parts = [
-        cosines(images[part].astype(np.float32), texts[part].astype(np.float32)) for part in chunks(images)
-    ]
-    return np.concatenate([np.empty(0, np.float32), *parts])
 
 
 def nearest_before(embeddings: Rows) -> npt.NDArray[np.float32]:

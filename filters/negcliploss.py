@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
-from benchmark.core.devices import resolve_device
+from benchmark.core.disk_buckets import put_in_order
 from benchmark.core.errors import UserError
-from benchmark.core.mapped_files import MappedArray, write_array
+from benchmark.core.mapped_files import LazyArray, new_mapped, write_array
 from benchmark.core.ranges import PositiveInt
 from filters.base import Scores
 from filters.clip import ClipFeatures, cosines
-from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter
+from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, Rows, chunks
 
 if TYPE_CHECKING:
     import torch
@@ -40,7 +43,6 @@ class NegClipLoss(CorpusFilter):
         partitions: number of random partitions of the pool into batches.
         temperature: temperature of the CLIP model; 0.01 for OpenAI's models.
         seed: random seed of the partitions.
-        device: device that computes the sums, see `resolve_device`.
         precision: ``fp32`` or ``bf16`` of the embeddings, see `load_clip`; the sums are always in float64.
     """
 
@@ -54,7 +56,6 @@ class NegClipLoss(CorpusFilter):
         partitions: PositiveInt,
         temperature: float,
         seed: int = 0,
-        device: str = "auto",
         precision: str = "fp32",
     ) -> None:
         if min(loss_batch, partitions) < 1:
@@ -68,29 +69,32 @@ class NegClipLoss(CorpusFilter):
         self.temperature = temperature
         self.seed = seed
         self.features = (ClipFeatures(model, pretrained, precision),)
-        self._device = device  # private, so not in the cache key: scores do not depend on it
         self._normalisers: ByUid | None = None
 
     def fit_corpus(self, corpus: Corpus) -> None:
         """Compute the normalisation term of every pair in the pool."""
-        device = resolve_device(self._device)
+        self._normalisers = corpus.by_uid("normalisers", np.float32, partial(self._measure, corpus))
 
-        def fill(means: npt.NDArray[np.float32]) -> None:
-            shape = (self.partitions, len(corpus.uids))
-            orders = write_array(corpus.scratch / "orders.npy", shape, np.int64, self._draw)
-            batches = _LossBatches(corpus, orders, self.loss_batch, self.temperature, device)
-            total = np.zeros(len(corpus.uids))
-            for piece, values in enumerate(corpus.map("negcliploss", batches, batches.count)):
-                total[batches.rows(piece)] += values.values
-            means[:] = total / self.partitions
-
-        self._normalisers = corpus.by_uid("normalisers", np.float32, fill)
+    def _measure(self, corpus: Corpus, means: npt.NDArray[np.float32]) -> None:
+        """Put the mean of each pair's normalisation terms over the partitions into `means` (n,)."""
+        shape = (self.partitions, len(means))
+        orders = write_array(corpus.scratch / "orders.npy", shape, np.int64, self._draw)
+        total = new_mapped(corpus.scratch / "total.npy", np.float64, means.shape)
+        for number, order in enumerate(orders.values):
+            folder = corpus.scratch / f"partition{number}"
+            batches = _LossBatches(corpus, order, folder, self.loss_batch, self.temperature)
+            for piece, values in enumerate(corpus.map(f"negcliploss{number}", batches, batches.count)):
+                total[order[batches.rows(piece)]] += values.values
+            shutil.rmtree(folder, ignore_errors=True)
+        for part in chunks(means):
+            means[part] = total[part] / self.partitions
 
     def _draw(self, orders: npt.NDArray[np.int64]) -> None:
         """Put a random order of the n pairs into each row of (partitions, n)."""
         rng = np.random.default_rng(self.seed)
-        for order in orders:
-            order[:] = rng.permutation(len(order))
+        for order in np.asarray(orders):
+            order[:] = np.arange(len(order))
+            rng.shuffle(order)
 
     def score(self, batch: Batch) -> Scores:
         """Return scores of shape (n,), at most 0."""
@@ -99,45 +103,67 @@ class NegClipLoss(CorpusFilter):
 
 
 class _LossBatches:
-    """The batches of all partitions, numbered from 0.
+    """The batches of one partition, numbered from 0, on the disk in the partition's order.
 
     Args:
         corpus: the pool.
-        orders: the order of its n pairs in each partition, which is cut into batches; (partitions, n).
+        order: its n rows in the partition's order, which is cut into batches of equal size; (n,).
+        folder: where the embeddings lie in that order, until the partition is done.
         loss_batch: maximum number of pairs per batch.
         temperature: see `normalisers`.
-        device: the one that the user named; a worker has one of its own, of the GPUs.
     """
 
     def __init__(
-        self, corpus: Corpus, orders: MappedArray, loss_batch: int, temperature: float, device: torch.device
+        self,
+        corpus: Corpus,
+        order: npt.NDArray[np.int64],
+        folder: Path,
+        loss_batch: int,
+        temperature: float,
     ) -> None:
-        partitions, pairs = orders.values.shape
-        self.per_partition = max(1, -(-pairs // loss_batch))
-        self.count = partitions * self.per_partition
-        self.light = partitions * pairs * min(pairs, loss_batch) < LIGHT_COSINES
-        self._images, self._texts = (corpus.embeddings(name) for name in ("image", "text"))
-        self._orders = orders
+        self.pairs = len(order)
+        self.count = max(1, -(-self.pairs // loss_batch))
+        self.light = self.pairs * min(self.pairs, loss_batch) < LIGHT_COSINES
+        self._images, self._texts = (
+            _in_order(corpus.embeddings(n), order, folder / f"{n}.npy") for n in ("image", "text")
+        )
         self._temperature = temperature
-        self._device = device
 
     def setup(self, device: torch.device) -> None:
-        """Compute on the worker's own GPU where the user named none by its number."""
-        if self._device.index is None and self._device.type == device.type:
-            self._device = device
+        """Compute on the worker's device."""
+        self._device = device
 
-    def rows(self, piece: int) -> npt.NDArray[np.int64]:
-        """Return the rows of the pairs in one batch, (n,)."""
-        partition, batch = divmod(piece, self.per_partition)
-        return np.asarray(np.array_split(self._orders.values[partition], self.per_partition)[batch])
+    def rows(self, piece: int) -> slice:
+        """Return where one batch lies in the order. What is left of an equal division goes to the first ones."""
+        size, larger = divmod(self.pairs, self.count)
+        start = piece * size + min(piece, larger)
+        return slice(start, start + size + (piece < larger))
 
     def __call__(self, piece: int, /) -> npt.NDArray[np.float64]:
         """Return the normalisers of one batch, (n,)."""
         import torch
 
         rows = self.rows(piece)
-        images, texts = (torch.from_numpy(of[rows]).to(self._device) for of in (self._images, self._texts))
+        images, texts = (torch.tensor(of[rows], device=self._device) for of in (self._images, self._texts))
         return normalisers(images, texts, self._temperature)
+
+
+def _in_order(embeddings: Rows, order: npt.NDArray[np.int64], path: Path) -> LazyArray:
+    """Return embeddings (n, d) in another order (n,), copied to the file `path` when they are first read.
+
+    Read where they are, the rows of each batch would be at random places: a read from the disk for each.
+    """
+    folder = path.parent
+
+    def invert(positions: npt.NDArray[np.int64]) -> None:
+        parts = ((order[part], np.arange(part.start, part.stop)) for part in chunks(order))
+        put_in_order(parts, positions, folder)
+
+    def fill(array: npt.NDArray[np.float16]) -> None:
+        positions = write_array(folder / "positions.npy", order.shape, np.int64, invert)
+        put_in_order(((positions[part], embeddings[part]) for part in chunks(order)), array, folder)
+
+    return LazyArray(path, embeddings.shape, np.float16, fill)
 
 
 def normalisers(images: torch.Tensor, texts: torch.Tensor, temperature: float) -> npt.NDArray[np.float64]:

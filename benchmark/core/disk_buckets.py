@@ -1,7 +1,7 @@
-"""Values in groups, in a mapped file without a name: for more of them than memory holds."""
+"""Values grouped, or put in order, in mapped files: for more of them than memory holds."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,32 +11,22 @@ import numpy.typing as npt
 from benchmark.core.disk import free_bytes
 from benchmark.core.errors import UserError
 
+BUCKET_BYTES = 1 << 26  # of a stretch that is put in order in memory
 
-class DiskBuckets:
+
+class Buckets:
     """Values grouped by bucket, each group in the order in which they were added.
-
-    The file has no name: it ends with this object or its process, however that ends.
 
     Args:
         sizes: how many values each bucket gets, shape (b,).
-        dtype: their type.
-        folder: the folder on whose disk they are. Raises `UserError` where it has no room for them.
+        values: where they are put, shape (n,) for n the sum of the sizes.
     """
 
-    def __init__(self, sizes: npt.NDArray[np.int64], dtype: npt.DTypeLike, folder: Path) -> None:
+    def __init__(self, sizes: npt.NDArray[np.int64], values: npt.NDArray[Any]) -> None:
+        self.values = values
         self._ends = np.cumsum(sizes)
         self._free = self._ends - sizes
         self._sizes = sizes
-        count = int(sizes.sum())
-        needed = count * np.dtype(dtype).itemsize
-        if needed > free_bytes(folder):  # a write to a mapped page without room would end the process
-            raise UserError(f"{folder} must have {needed / 1e9:.1f} GB free while pairs are ranked or drawn")
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as file:
-            # A file without bytes cannot be mapped.
-            self.values: npt.NDArray[Any] = np.asarray(np.memmap(file, dtype, "w+", shape=max(count, 1)))[
-                :count
-            ]
 
     def add(self, buckets: npt.NDArray[np.integer[Any]], values: npt.NDArray[Any]) -> None:
         """Add m values, shape (m,), to the buckets (m,)."""
@@ -57,3 +47,48 @@ class DiskBuckets:
         for bucket in np.flatnonzero(self._sizes):
             end = self._ends[bucket]
             yield self.values[end - self._sizes[bucket] : end]
+
+
+class DiskBuckets(Buckets):
+    """Buckets in a file without a name: it ends with this object or its process, however that ends.
+
+    Args:
+        sizes: how many values each bucket gets, shape (b,).
+        dtype: their type.
+        folder: the folder on whose disk they are. Raises `UserError` where it has no room for them.
+    """
+
+    def __init__(self, sizes: npt.NDArray[np.int64], dtype: npt.DTypeLike, folder: Path) -> None:
+        count = int(sizes.sum())
+        needed = count * np.dtype(dtype).itemsize
+        if needed > free_bytes(folder):  # a write to a mapped page without room would end the process
+            raise UserError(f"{folder} must have {needed / 1e9:.1f} GB free while pairs are put in order")
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            # A file without bytes cannot be mapped.
+            values = np.asarray(np.memmap(file, dtype, "w+", shape=max(count, 1)))[:count]
+        super().__init__(sizes, values)
+
+
+def put_in_order(
+    parts: Iterable[tuple[npt.NDArray[np.int64], npt.NDArray[Any]]], array: npt.NDArray[Any], folder: Path
+) -> None:
+    """Put rows that come in another order into a mapped array, in two passes that both write from start to end.
+
+    Writing each row at its position would read and write nearly the whole file once per part where it does not fit
+    into memory.
+
+    Args:
+        parts: positions (m,) and rows (m, ...); in all, every position of the array once.
+        array: gets the rows, shape (n, ...).
+        folder: the folder on whose disk the rows lie meanwhile.
+    """
+    record = np.dtype([("position", np.int64), ("row", array.dtype, array.shape[1:])])
+    rows = max(1, BUCKET_BYTES // record.itemsize)
+    stretches = DiskBuckets(np.diff(np.append(np.arange(0, len(array), rows), len(array))), record, folder)
+    for positions, values in parts:
+        records = np.empty(len(positions), record)
+        records["position"], records["row"] = positions, values
+        stretches.add(positions // rows, records)
+    for records in stretches:
+        array[records["position"]] = records["row"]

@@ -30,6 +30,15 @@ class MappedArray:
         """The array, of which only what is read takes memory; not writable."""
         return np.asarray(np.load(self.path, mmap_mode="r", allow_pickle=False))
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its shape."""
+        return self.values.shape
+
+    def __getitem__(self, rows: Indices) -> npt.NDArray[Any]:
+        """Return some rows; a slice is mapped and not writable."""
+        return np.asarray(self.values[rows])
+
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         return np.array(self.values, dtype, copy=copy)
 
@@ -45,6 +54,43 @@ def write_array(
         with atomic_write(path) as temporary:
             fill(new_mapped(temporary, dtype, shape))
     return MappedArray(path)
+
+
+class LazyArray:
+    """An array that is written when its rows are first read, or sent to a worker: it gets a `MappedArray`.
+
+    Args:
+        path: the ``.npy`` file.
+        shape: of the array.
+        dtype: its type.
+        fill: puts the values into the array.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        shape: tuple[int, ...],
+        dtype: npt.DTypeLike,
+        fill: Callable[[npt.NDArray[Any]], None],
+    ) -> None:
+        self.path = path
+        self.shape = shape
+        self._dtype = dtype
+        self._fill = fill
+
+    def __reduce__(self) -> tuple[type[MappedArray], tuple[Path]]:
+        return MappedArray, (self._written.path,)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: Indices) -> npt.NDArray[Any]:
+        """Return some rows; a slice is mapped and not writable."""
+        return self._written[rows]
+
+    @cached_property
+    def _written(self) -> MappedArray:
+        return write_array(self.path, self.shape, self._dtype, self._fill)
 
 
 def new_mapped(path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:

@@ -13,14 +13,14 @@ import numpy.typing as npt
 
 from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
-from benchmark.core.mapped_files import MappedArray, MappedUids, save_array, write_array
+from benchmark.core.mapped_files import LazyArray, MappedArray, MappedUids, save_array, write_array
 from benchmark.core.paths import write_text
 from benchmark.core.progress import progress
 from benchmark.core.seals import intact
 from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.corpus_rows import CorpusRows, MappedEmbeddings, write_rows
+from benchmark.scoring.corpus_rows import CorpusRows, write_rows
 from benchmark.scoring.feature_cache import map_features
 from benchmark.scoring.score_folder import fit_folder
 from benchmark.scoring.shard_reader import PoolBatches, features_path
@@ -55,9 +55,9 @@ class MappedCorpus:
         """The names of the embeddings."""
         return list(self._rows.widths)
 
-    def embeddings(self, name: str) -> MappedEmbeddings:
+    def embeddings(self, name: str) -> LazyArray:
         """Return the embeddings of that name."""
-        return self._rows.embeddings(name)
+        return self._rows.embeddings(name, self.scratch / f"{name}.npy")
 
     def batches(self) -> Iterable[Batch]:
         """Return the batches that `score` will get."""

@@ -1,14 +1,14 @@
-"""The rows of a corpus: where the embedding of each uid lies in the cached features, in the order of the uids."""
+"""The rows of a corpus: the embedding of each uid in the cached features, in the order of the uids."""
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.core.mapped_files import Indices, MappedArray, MappedUids, new_mapped, save_array
+from benchmark.core.disk_buckets import DiskBuckets, put_in_order
+from benchmark.core.mapped_files import LazyArray, MappedArray, MappedUids, new_mapped, save_array
 from benchmark.core.paths import atomic_folder
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, first_of_each, sort_uids
 from benchmark.scoring.feature_cache import map_features
@@ -18,7 +18,10 @@ RECORD = np.dtype([("high", "u8"), ("low", "u8"), ("location", "i8")])
 COLUMNS = ("high", "low", "location")
 BIN_BITS = 12  # uids are counted by their first bits
 SORTED_AT_ONCE = 1 << 20  # rows, more only where one bin has more
-MAX_MAPPED_FILES = 16384  # per output; Linux maps 65,530 areas per process
+BLOCK = 1 << 20  # locations that are read at a time
+OF_FILE = np.dtype(
+    [("row", "i8"), ("position", "i8")]
+)  # of a file's row, its position in the order of the uids
 
 
 class CorpusRows:
@@ -42,45 +45,35 @@ class CorpusRows:
         columns = map_features(self.paths[int(self.locations.values[0]) >> 32]).columns
         return {name: values.shape[1] for name, values in columns.items()}
 
-    def embeddings(self, name: str) -> "MappedEmbeddings":
-        """Return one output of all rows."""
-        return MappedEmbeddings(self.paths, self.locations, name, self.widths.get(name, 0))
+    def embeddings(self, name: str, path: Path) -> LazyArray:
+        """Return one output of all rows, (n, d) in half precision, in the order of the uids.
 
+        It is copied to the file `path` when it is first read: where the features do not fit into memory, reading rows
+        of many files in the order of the uids would read nearly all of them again for every few thousand rows.
+        """
+        shape = (len(self.uids), self.widths.get(name, 0))
+        return LazyArray(path, shape, np.float16, partial(self._gather, name, path.parent))
 
-class MappedEmbeddings:
-    """The n embeddings of one name, (n, d) in half precision; rows that are indexed are copied out of their files."""
+    def _gather(self, name: str, folder: Path, array: npt.NDArray[np.float16]) -> None:
+        put_in_order(self._positions_and_rows(name, folder), array, folder)
 
-    def __init__(self, paths: Sequence[Path], locations: MappedArray, name: str, width: int) -> None:
-        self._arguments = (paths, locations, name, width)
-        self._paths = paths
-        self._locations = locations
-        self._name = name
-        self.shape = (len(locations), width)
-        self._mapped: dict[int, npt.NDArray[np.float16]] = {}
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return MappedEmbeddings, self._arguments
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, rows: Indices, /) -> npt.NDArray[np.float16]:
-        """Return the embeddings of m rows, (m, d)."""
-        locations = self._locations.values[rows]
-        result = np.empty((len(locations), self.shape[1]), np.float16)
-        order = np.argsort(locations, kind="stable")  # each file once, from its start to its end
-        files = locations[order] >> 32
-        starts = np.flatnonzero(np.diff(files, prepend=-1))
-        for start, part in zip(starts, np.split(order, starts[1:]), strict=False):
-            result[part] = self._file(int(files[start]))[locations[part] & 0xFFFFFFFF]
-        return result
-
-    def _file(self, number: int) -> npt.NDArray[np.float16]:
-        if number not in self._mapped:
-            if len(self._mapped) == MAX_MAPPED_FILES:
-                self._mapped.clear()
-            self._mapped[number] = map_features(self._paths[number]).columns[self._name]
-        return self._mapped[number]
+    def _positions_and_rows(
+        self, name: str, folder: Path
+    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float16]]]:
+        """Yield what the array needs of each file: positions (m,), and rows (m, d)."""
+        blocks = range(0, len(self.locations), BLOCK)
+        sizes = np.zeros(len(self.paths), np.int64)
+        for start in blocks:
+            sizes += np.bincount(self.locations[start : start + BLOCK] >> 32, minlength=len(sizes))
+        of_files = DiskBuckets(sizes, OF_FILE, folder)
+        for start in blocks:
+            locations = self.locations[start : start + BLOCK]
+            records = np.empty(len(locations), OF_FILE)
+            records["row"] = locations & 0xFFFFFFFF
+            records["position"] = start + np.arange(len(locations))
+            of_files.add(locations >> 32, records)
+        for number, of_file in zip(np.flatnonzero(sizes).tolist(), of_files, strict=True):
+            yield of_file["position"], map_features(self.paths[number]).columns[name][of_file["row"]]
 
 
 def write_rows(paths: Sequence[Path], among: UidIndex | None, folder: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch  # noqa: F401  imported by filters in `setup`; imports are not counted
 
+from benchmark.core.mapped_files import LazyArray
 from benchmark.core.uids import UID_DTYPE, first_of_each, sort_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.scoring.corpus_fit import MappedCorpus
@@ -15,7 +16,7 @@ from benchmark.scoring.feature_cache import load_features, save_features
 from filters.clip import ClipFeatures
 from filters.embeddings.cluster_labels import ClusterLabels
 from filters.embeddings.clusters import AssignChunks, ImageClusters
-from filters.embeddings.corpus import CorpusFilter, chunks
+from filters.embeddings.corpus import CorpusFilter, Rows, chunks
 from filters.near_duplicates import NearDuplicates
 from filters.negcliploss import NegClipLoss
 from filters.normsim import NormSim
@@ -47,13 +48,10 @@ def write_features(folder: str, pairs: int, width: int = 64) -> None:
 
 
 def rows(features: str) -> None:
-    """The rows of the corpus alone, and every embedding read once in batches of a random order."""
+    """The rows of the corpus alone, and every embedding read once in the order of the uids."""
     with tempfile.TemporaryDirectory() as folder:
-        corpus = _rows(features, Path(folder))
-        images, texts = (corpus.embeddings(name) for name in ("image", "text"))
-        order = np.random.default_rng(0).permutation(len(images))
-        for part in np.array_split(order, -(-len(order) // 32768)):
-            images[part], texts[part]
+        for name in ("image", "text"):
+            _read(_embeddings(features, Path(folder), name))
 
 
 def gather(features: str) -> None:
@@ -68,8 +66,13 @@ def gather(features: str) -> None:
     order = sort_uids(joined)
     order = order[first_of_each(joined[order])]
     arrays = {name: np.concatenate(of_name)[order] for name, of_name in parts.items()}
-    for part in np.array_split(np.random.default_rng(0).permutation(len(order)), -(-len(order) // 32768)):
-        arrays["image"][part], arrays["text"][part]
+    for embeddings in arrays.values():
+        _read(embeddings)
+
+
+def _read(embeddings: Rows) -> None:
+    for part in chunks(embeddings):
+        embeddings[part].astype(np.float32)
 
 
 def fit(features: str, name: str) -> None:
@@ -82,14 +85,14 @@ def fit(features: str, name: str) -> None:
 def components(features: str) -> None:
     """The first 32 principal components of all images, and a k-means of two iterations on all of them."""
     with tempfile.TemporaryDirectory() as folder:
-        images = _rows(features, Path(folder)).embeddings("image")
+        images = _embeddings(features, Path(folder), "image")
         ImageClusters(Path(folder, "clusters"), 20, 32, iterations=2, restarts=1, sample=False).fit(images)
 
 
 def assign(features: str) -> Iterator[None]:
     """The cluster of every image, by centroids that are there."""
     with tempfile.TemporaryDirectory() as folder:
-        images = _rows(features, Path(folder)).embeddings("image")
+        images = _embeddings(features, Path(folder), "image")
         clusters = ImageClusters(Path(folder, "clusters"), CLUSTERS, None, iterations=2, restarts=1)
         work = AssignChunks(images, clusters.fit(images))
         yield
@@ -101,6 +104,11 @@ def _paths(features: str) -> list[Path]:
     return sorted(Path(features).iterdir())
 
 
+def _embeddings(features: str, folder: Path, name: str) -> LazyArray:
+    return _rows(features, folder).embeddings(name, folder / f"{name}.npy")
+
+
 def _rows(features: str, folder: Path) -> CorpusRows:
-    write_rows(_paths(features), None, folder / "rows")
+    if not (folder / "rows").exists():
+        write_rows(_paths(features), None, folder / "rows")
     return CorpusRows(_paths(features), folder / "rows")

@@ -90,10 +90,10 @@ def pool(tmp_path: Path) -> Pool:
 def test_what_was_fitted_stays_until_scores_are_removed(pool: Pool, clip: str) -> None:
     engine = CountingEngine("cpu", 1)
     seconds = fit_filter(pool, NegClipLoss(clip, None, 5, 2, 0.01), engine)
-    assert engine.runs == 2  # features and batches
+    assert engine.runs == 3  # features, and the batches of two partitions
     scorer = NegClipLoss(clip, None, 5, 2, 0.01)
     assert fit_filter(pool, scorer, engine) == seconds
-    assert engine.runs == 2
+    assert engine.runs == 3
     folder = fit_folder(pool, scorer, None)
     assert sorted(path.name for path in folder.glob("[!.]*")) == ["normalisers.npy", "rows", "seconds.json"]
     remove_scores(pool, scorer)

@@ -25,7 +25,7 @@ def save(folder: Path, *shards: tuple[UidArray, list[float]]) -> list[Path]:
 def gather(folder: Path, paths: list[Path], among: UidIndex | None = None) -> tuple[MappedUids, list[float]]:
     write_rows(paths, among, folder / "rows")
     rows = CorpusRows(paths, folder / "rows")
-    return rows.uids, rows.embeddings("image")[:].ravel().tolist()
+    return rows.uids, rows.embeddings("image", folder / "image.npy")[:].ravel().tolist()
 
 
 def test_rows_are_sorted_by_uid_and_each_uid_once(tmp_path: Path) -> None:
