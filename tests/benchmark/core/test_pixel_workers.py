@@ -23,6 +23,7 @@ from benchmark.engine.local import LocalEngine
 from benchmark.models.clip_models import ClipModel
 from benchmark.pool import pool as pool_module
 from benchmark.pool.pool import Pool
+from benchmark.scoring import shard_reader
 from benchmark.scoring.score_pool import score_pool
 from filters.clip import Clip
 from tests.filters.checkpoints import open_clip_model
@@ -157,16 +158,12 @@ def test_pools_give_the_same_samples_as_pixels(
 def test_scores_of_pixels_are_those_of_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(70), rows(30, start=70)])))
     scorer = Clip(open_clip_model(tmp_path / "clip"))
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        plain = score_pool(pool, scorer, LocalEngine("cpu", 1))
-        shutil.rmtree(cache_dir())
-        monkeypatch.setattr(pool_module, "MANY_IMAGES", 20)
-        monkeypatch.setattr(ClipModel, "embed_images", None)  # not called
-        processed = score_pool(pool, scorer, LocalEngine("cpu", 1))
-    finally:
-        torch.set_num_threads(before)
+    monkeypatch.setattr(shard_reader, "own_cores", lambda: 2)
+    plain = score_pool(pool, scorer, LocalEngine("cpu", 1))
+    shutil.rmtree(cache_dir())
+    monkeypatch.setattr(pool_module, "MANY_IMAGES", 20)
+    monkeypatch.setattr(ClipModel, "embed_images", None)  # not called
+    processed = score_pool(pool, scorer, LocalEngine("cpu", 1))
     assert (processed.uids == plain.uids).all()
     assert np.array_equal(processed.scores, plain.scores)
 
