@@ -13,7 +13,6 @@ from benchmark.core import images, pixel_workers, usage
 from benchmark.core.batch import Batch
 from benchmark.core.paths import cache_dir
 from benchmark.engine.local import LocalEngine
-from benchmark.pool import pool as pool_module
 from benchmark.pool import tar_reader
 from benchmark.pool.pool import Pool
 from benchmark.scoring import shard_reader, shared_features
@@ -251,8 +250,7 @@ def test_processes_preprocess_for_several_models(
     monkeypatch.setattr(shard_reader, "own_cores", lambda: 2)
     filters = [First(SmallPixels()), First(SquarePixels())]
     with monkeypatch.context() as patch:
-        for module in (pixel_workers, pool_module):
-            patch.setattr(module, "MANY_IMAGES", 1)
+        patch.setattr(pixel_workers, "MANY_IMAGES", 1)
         extract_shared(pool, filters, ONE)
     in_processes = made()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "series"))
