@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import torch
 from PIL import Image
 
+from benchmark.core.cores import own_cores
 from benchmark.core.pixel_workers import MANY_IMAGES, Loadable, PixelWorkers
 
 T = TypeVar("T")
@@ -49,7 +50,7 @@ def pixel_batches(
         size: images at a time; the last batch may be smaller.
         device: where the model is.
     """
-    processes = torch.get_num_threads()
+    processes = own_cores()
     if isinstance(images, StoredImages) and len(images.items) >= MANY_IMAGES and processes > 1:
         workers = PixelWorkers(partial(_pixels_of_one, preprocess), processes, device)
         batches = list(chunks(images.items, size))

@@ -58,8 +58,19 @@ def resolve_device(name: str) -> torch.device:
 
 
 def default_precision(device: str) -> str:
-    """Return the precision of downstream models on ``"cpu"`` or ``"cuda"`` where none is asked for."""
-    return "bf16" if device == "cuda" else "fp32"
+    """Return the precision on ``"cpu"`` or ``"cuda"`` where none is asked for: bf16 on a GPU that computes it."""
+    if device != "cuda":
+        return "fp32"
+    import torch
+
+    return "bf16" if _computes_bf16(torch.device(device)) else "fp32"
+
+
+def default_dtype(device: torch.device) -> torch.dtype:
+    """Return the type of the weights of large models on `device`: bf16 on a GPU that computes it, else float32."""
+    import torch
+
+    return torch.bfloat16 if default_precision(device.type) == "bf16" else torch.float32
 
 
 def check_precision(precision: str) -> str:

@@ -14,6 +14,8 @@ from pathlib import Path
 from benchmark.core.paths import cache_dir
 
 log = logging.getLogger(__name__)
+# Of a system call that is missing, of NFS without a lock daemon, and of FUSE.
+NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP)
 
 
 @contextmanager
@@ -38,7 +40,7 @@ def locked(path: Path) -> Iterator[None]:
         log.info("waiting for another process, which is making %s", path)
         lock.acquire()
     except OSError as error:
-        if error.errno != errno.ENOSYS:
+        if error.errno not in NO_LOCKS:
             raise
         log.debug("%s is on a file system without locks", file)
     try:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
@@ -25,13 +25,14 @@ import numpy.typing as npt
 from PIL import Image
 
 from benchmark.core.batch import SampleError
+from benchmark.core.errors import UserError
 from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent
 from benchmark.core.usage import peak_rss_bytes, record_helpers
 
 if TYPE_CHECKING:
     import torch
 
-# Fewer images are read in series before processes have started, which takes as long as a thousand images do.
+# Fewer images in all are read in series, as starting processes takes as long as a thousand images do.
 MANY_IMAGES = 2000
 CHUNK = 8  # images that one process works on at a time
 QUEUE_BYTES = 256 << 20  # of pixels that wait for the caller
@@ -39,6 +40,10 @@ Preprocessing = Callable[[Image.Image], "torch.Tensor"]
 Pixels = npt.NDArray[np.float32]
 Waiting = deque[tuple[Future["Filled"], int]]
 _fill: Callable[..., Any]  # in a worker process: what it does with a chunk
+
+
+class DecoderDiedError(UserError, BrokenExecutor):
+    """A process that decodes images was killed. An engine of several workers tries the piece again in a new one."""
 
 
 @runtime_checkable
@@ -106,11 +111,19 @@ class PixelWorkers:
         self.shape = tuple(sample.shape)
         self._pinned = device.type == "cuda"
         self._slot = CHUNK * sample.numel()
-        self._slots = max(2, QUEUE_BYTES // (4 * self._slot))
+        # Two for each process, even where these are more than `QUEUE_BYTES` (10 MB each at 336 pixels): with fewer, a
+        # process would wait until the caller has taken what it filled.
+        self._slots = max(2 * processes, QUEUE_BYTES // (4 * self._slot))
         self._preprocess = preprocess
         self._processes = processes
         self._pool: ProcessPoolExecutor | None = None
         self._peaks: dict[int, int] = {}  # bytes, by process
+        self._offered = 0  # images
+
+    def worth_starting(self, images: int) -> bool:
+        """Return whether to read so many images in the processes: with all earlier ones they are `MANY_IMAGES`."""
+        self._offered += images
+        return self._offered >= MANY_IMAGES
 
     def batches(self, batches: Sequence[Sequence[Loadable]]) -> Iterator[PixelBatch]:
         """Yield the pixels of each batch, in order."""
@@ -142,7 +155,10 @@ class PixelWorkers:
         return pool
 
     def blocks(self, chunks: Iterable[Sequence[Loadable]]) -> Generator[Block, None, None]:
-        """Yield a block per chunk of at most `CHUNK` images, in order; `QUEUE_BYTES` bound those that wait."""
+        """Yield a block per chunk of at most `CHUNK` images, in order; `_slots` bound those that wait.
+
+        Raises `DecoderDiedError`, after which the processes are of no use any more.
+        """
         self._pool = pool = self._pool or self._start_processes()
         free, waiting = deque(range(self._slots)), Waiting()
         try:
@@ -153,6 +169,11 @@ class PixelWorkers:
                 waiting.append((pool.submit(_call, list(chunk), slot), slot))
             while waiting:
                 yield from self._next(waiting, free)
+        except BrokenExecutor:
+            raise DecoderDiedError(
+                "a process that decodes images was killed; if memory ran out, run the same command on fewer cores"
+                " (taskset -c 0-7 COMMAND)"
+            ) from None
         finally:
             # Until no process writes into the memory any more. Not cancelled: where Ctrl-C has ended the processes,
             # their pool sets an error for each, which a cancelled one refuses.

@@ -1,10 +1,8 @@
 """Work on the processes and GPUs of one machine."""
 
 import multiprocessing
-import os
 import pickle
 import signal
-import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +11,7 @@ from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
+from benchmark.core.cores import available_cores, take_cores
 from benchmark.core.devices import device_type, resolve_device
 from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent
 from benchmark.core.ranges import Device, Processes
@@ -46,15 +45,15 @@ class LocalEngine:
             return
         with ctrl_c_left_to_parent():
             forkserver.ensure_running()
-        threads = max(1, _cores() // len(devices))
+        cores = max(1, available_cores() // len(devices))
         yield from WorkerRun(
-            lambda place: _Process(work, devices[place], threads), len(devices), pieces, REMEDY
+            lambda place: _Process(work, devices[place], cores), len(devices), pieces, REMEDY
         ).results()
 
     def _devices(self, pieces: int) -> list[str]:
         """Return the device of each worker; at most as many workers as pieces."""
         if device_type(self.device) == "cpu":
-            return ["cpu"] * max(1, min(self.workers or _cores(), pieces))
+            return ["cpu"] * max(1, min(self.workers or available_cores(), pieces))
         import torch
 
         device = resolve_device(self.device)
@@ -65,10 +64,6 @@ class LocalEngine:
         return [f"cuda:{i % gpus}" for i in range(max(1, count))]
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 class _Process:
     """A worker process, and this end of the pipe to it.
 
@@ -76,11 +71,13 @@ class _Process:
     the usual limit of 1,024.
     """
 
-    def __init__(self, work: Work[Any, Any], device: str, threads: int) -> None:
-        # The fork server has imported only this module: forking it is cheap and copies no lock and no CUDA context.
+    def __init__(self, work: Work[Any, Any], device: str, cores: int) -> None:
+        # The fork server has imported nothing: forking it is cheap and copies no lock and no CUDA context.
         context = multiprocessing.get_context("forkserver")
         self._pipe, its_end = context.Pipe()
-        self._process = context.Process(target=_serve, args=(its_end, work, device, threads))
+        # Pickled here, so that the worker imports the work's module, and numpy with it, once it has its cores.
+        arguments = its_end, pickle.dumps(work), device, cores
+        self._process = context.Process(target=_serve, args=arguments)
         self._process.start()
         its_end.close()
 
@@ -123,21 +120,15 @@ def _ending(exit_code: int) -> str:
     return signal.Signals(-exit_code).name if exit_code < 0 else f"exit code {exit_code}"
 
 
-def _serve(pipe: "Connection[bytes, Any]", work: Work[Any, Any], device: str, threads: int) -> None:
+def _serve(pipe: "Connection[bytes, Any]", pickled: bytes, device: str, cores: int) -> None:
     """Set up the work, answer, and do so for each piece that comes in a tuple, until an empty tuple comes."""
     threading.Thread(target=end_with_parent, daemon=True).start()
-    _limit_torch(threads)
+    take_cores(cores)
+    work: Work[Any, Any] = pickle.loads(pickled)  # noqa: S301 (its own)
     with suppress(EOFError, ConnectionError):  # the command has ended: nobody waits for an answer
         pipe.send_bytes(_answer(work.setup, device))
         while message := pipe.recv():
-            _limit_torch(threads)
             pipe.send_bytes(_answer(work, *message))
-
-
-def _limit_torch(threads: int) -> None:
-    """Share the cores out among the workers, in a worker that has imported torch: not all work needs it."""
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(threads)
 
 
 def _answer(action: Callable[[Any], Any], argument: Any) -> bytes:

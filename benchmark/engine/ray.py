@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from benchmark.core.cores import take_cores
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.paths import cache_dir, write_text
@@ -70,10 +71,10 @@ class RayEngine:
             num_cpus=self.cpus, num_gpus=self.gpus, memory=int(self.memory_gib * GIB) or None
         )(_Actor)
         shared_work = ray.put(work)  # pickled once, not for each actor
-        device = "cuda" if self.gpus else "cpu"
+        device, cores = "cuda" if self.gpus else "cpu", max(1, int(self.cpus))
         with _token() as token:
             yield from WorkerRun(
-                lambda _: _RayWorker(make_actor.remote(shared_work, device, token), self._room),
+                lambda _: _RayWorker(make_actor.remote(shared_work, device, cores, token), self._room),
                 places, pieces, REMEDY,
             ).results()  # fmt: skip
 
@@ -185,9 +186,10 @@ class _RayWorker:
 class _Actor:
     """One worker of the cluster, with the cache of the process that started it: what it writes is read there."""
 
-    def __init__(self, work: Work[Any, Any], device: str, token: Path) -> None:
+    def __init__(self, work: Work[Any, Any], device: str, cores: int, token: Path) -> None:
         self._work = work
         self._device = device
+        self._cores = cores
         self._token = token
 
     def setup(self) -> tuple[None, Usage]:
@@ -199,6 +201,7 @@ class _Actor:
                 " here to a folder on a disk that all nodes share under the same path"
             )
         os.environ["XDG_CACHE_HOME"] = str(cache.parent)
+        take_cores(self._cores)
         self._work.setup(self._device)
         return None, own_usage()
 

@@ -119,7 +119,7 @@ class WorkerRun(Generic[Piece, T]):
         self._workers[place].stop()
         self._deaths[task] += 1
         name = self._name(task)
-        how = str(error) or type(error).__name__
+        how = str(error).partition(";")[0] or type(error).__name__  # without a remedy of its own
         if self._deaths[task] == TRIES:
             raise UserError(f"{TRIES} workers died at {name} (the last: {how}); {self._remedy}")
         log.warning("a worker died at %s (%s): try %d of %d", name, how, self._deaths[task] + 1, TRIES)

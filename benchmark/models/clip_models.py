@@ -43,7 +43,8 @@ class ClipModel:
         return _numpy([self._embed(part) for part in pixels.split(self._chunk)])
 
     def _embed(self, pixels: torch.Tensor) -> torch.Tensor:
-        # The copy from pinned memory does not wait for what the GPU is computing.
+        # Copies and kernels of a GPU follow one another in one stream; what overlaps with them is decoding, in other
+        # processes. This one queues copies from pinned memory without waiting for them.
         pixels = pixels.to(self.device, memory_format=torch.channels_last, non_blocking=True)
         with autocast(self.precision, self.device):
             embeddings: torch.Tensor = self.model.encode_image(pixels, normalize=True)

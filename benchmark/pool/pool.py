@@ -27,7 +27,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.file_systems import is_remote
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_dir
-from benchmark.core.pixel_workers import MANY_IMAGES, PixelWorkers
+from benchmark.core.pixel_workers import PixelWorkers
 from benchmark.core.ranges import Name, PositiveInt
 from benchmark.core.redaction import redact
 from benchmark.core.seals import intact
@@ -132,7 +132,7 @@ class Pool:
     ) -> Iterator[Batch]:
         """Yield the usable samples of `shard` in batches; count the others by reason in `drops`.
 
-        With `workers`, batches of a shard of `MANY_IMAGES` hold the pixels of images in their place.
+        With `workers`, once they have been offered `MANY_IMAGES`, batches hold the pixels of images in their place.
         """
         extra_columns = needs - SAMPLE_FIELDS
         if not shard.is_tar:
@@ -147,7 +147,7 @@ class Pool:
             with self.local(shard) as path:
                 index = self.index(shard, path, extra_columns)
                 drops.update(index.drops)
-                if workers is not None and len(index) >= MANY_IMAGES:
+                if workers is not None and workers.worth_starting(len(index)):
                     yield from read_pixels(path, index, batch_size, drops, workers)
                 else:
                     yield from read_images(path, index, batch_size, drops)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmark.core.batch import Batch
+from benchmark.core.cores import own_cores
 from benchmark.core.locks import locked
 from benchmark.core.model_text import model_text
 from benchmark.core.paths import cache_dir
@@ -65,7 +66,7 @@ class ShardReader:
         paths = {key: features_path(self.pool, shard, of) for key, of in needed.items()}
         while missing := {key: of for key, of in needed.items() if not intact(paths[key])}:
             ready = [of for of in missing.values() if not missing.keys() & {u.key() for u in of.features}]
-            for together in reading_together(ready, self._processes()):
+            for together in reading_together(ready, own_cores()):
                 self._extract_if_missing(shard, together)
 
     def table(self, shard: Shard, features: Features) -> FeatureTable:
@@ -76,12 +77,6 @@ class ShardReader:
             self._tables = {p: table for p, table in self._tables.items() if p.name == path.name}
             self._tables[path] = load_features(path)
         return self._tables[path]
-
-    def _processes(self) -> int:
-        """Return how many processes may preprocess images beside this one."""
-        import torch  # imported here: cached features need no model
-
-        return torch.get_num_threads()
 
     def _samples(
         self,
@@ -104,9 +99,8 @@ class ShardReader:
         """Extract features that read the same batches, but those that another process extracts meanwhile."""
         paths = {features_path(self.pool, shard, features): features for features in together}
         with ExitStack() as locks:
-            for path in sorted(
-                paths
-            ):  # in one order in all processes, so that none waits for another in a circle
+            # In one order in all processes, so that none waits for another in a circle.
+            for path in sorted(paths):
                 locks.enter_context(locked(path))
             if missing := {path: of for path, of in paths.items() if not intact(path)}:
                 self._extract(shard, missing)
@@ -145,7 +139,7 @@ class ShardReader:
         import torch
 
         preprocessing = [of.preprocessing() for of in together if isinstance(of, Preprocesses)]
-        if (processes := self._processes()) == 1 or len(preprocessing) < len(together):
+        if (processes := own_cores()) == 1 or len(preprocessing) < len(together):
             return None
         key = tuple(of.key() for of in together)
         if key not in self._pixels:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import torch
 
-from benchmark.core.devices import default_precision
 from benchmark.core.launch import one_launch
 from benchmark.core.paths import cache_dir
 from benchmark.results.trackers import Tracker
@@ -79,11 +78,11 @@ def training_fingerprint(
     Args:
         model: its identity has all settings, and weights by their revision, wherever they lie.
         subset_sha256: hash of the selected uids.
-        device: ``"cpu"`` or ``"cuda"``; they differ in rounding, and in their default precision.
+        device: ``"cpu"`` or ``"cuda"``; they differ in rounding, and in their usual precision.
         captions_sha256: hash of the other captions; None without any.
     """
     parts = [subset_sha256, model.identity(), device, *([captions_sha256] if captions_sha256 else [])]
     precision = model.training.precision_on(device)
-    if precision != default_precision(device):
+    if precision != ("bf16" if device == "cuda" else "fp32"):  # the default of every key so far
         parts.append({"precision": precision})
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]

@@ -129,9 +129,8 @@ def _write(part: Path, path: Path, pieces: Iterable[bytes], samples: TarIndex, p
     with part.open("ab") as file:
         for piece in pieces:
             file.write(piece)
-        file.truncate(
-            sum(end - start for start, end in _joined(samples))
-        )  # a killed process may have ended it
+        # A killed process may have ended it.
+        file.truncate(sum(end - start for start, end in _joined(samples)))
         file.write(_END)
     fetched = index_tar(part, pool.columns, keyed=pool.fields.keyed).uids
     if not np.array_equal(fetched[sort_uids(fetched)], samples.uids[sort_uids(samples.uids)]):

@@ -167,8 +167,3 @@ def seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng([]):
         torch.default_generator.manual_seed(seed)
         yield
-
-
-def half_precision(device: torch.device) -> torch.autocast:
-    """Return bf16 autocast on a GPU; on a CPU it has no effect."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda")

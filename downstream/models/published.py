@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from PIL import Image
 
+from benchmark.core.devices import autocast, default_precision
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.core.paths import user_path
@@ -34,7 +35,6 @@ from downstream.metrics.base import CaptionMetric
 from downstream.metrics.coco_results import read_coco_results
 from downstream.metrics.metric import Metric
 from downstream.metrics.tokenizer import one_line
-from downstream.models.base import half_precision
 
 log = logging.getLogger(__name__)
 Vectors = npt.NDArray[np.float32]
@@ -163,7 +163,7 @@ class PublishedCaptioner(Published):
         for chunk in chunks(images, self._batch_size):
             text = {"text": [self.prompt] * len(chunk)} if self.prompt else {}
             inputs = self._processor(images=chunk, return_tensors="pt", **text).to(self._device)
-            with half_precision(self._device), quiet_transformers():
+            with autocast(default_precision(self._device.type), self._device), quiet_transformers():
                 ids = self._model.generate(
                     **inputs, do_sample=False, num_beams=self.beams, max_new_tokens=self.max_new_tokens
                 )

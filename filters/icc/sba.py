@@ -9,6 +9,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from benchmark.core.devices import default_dtype
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.core.requirements import Requirement, look
@@ -51,13 +52,13 @@ class FrozenParts(Identified):
         yield checkpoint_requirement(self.llm)
 
     def load(self, device: torch.device) -> "Loaded":
-        """Load both: the language model in bf16 on a GPU (the authors used fp16).
+        """Load both: the language model in bf16 on a GPU that computes it (the authors used fp16).
 
         Raises `UserError` without a BOS or a newline token.
         """
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
+        dtype = default_dtype(device)
         model = load_model(AutoModelForCausalLM, self.llm, dtype=dtype)
         tokenizer = load_pretrained(AutoTokenizer, self.llm)
         end = _end_tokens(tokenizer)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from benchmark.core.batch import Batch
-from benchmark.core.devices import PRECISIONS, has_gpu
+from benchmark.core.devices import PRECISIONS, default_precision, has_gpu
 from benchmark.core.errors import UserError
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.requirements import Requirement
@@ -39,7 +39,7 @@ class DistilledScorer(Filter):
     Args:
         checkpoint: hub name or folder, in the released scorer's format.
         precision: ``fp32``; ``bf16``, with matrix products in half precision, several times as fast; or ``auto``:
-            bf16 with a GPU, else fp32.
+            bf16 with a GPU that computes it, else fp32.
         token_budget: maximum tokens per forward pass; the default depends on the device.
     """
 
@@ -51,7 +51,7 @@ class DistilledScorer(Filter):
             raise UserError(f"filter.precision={precision} must be auto, fp32 or bf16")
         self.checkpoint = checkpoint
         if precision == "auto":  # resolved here and not in setup, because it is in the cache key
-            precision = "bf16" if has_gpu() else "fp32"
+            precision = default_precision("cuda" if has_gpu() else "cpu")
         self.precision = precision
         self.token_budget = token_budget
         self._model: Any = None

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 from torch.utils.data import Dataset
 
+from benchmark.core.devices import default_precision
 from benchmark.core.launch import is_main_process, process_count, wait_for_all
 from benchmark.core.progress import progress
 from benchmark.core.ranges import PositiveFloat, PositiveInt, Seed, ShareBelowOne
@@ -149,7 +150,7 @@ def _arguments(recipe: Recipe, steps: int, checkpoints: Path, device: torch.devi
         warmup_steps=recipe.warmup,  # a value below 1 is a share of all steps
         seed=recipe.seed,
         train_sampling_strategy="sequential",  # the dataset shuffles itself
-        bf16=on_gpu,
+        bf16=default_precision(device.type) == "bf16",
         use_cpu=not on_gpu,
         save_steps=SAVE_EVERY,
         save_total_limit=1,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
+from benchmark.core.devices import default_dtype
 from benchmark.core.extras import require
 from benchmark.core.identity import Identified
 from benchmark.core.requirements import Requirement
@@ -52,11 +53,10 @@ class TextToImage(Identified):
         yield checkpoint_requirement(self.checkpoint)
 
     def setup(self, device: torch.device) -> None:
-        """Load the pipeline: bf16 on a GPU."""
-        import torch
+        """Load the pipeline: bf16 on a GPU that computes it."""
         from diffusers import AutoPipelineForText2Image, DPMSolverMultistepScheduler
 
-        dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
+        dtype = default_dtype(device)
         with quiet_diffusers():
             pipeline = load_pretrained(
                 AutoPipelineForText2Image,
@@ -129,11 +129,10 @@ class ImageCaptioner(Identified):
         yield checkpoint_requirement(self.checkpoint)
 
     def setup(self, device: torch.device) -> None:
-        """Load model and processor: bf16 on a GPU."""
-        import torch
+        """Load model and processor: bf16 on a GPU that computes it."""
         from transformers import AutoModelForImageTextToText, AutoProcessor
 
-        dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
+        dtype = default_dtype(device)
         model = load_model(AutoModelForImageTextToText, self.checkpoint, dtype=dtype)
         self._processor = load_pretrained(AutoProcessor, self.checkpoint)
         self._model = model.to(device).eval()

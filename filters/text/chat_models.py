@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol
 
+from benchmark.core.devices import default_dtype
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import load_model, load_pretrained
 
@@ -118,7 +119,7 @@ def _messages(system: str, question: str) -> list[dict[str, str]]:
 
 
 class LocalChat:
-    """A causal language model with a chat template, decoding greedily, in bf16 on a GPU.
+    """A causal language model with a chat template, decoding greedily, in bf16 on a GPU that computes it.
 
     Args:
         checkpoint: folder or hub name.
@@ -126,7 +127,6 @@ class LocalChat:
     """
 
     def __init__(self, checkpoint: str, device: torch.device) -> None:
-        import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         # Padding on the left, so that each answer directly follows its question.
@@ -137,7 +137,7 @@ class LocalChat:
             )
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
-        dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
+        dtype = default_dtype(device)
         self._model = load_model(AutoModelForCausalLM, checkpoint, dtype=dtype).to(device).eval()
 
     def answer(self, system: str, questions: Sequence[str]) -> list[str]:

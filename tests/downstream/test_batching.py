@@ -66,7 +66,7 @@ def test_stored_images_have_the_pixels_of_decoded_ones(
     plain = list(pixel_batches([item.load() for item in items], preprocess, 9, cpu))
     assert [len(pixels) for pixels in plain] == [9, 9, 3]
     monkeypatch.setattr(batching, "MANY_IMAGES", 21)
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    monkeypatch.setattr(batching, "own_cores", lambda: 2)
     monkeypatch.setattr(Stored, "load", None)  # in this process
     stored = list(pixel_batches(StoredImages(items), preprocess, 9, cpu))
     assert all(torch.equal(one, other) for one, other in zip(stored, plain, strict=True))

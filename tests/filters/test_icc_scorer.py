@@ -230,6 +230,15 @@ def test_other_weights_have_another_key(tmp_path) -> None:
     assert one.key() in keys
 
 
+@pytest.mark.parametrize(("native", "precision"), [(True, "bf16"), (False, "fp32")])
+def test_auto_is_bf16_only_on_a_gpu_that_computes_it(
+    native: bool, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda *, including_emulation: native)
+    assert DistilledScorer("anything").precision == precision
+
+
 def test_an_unknown_precision_is_a_users_mistake() -> None:
     with pytest.raises(UserError, match="auto, fp32 or bf16"):
         DistilledScorer("anything", precision="int4")

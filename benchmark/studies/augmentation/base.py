@@ -16,7 +16,7 @@ class Augmenter(Identified, ABC):
 
     @abstractmethod
     def setup(self, device: torch.device) -> None:
-        """Load the model onto `device`, in bf16 on a GPU."""
+        """Load the model onto `device`, in bf16 on a GPU that computes it."""
 
     @abstractmethod
     def captions(self, samples: Sequence[Sample]) -> list[str]:

@@ -7,6 +7,7 @@ import torch
 from PIL import Image
 
 from benchmark.core.batch import Sample
+from benchmark.core.devices import default_dtype
 from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import (
     load_model,
@@ -60,7 +61,7 @@ class Describe(Augmenter):
             self._captioner.setup(device)
             return
         self._processor.tokenizer.padding_side = "left"  # generated tokens must follow the prompt directly
-        dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
+        dtype = default_dtype(device)
         model = load_model(AutoModelForImageTextToText, self.checkpoint, dtype=dtype)
         self._model = model.to(device).eval()
 

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from benchmark.core.batch import Sample
+from benchmark.core.devices import default_dtype
 from benchmark.core.errors import UserError
 from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import (
@@ -84,7 +85,7 @@ class Rewrite(Augmenter):
         )
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
-        dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
+        dtype = default_dtype(device)
         self._model = load_model(AutoModelForCausalLM, self.checkpoint, dtype=dtype).to(device).eval()
         tokens = self._tokenizer.batch_decode([[token] for token in range(len(self._tokenizer))])
         newlines = [token for token, text in enumerate(tokens) if "\n" in text]

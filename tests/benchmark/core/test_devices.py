@@ -2,7 +2,13 @@ import pytest
 import torch
 
 from benchmark.core import devices
-from benchmark.core.devices import autocast, check_precision, resolve_device
+from benchmark.core.devices import (
+    autocast,
+    check_precision,
+    default_dtype,
+    default_precision,
+    resolve_device,
+)
 from benchmark.core.errors import UserError
 
 CPU = torch.device("cpu")
@@ -23,6 +29,17 @@ def test_precision_is_what_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     for precision, dtype in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
         with autocast(precision, CPU):
             assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == dtype
+
+
+@pytest.mark.parametrize(("native", "precision"), [(True, "bf16"), (False, "fp32")])
+def test_a_gpu_computes_bf16_by_default_if_it_can(
+    native: bool, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda *, including_emulation: native)
+    assert default_precision("cuda") == precision
+    assert default_dtype(torch.device("cuda")) == {"bf16": torch.bfloat16, "fp32": torch.float32}[precision]
+    assert default_precision("cpu") == "fp32"
+    assert default_dtype(CPU) == torch.float32
 
 
 def test_an_unknown_precision_names_the_known_ones() -> None:

@@ -69,16 +69,26 @@ def test_a_killed_process_releases_its_lock(tmp_path: Path) -> None:
         assert time.monotonic() - started < 5
 
 
+@pytest.mark.parametrize("error", ["ENOSYS", "ENOLCK", "EOPNOTSUPP", "ENOTSUP"])
 def test_on_a_file_system_without_locks_nothing_is_held(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    error: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def flock(*_: object) -> None:
-        raise OSError(errno.ENOSYS, "Function not implemented")
+        raise OSError(getattr(errno, error), "Function not implemented")
 
     monkeypatch.setattr(fcntl, "flock", flock)
     with locked(tmp_path / "made"), locked(tmp_path / "made"):
         pass  # the second one would wait for a marker, as would the next run if this one were killed
     assert not any(path.read_bytes() for path in cache.rglob("*.lock"))
+
+
+def test_another_error_of_a_lock_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def flock(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(OSError, match="Input/output"), locked(tmp_path / "made"):
+        pass
 
 
 class Slow(Filter):

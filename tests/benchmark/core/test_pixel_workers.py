@@ -1,10 +1,15 @@
 """Processes that make pixels of images: order, reasons, bounded memory, errors, and their end."""
 
 import multiprocessing
+import os
+import pickle
 import shutil
+import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, Future
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +21,7 @@ from PIL import Image
 
 from benchmark.core import pixel_workers
 from benchmark.core.batch import IMAGE_UNREADABLE, SampleError
+from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
 from benchmark.core.pixel_workers import CHUNK, PixelWorkers
 from benchmark.core.usage import helpers_peak_rss_bytes, processor_seconds
@@ -23,6 +29,7 @@ from benchmark.engine.local import LocalEngine
 from benchmark.models.clip_models import ClipModel
 from benchmark.pool import pool as pool_module
 from benchmark.pool.pool import Pool
+from benchmark.scoring import shard_reader
 from benchmark.scoring.score_pool import score_pool
 from filters.clip import Clip
 from tests.filters.checkpoints import open_clip_model
@@ -33,7 +40,7 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True)
 class Grey:
-    """An image of one level; unreadable, or with a bug, on demand."""
+    """An image of one level; unreadable, with a bug or deadly on demand."""
 
     level: int
 
@@ -43,6 +50,8 @@ class Grey:
             raise SampleError(IMAGE_UNREADABLE)
         if self.level == 255:
             raise ZeroDivisionError("a bug")
+        if self.level == 254:
+            os.kill(os.getpid(), signal.SIGKILL)
         return Image.new("RGB", (5, 4), (self.level,) * 3)
 
 
@@ -128,6 +137,25 @@ def test_waiting_pixels_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) ->
     assert PixelWorkers(to_pixels, 1, CPU)._slots == 10
 
 
+def test_every_process_has_pixels_to_fill_while_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pixel_workers, "QUEUE_BYTES", 10 * CHUNK * 3 * 4)
+    assert PixelWorkers(to_pixels, 16, CPU)._slots == 32
+
+
+def test_processes_start_once_shards_have_many_images_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(1, start=n) for n in range(4)])))
+    needs = frozenset({"image"})
+    monkeypatch.setattr(pixel_workers, "MANY_IMAGES", 3)
+    started: list[str] = []
+    monkeypatch.setattr(pool_module, "read_pixels", lambda path, *_: started.append(path.stem) or iter(()))
+    made = PixelWorkers(to_pixels, 1, CPU)
+    for shard in pool.shards(needs):
+        list(pool.batches(shard, needs, 11, Counter(), made))
+    assert started == ["00000002", "00000003"]
+
+
 @pytest.mark.slow
 def test_pools_give_the_same_samples_as_pixels(
     workers: PixelWorkers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -140,7 +168,7 @@ def test_pools_give_the_same_samples_as_pixels(
     (shard,) = pool.shards(needs)
     drops, pixel_drops = Counter[str](), Counter[str]()
     expected = list(pool.batches(shard, needs, 11, drops, workers))  # too few for processes
-    monkeypatch.setattr(pool_module, "MANY_IMAGES", 30)
+    monkeypatch.setattr(pixel_workers, "MANY_IMAGES", 30)
     found = list(pool.batches(shard, needs, 11, pixel_drops, workers))
     assert drops == pixel_drops == {IMAGE_UNREADABLE: 3}
     assert [len(batch) for batch in found] == [len(batch) for batch in expected] == [9, 10, 8]
@@ -157,16 +185,12 @@ def test_pools_give_the_same_samples_as_pixels(
 def test_scores_of_pixels_are_those_of_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(70), rows(30, start=70)])))
     scorer = Clip(open_clip_model(tmp_path / "clip"))
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        plain = score_pool(pool, scorer, LocalEngine("cpu", 1))
-        shutil.rmtree(cache_dir())
-        monkeypatch.setattr(pool_module, "MANY_IMAGES", 20)
-        monkeypatch.setattr(ClipModel, "embed_images", None)  # not called
-        processed = score_pool(pool, scorer, LocalEngine("cpu", 1))
-    finally:
-        torch.set_num_threads(before)
+    monkeypatch.setattr(shard_reader, "own_cores", lambda: 2)
+    plain = score_pool(pool, scorer, LocalEngine("cpu", 1))
+    shutil.rmtree(cache_dir())
+    monkeypatch.setattr(pixel_workers, "MANY_IMAGES", 20)
+    monkeypatch.setattr(ClipModel, "embed_images", None)  # not called
+    processed = score_pool(pool, scorer, LocalEngine("cpu", 1))
     assert (processed.uids == plain.uids).all()
     assert np.array_equal(processed.scores, plain.scores)
 
@@ -183,6 +207,26 @@ class InEngineWorker:
     def __call__(self, level: int) -> int:
         """Return the number of images."""
         return sum(len(block.pixels) for block in self._workers.blocks(chunks([level] * 10)))
+
+
+class BrokenPool:
+    """As a process pool is once one of its processes was killed."""
+
+    def submit(self, *_: object) -> Future[None]:
+        future = Future[None]()
+        future.set_exception(BrokenProcessPool("terminated abruptly"))
+        return future
+
+
+@pytest.mark.parametrize("killed", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_killed_process_ends_the_work_with_one_line(killed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not killed:
+        monkeypatch.setattr(PixelWorkers, "_start_processes", lambda _: BrokenPool())
+    with pytest.raises(UserError, match=r"^a process that decodes images was killed; .*fewer cores") as ended:
+        list(LocalEngine("cpu", 1).run(InEngineWorker(), [4, 254]))
+    assert isinstance(
+        pickle.loads(pickle.dumps(ended.value)), BrokenExecutor
+    )  # as an engine's worker sends it
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -39,6 +40,32 @@ if __name__ == "__main__":
     list(LocalEngine("cpu", 2).run(Endless(), range(8)))
 """
 
+# The work's module, imported in a worker only with the work: what threads numpy's BLAS will have, and torch's.
+THREADS_OF_LIBRARIES = """
+import os
+BLAS = os.environ.get("OPENBLAS_NUM_THREADS")
+
+class Counted:
+    light = False
+
+    def setup(self, device):
+        pass
+
+    def __call__(self, library):
+        if library == "numpy":
+            return BLAS
+        import torch
+        return torch.get_num_threads()
+"""
+RUN_IT = """
+import sys
+from benchmark.engine import local
+if __name__ == "__main__":
+    from counted import Counted
+    local.available_cores = lambda: 3
+    print(list(local.LocalEngine("cpu", 2).run(Counted(), sys.argv[1:])))
+"""
+
 
 @dataclass
 class Square:
@@ -65,6 +92,23 @@ def test_every_piece_is_worked_on_once(workers: int) -> None:
     done = list(LocalEngine("cpu", workers).run(Square(), range(6)))
     assert sorted(square for square, _ in done) == [0, 1, 4, 9, 16, 25]
     assert ({pid for _, pid in done} == {os.getpid()}) == (workers == 1)
+
+
+@pytest.mark.parametrize(
+    ("library", "threads"), [("numpy", "1"), pytest.param("torch", 1, marks=pytest.mark.slow)]
+)
+def test_libraries_imported_in_a_worker_have_its_cores(
+    library: str, threads: int | str, tmp_path: Path
+) -> None:
+    (tmp_path / "counted.py").write_text(THREADS_OF_LIBRARIES)
+    (tmp_path / "run_it.py").write_text(RUN_IT)
+    of_tests = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    environment = {name: value for name, value in os.environ.items() if name not in of_tests}
+    command = [sys.executable, str(tmp_path / "run_it.py"), library, library]
+    done = subprocess.run(
+        command, env=environment | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{[threads, threads]}\n"
 
 
 class Busy:
@@ -226,7 +270,7 @@ def test_a_worker_whose_command_has_ended_ends_without_an_error(during_setup: bo
     with ThreadPoolExecutor(1) as threads:
         if during_setup:
             of_command.close()
-        served = threads.submit(_serve, of_worker, Square(), "cpu", 1)
+        served = threads.submit(_serve, of_worker, pickle.dumps(Square()), "cpu", 1)
         if not during_setup:
             of_command.recv()
             of_command.close()

@@ -26,7 +26,7 @@ def test_an_actor_works_in_the_cache_of_its_driver(monkeypatch: pytest.MonkeyPat
     work, driver = Loads(), cache_dir().parent
     with _token() as token:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-        _Actor(work, "cpu", token).setup()
+        _Actor(work, "cpu", 1, token).setup()
     assert work.cache == str(driver)
     assert not token.exists()
 
@@ -36,7 +36,7 @@ def test_an_actor_on_a_node_with_another_cache_says_so(tmp_path: Path) -> None:
     with pytest.raises(
         UserError, match=rf"the Ray node .* does not see .*{elsewhere.parent}; set XDG_CACHE_HOME"
     ):
-        _Actor(Loads(), "cpu", elsewhere).setup()
+        _Actor(Loads(), "cpu", 1, elsewhere).setup()
 
 
 @needs_extra("ray")

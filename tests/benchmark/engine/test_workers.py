@@ -6,6 +6,7 @@ from concurrent.futures import BrokenExecutor
 import pytest
 
 from benchmark.core.errors import UserError
+from benchmark.core.pixel_workers import DecoderDiedError
 from benchmark.engine.worker_usage import WORKER_RUNS, Usage
 from benchmark.engine.workers import WorkerDiedError, WorkerRun
 
@@ -65,6 +66,11 @@ def test_a_node_with_many_starting_workers_may_die() -> None:
             return Fake({"setup": 1} if self.starts <= 8 else {}, WorkerDiedError())
 
     assert run(Node({}, WorkerDiedError()), 8, 8) == [2 * piece for piece in range(8)]
+
+
+def test_a_worker_without_its_own_processes_is_replaced(caplog: pytest.LogCaptureFixture) -> None:
+    assert run(Fake({1: 1}, DecoderDiedError("a process was killed; more memory")), 1, 3) == [0, 2, 4]
+    assert caplog.messages == ["a worker died at piece 2 of 3 (a process was killed): try 2 of 3"]
 
 
 def test_the_third_death_at_one_piece_ends_the_run() -> None:

@@ -1,6 +1,5 @@
 """Features of several filters, extracted in one walk over the pool."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,10 +13,9 @@ from benchmark.core import images, pixel_workers, usage
 from benchmark.core.batch import Batch
 from benchmark.core.paths import cache_dir
 from benchmark.engine.local import LocalEngine
-from benchmark.pool import pool as pool_module
 from benchmark.pool import tar_reader
 from benchmark.pool.pool import Pool
-from benchmark.scoring import shared_features
+from benchmark.scoring import shard_reader, shared_features
 from benchmark.scoring.extraction import JointPixels
 from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.score_parts import read_part
@@ -245,23 +243,14 @@ class First(Filter):
         return batch.features["pixels"][:, 0]
 
 
-@pytest.fixture
-def two_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.mark.slow
-@pytest.mark.usefixtures("two_threads")
 def test_processes_preprocess_for_several_models(
     pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(shard_reader, "own_cores", lambda: 2)
     filters = [First(SmallPixels()), First(SquarePixels())]
     with monkeypatch.context() as patch:
-        for module in (pixel_workers, pool_module):
-            patch.setattr(module, "MANY_IMAGES", 1)
+        patch.setattr(pixel_workers, "MANY_IMAGES", 1)
         extract_shared(pool, filters, ONE)
     in_processes = made()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "series"))

@@ -46,7 +46,7 @@ def test_embeddings_are_in_the_order_of_the_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], processes: int
 ) -> None:
     monkeypatch.setattr(batching, "MANY_IMAGES", 1)
-    monkeypatch.setattr(torch, "get_num_threads", lambda: processes)
+    monkeypatch.setattr(batching, "own_cores", lambda: processes)
     cfg = configure(tmp_path)
     monkeypatch.setenv("COCO_ROOT", str(tmp_path / "coco"))
     monkeypatch.setattr(task, "BATCH", 2)

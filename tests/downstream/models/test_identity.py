@@ -13,6 +13,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
 from benchmark.config import CONF, register_resolvers, resolved
+from benchmark.core import devices
 from benchmark.core.uids import encode_uids
 from benchmark.models.checkpoints import locate_checkpoint, revision
 from benchmark.stages.train import training_fingerprint
@@ -117,15 +118,20 @@ def test_keys_hold_what_they_always_held(name: str, workers: int) -> None:
     assert training["workers"] == workers
 
 
-def test_the_default_precision_is_that_of_the_device() -> None:
+def test_the_default_precision_is_that_of_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     model = {
         precision: made("captioner", training={"precision": precision})
         for precision in ("auto", "fp32", "bf16")
     }
-    for device, default in (("cpu", "fp32"), ("cuda", "bf16")):
-        keys = {precision: training_fingerprint(m, "sha", device) for precision, m in model.items()}
-        assert keys["auto"] == keys[default]
-        assert keys["fp32"] != keys["bf16"]
+    defaults = {("cpu", False): "fp32", ("cuda", True): "bf16", ("cuda", False): "fp32"}
+    keys = {}
+    for (device, native), default in defaults.items():
+        monkeypatch.setattr(devices, "_computes_bf16", lambda _, native=native: native)
+        key = {precision: training_fingerprint(m, "sha", device) for precision, m in model.items()}
+        assert key["auto"] == key[default]
+        assert key["fp32"] != key["bf16"]
+        keys[device, native] = key["fp32"], key["bf16"]
+    assert keys["cuda", True] == keys["cuda", False]  # GPUs of both kinds may share a cache
 
 
 @pytest.mark.parametrize("name", list(NODES))
