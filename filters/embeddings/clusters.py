@@ -58,11 +58,11 @@ class ImageClusters:
         self._axes = MappedArray(folder / "axes.npy")  # rows: principal components; no file without PCA
         self._origin = MappedArray(folder / "origin.npy")  # the mean, in these components
 
-    def fit(self, embeddings: Rows, *, on_gpu: bool = False) -> ImageClusters:
+    def fit(self, embeddings: Rows, gpu: int | None = None) -> ImageClusters:
         """Cluster embeddings of shape (n, d), n at least 1. Holds one chunk; the points lie in a file meanwhile.
 
-        On a GPU k-means differs from that of a CPU by rounding. It needs a build of faiss for GPUs, which PyPI has as
-        ``faiss-gpu-cu12``; the other build computes on the CPU.
+        With the number of a GPU, k-means runs there and differs from that of a CPU by rounding. It needs a build of
+        faiss for GPUs, which PyPI has as ``faiss-gpu-cu12``; the other build computes on the CPU.
         """
         if self._is_fitted():
             return self
@@ -81,7 +81,7 @@ class ImageClusters:
                 points[part] = self._project(embeddings[part].astype(np.float32))
 
         points = write_array(self.folder / "points.npy", (len(embeddings), width), np.float32, project)
-        save_array(self._centroids.path, self._centroids_of(points.values, on_gpu))
+        save_array(self._centroids.path, self._centroids_of(points.values, gpu))
         remove_sealed(points.path)
         return self
 
@@ -129,7 +129,7 @@ class ImageClusters:
             embeddings -= self._origin.values
         return np.ascontiguousarray(embeddings, np.float32)
 
-    def _centroids_of(self, points: npt.NDArray[np.float32], on_gpu: bool) -> npt.NDArray[np.float32]:
+    def _centroids_of(self, points: npt.NDArray[np.float32], gpu: int | None) -> npt.NDArray[np.float32]:
         """Return the centroids of k-means on points of shape (n, d)."""
         import faiss
 
@@ -141,8 +141,10 @@ class ImageClusters:
             seed=self.seed,
             min_points_per_centroid=1,  # faiss would only print a warning
             max_points_per_centroid=len(points),  # faiss would sample again
-            gpu=on_gpu and faiss.get_num_gpus(),
         )
+        if gpu is not None and faiss.get_num_gpus():
+            resources = faiss.StandardGpuResources()  # its own option `gpu` takes all GPUs, or the first ones
+            means.index = faiss.index_cpu_to_gpu(resources, gpu, means.index)
         means.train(points)
         return np.asarray(means.centroids, np.float32)
 
@@ -164,11 +166,11 @@ class _FitClusters:
 
     def setup(self, device: torch.device) -> None:
         """Note the device."""
-        self._on_gpu = device.type == "cuda"
+        self._gpu = (device.index or 0) if device.type == "cuda" else None
 
     def __call__(self, piece: int, /) -> npt.NDArray[np.float32]:
         """Return the centroids, (k, d)."""
-        return self._clusters.fit(self._embeddings, on_gpu=self._on_gpu).centroids
+        return self._clusters.fit(self._embeddings, self._gpu).centroids
 
 
 class AssignChunks:

@@ -42,7 +42,9 @@ def test_a_gpu_finds_the_clusters_of_a_cpu(tmp_path: Path) -> None:
         pytest.skip("this build of faiss has no GPU: install faiss-gpu-cu12 in place of faiss-cpu")
     points = topics(5_000, 32, 8)
     cpu, gpu = (
-        ImageClusters(tmp_path / name, 8, iterations=20).fit(points, on_gpu=name == "gpu").assign(points)
+        ImageClusters(tmp_path / name, 8, iterations=20)
+        .fit(points, 0 if name == "gpu" else None)
+        .assign(points)
         for name in ("cpu", "gpu")
     )
     # Numbers of clusters may differ: they are compared as partitions.

@@ -1,5 +1,5 @@
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,10 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import fit_folder, remove_scores
 from benchmark.scoring.score_pool import fit_filter, score_pool
 from benchmark.scoring.survivors import save_survivors
+from filters.embeddings.corpus import CorpusFilter
 from filters.near_duplicates import NearDuplicates
 from filters.negcliploss import NegClipLoss
+from filters.normsim import NormSim
 from filters.vas import Vas
 from tests.corpora import make_corpus
 from tests.filters.checkpoints import open_clip_model
@@ -100,13 +102,20 @@ def test_what_was_fitted_stays_until_scores_are_removed(pool: Pool, clip: str) -
     assert not folder.exists()
 
 
-def test_scores_are_the_same_whatever_the_shards_and_workers(pool: Pool, clip: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["negcliploss", "vas", "near_duplicates", "normsim"])
+def test_scores_are_the_same_whatever_the_shards(name: str, pool: Pool, clip: str, tmp_path: Path) -> None:
+    if name == "near_duplicates":
+        pytest.importorskip("faiss")
     other = Pool("q", str(write_pool(tmp_path / "other", [rows(1, 11), rows(7, 4), rows(4)])))
-    for make in (lambda: NegClipLoss(clip, None, 5, 2, 0.01), lambda: Vas(clip, None, None)):
-        one = score_pool(pool, make(), LocalEngine("cpu", 1))
-        two = score_pool(other, make(), LocalEngine("cpu", 1))
-        assert (one.uids == two.uids).all()
-        assert np.abs(one.scores - two.scores).max() < 1e-6
+    make: dict[str, Callable[[], CorpusFilter]] = {
+        "negcliploss": lambda: NegClipLoss(clip, None, 5, 2, 0.01),
+        "vas": lambda: Vas(clip, None, None),
+        "near_duplicates": lambda: NearDuplicates(clip, None, 3),
+        "normsim": lambda: NormSim(clip, None, 2, None, 4),
+    }
+    one, two = (score_pool(of, make[name](), LocalEngine("cpu", 1)) for of in (pool, other))
+    assert (one.uids == two.uids).all()
+    assert np.abs(one.scores - two.scores).max() < 1e-6
 
 
 def test_another_choice_of_survivors_is_another_fit(pool: Pool, clip: str) -> None:
