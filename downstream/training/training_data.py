@@ -145,13 +145,15 @@ class TrainingBatch(NamedTuple):
 class TrainingData(Generic[Pair]):
     """Source and order of the samples, and how a list of samples becomes tensors.
 
-    `augment` changes a sample at random each time it is drawn.
+    `augment` changes a sample at random each time it is drawn; `decodes` says whether samples have images to decode,
+    which processes of their own are worth.
     """
 
     source: Samples[Pair]
     order: SampleOrder
     collate: Callable[[list[Pair]], Inputs]
     augment: Callable[[Pair, np.random.Generator], Pair] | None = None
+    decodes: bool = True
 
     def batch(self, positions: range, rank: int, ranks: int) -> TrainingBatch:
         """Read the share of `rank` (of `ranks`) of the samples at `positions`."""
