@@ -19,7 +19,8 @@ from downstream.batching import chunks, to_pixels
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.metrics.classification import class_ranks
 from downstream.metrics.ranks import Ranks
-from downstream.training.training_data import SampleOrder, loader
+from downstream.training.batch_loader import loader
+from downstream.training.training_data import SampleOrder
 
 LOCKED = "the image tower is locked: its probe is the same for every filter"
 LR, MOMENTUM, BATCH_SIZE = 0.1, 0.9, 128
@@ -111,6 +112,10 @@ class ProbeBatches(Dataset[tuple[torch.Tensor, torch.Tensor]]):
         ]
         return to_pixels(self.processor, views), torch.tensor([item.label for item in drawn])
 
+    def item_bytes(self) -> int:
+        """Return the bytes of a batch's pixels."""
+        return BATCH_SIZE * 3 * self.view.size**2 * 4
+
 
 def probe_ranks(tower: FrozenTower, evaluation_set: ClassificationSet) -> Ranks:
     """Train a probe on the set's training images and return the rank of each test image's class.
@@ -139,7 +144,7 @@ def _train(tower: FrozenTower, batches: ProbeBatches, classes: int, name: str) -
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)
     optimizer = torch.optim.SGD(head.parameters(), lr=LR, momentum=MOMENTUM)
-    steps = loader(batches, range(len(batches)), tower.workers, tower.device)
+    steps = loader(batches, range(len(batches)), tower.workers, tower.device, batches.item_bytes)
     with progress(f"linear probe of {name}", batches.budget, "images") as advance:
         for step, (pixels, labels) in enumerate(steps):
             optimizer.param_groups[0]["lr"] = LR * 0.5 * (1 + math.cos(math.pi * step / len(batches)))

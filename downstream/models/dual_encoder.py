@@ -141,7 +141,7 @@ class DualEncoder(Downstream):
         self.device = make_accelerator(self.device).device
         self.model.to(self.device).eval()
         drawn = np.unique(order.indices(0, self.training.samples_seen))
-        key = hashlib.sha256(fingerprint.encode()).hexdigest()[:16]
+        key = hashlib.sha256(f"{fingerprint}, Arrow".encode()).hexdigest()[:16]  # older ones have JSON
         return embed_subset(
             subset,
             drawn,
@@ -150,13 +150,14 @@ class DualEncoder(Downstream):
             partial(to_pixels, self.collate.processor),
             self.eval_batch_size,
             self.training.workers_on(self.device),
+            self.device,
         )
 
     @torch.inference_mode()
     def image_features(self, pixels: torch.Tensor) -> torch.Tensor:
         """Return the image tower's features of `pixels`, (n, width), before any head."""
         with self.autocast():
-            return self.model.image_features(pixels.to(self.device))
+            return self.model.image_features(pixels.to(self.device, non_blocking=True))
 
     @torch.inference_mode()
     def embed_images(self, images: Iterable[Image.Image]) -> Vectors:

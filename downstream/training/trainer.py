@@ -27,11 +27,12 @@ from benchmark.core.ranges import (
     ShareBelowOne,
 )
 from downstream.training.activation_checkpointing import checkpoint_activations
+from downstream.training.batch_loader import default_workers, loader
 from downstream.training.checkpointing import TrainState, load_checkpoint, save_checkpoint
 from downstream.training.optimizers import OptimizerName, make_optimizer
 from downstream.training.stepper import Step, Stepper
 from downstream.training.train_report import TrainReport
-from downstream.training.training_data import StepBatches, TrainingData, default_workers, loader
+from downstream.training.training_data import StepBatches, TrainingData
 from downstream.training.validation import Validate, log_validation
 
 log = logging.getLogger(__name__)
@@ -190,7 +191,8 @@ class Trainer:
         started = time.monotonic()
         earlier_seconds = state.seconds
         with bar if accelerator.is_main_process else nullcontext(lambda amount, text: None) as advance:
-            loaded = loader(batches, steps, config.workers_on(self.device, data.decodes), self.device)
+            workers = config.workers_on(self.device, data.decodes)
+            loaded = loader(batches, steps, workers, self.device, batches.item_bytes)
             for index, batch in zip(steps, loaded, strict=True):
                 stepped = stepper.step(index, config.lr_at(index), batch)
                 before, seen = config.seen_after(index), config.seen_after(index + 1)

@@ -15,8 +15,8 @@ from downstream import batching
 from downstream.models.contrastive import info_nce
 from downstream.models.dual_encoder import DualEncoder, Unlocked
 from downstream.training import trainer
+from downstream.training.batch_loader import loader
 from downstream.training.trainer import TrainConfig
-from downstream.training.training_data import loader
 from tests.downstream.tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, Recorder, draw
 
 CPU = torch.device("cpu")

@@ -12,8 +12,9 @@ import torch
 from benchmark.core.batch import Sample
 from downstream.models.captioner import Captioner
 from downstream.models.dual_encoder import DualEncoder
+from downstream.training.batch_loader import loader
 from downstream.training.trainer import TrainConfig
-from downstream.training.training_data import SampleOrder, StepBatches, TrainingData, draw_caption, loader
+from downstream.training.training_data import SampleOrder, StepBatches, TrainingData, draw_caption
 from tests.downstream.tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, Recorder, draw
 
 CPU = torch.device("cpu")
