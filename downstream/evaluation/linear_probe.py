@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from torch.utils.data import Dataset
 
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
-from downstream.batching import chunks, to_pixels
+from downstream.batching import StoredImages, pixel_batches, to_pixels
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.metrics.classification import class_ranks
 from downstream.metrics.ranks import Ranks
@@ -163,9 +164,12 @@ def _test_scores(
     tower: FrozenTower, head: nn.Linear, items: Sequence[LabelledImage], view: View
 ) -> npt.NDArray[np.float32]:
     """Return the classifier's scores of `items`, (n, classes)."""
-    scores = []
-    for chunk in chunks(items, tower.batch_size):
-        pixels = to_pixels(tower.processor, [view.centre(item.load()) for item in chunk])
-        scores.append(head(tower.features(pixels)).float().cpu())
+    preprocess = partial(_centre_pixels, view, tower.processor)
+    batches = pixel_batches(StoredImages(items), preprocess, tower.batch_size, tower.device)
+    scores = [head(tower.features(pixels)).float().cpu() for pixels in batches]
     stacked: npt.NDArray[np.float32] = torch.cat(scores).numpy()
     return stacked
+
+
+def _centre_pixels(view: View, processor: Any, images: list[Image.Image]) -> torch.Tensor:
+    return to_pixels(processor, [view.centre(image) for image in images])
