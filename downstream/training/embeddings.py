@@ -4,6 +4,7 @@ import shutil
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ import torch
 from PIL import Image
 from torch.utils.data import Dataset
 
-from benchmark.core.arrow import from_numpy, to_numpy
+from benchmark.core.arrow import from_numpy, from_strings, from_values, to_numpy
 from benchmark.core.batch import Sample, SampleError
 from benchmark.core.mapped_files import new_mapped
 from benchmark.core.paths import put_in_place
@@ -134,15 +135,16 @@ def _embed_part(chunks: _Chunks, embed: Embed, path: Path, workers: int, device:
 def _rows(chunk: _Chunk, indices: IndexArray) -> pa.Table:
     """Return a row of `ROWS` per sample of a chunk."""
     texts, others = iter(chunk.texts), iter(chunk.others)
-    return pa.table(
-        {
-            "index": from_numpy(indices),
-            "text": [next(texts) if reason is None else None for reason in chunk.reasons],
-            "others": [next(others) if reason is None else () for reason in chunk.reasons],
-            "reason": chunk.reasons,
-        },
-        ROWS,
-    )
+    of_samples = [next(others) if reason is None else () for reason in chunk.reasons]
+    captions = from_strings([text.encode() for text in chain(*of_samples)], pa.large_string())
+    bounds = np.cumsum([0, *map(len, of_samples)], dtype=np.int64)
+    columns = [
+        from_numpy(indices),
+        from_values([next(texts) if reason is None else None for reason in chunk.reasons]),
+        pa.LargeListArray.from_arrays(from_numpy(bounds), captions),
+        from_values(chunk.reasons),
+    ]
+    return pa.table(columns, ROWS.names).cast(ROWS)
 
 
 def embed_subset(
