@@ -1,6 +1,6 @@
 """Images in chunks and as the pixels that a model reads; rows of a batch in groups of similar length."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -13,6 +13,7 @@ from benchmark.core.cores import own_cores
 from benchmark.core.pixel_workers import MANY_IMAGES, Loadable, PixelWorkers
 
 T = TypeVar("T")
+Key = TypeVar("Key")
 # On a CPU padding costs as much as text: in groups of 12, a step of the demo's captioner takes 0.6 of the time (`make
 # perf`). A GPU is left with one large batch, since small ones do not fill it.
 CPU_GROUP = 12
@@ -33,6 +34,29 @@ class StoredImages(Iterable[Image.Image]):
 
     def __iter__(self) -> Iterator[Image.Image]:
         return (item.load() for item in self.items)
+
+
+@dataclass(frozen=True)
+class DecodedOnAccess(Mapping[Key, Image.Image]):
+    """Images on disk by their ids; thousands of them need not be in memory at once."""
+
+    stored: Mapping[Key, Loadable]
+
+    def __getitem__(self, image: Key) -> Image.Image:
+        return self.stored[image].load()
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self.stored)
+
+    def __len__(self) -> int:
+        return len(self.stored)
+
+
+def images_in_order(images: Mapping[Key, Image.Image], ids: Sequence[Key]) -> Iterable[Image.Image]:
+    """Return the images of `ids`; stored ones are left to `pixel_batches` to decode."""
+    if isinstance(images, DecodedOnAccess):
+        return StoredImages([images.stored[image] for image in ids])
+    return (images[image] for image in ids)
 
 
 def pixel_batches(
@@ -69,6 +93,13 @@ def to_pixels(processor: Any, images: list[Image.Image]) -> torch.Tensor:
     """Return `images` as the checkpoint's own image processor prepares them, shape (n, 3, height, width)."""
     pixels: torch.Tensor = processor(images=images, return_tensors="pt")["pixel_values"]
     return pixels
+
+
+def stack_pixels(
+    preprocess: Callable[[Image.Image], torch.Tensor], images: list[Image.Image]
+) -> torch.Tensor:
+    """Return `images` as `preprocess` prepares each, shape (n, 3, height, width)."""
+    return torch.stack([preprocess(image) for image in images])
 
 
 def groups_of_similar_length(mask: torch.Tensor) -> list[tuple[torch.Tensor, int]]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from benchmark.core.uids import UidArray, decode_uids, encode_uids, unite_uids
 from benchmark.pool.pool import Pool
 from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.shard_reader import features_path
+from downstream.evaluation.evaluation_sets import Item
 from downstream.evaluation.image_digests import digest_images
 from downstream.evaluation.image_files import ImageFile
 from filters.clip import ClipFeatures
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 
     from benchmark.models.clip_models import ClipModel
 
-ROWS = 1024  # images that are embedded, or compared, at a time
+ROWS = 1024  # images that are compared at a time
+EMBEDDED_AT_ONCE = 256
 Embeddings = npt.NDArray[np.float32]
 
 
@@ -84,8 +87,8 @@ class NearImages:
 
 
 def _embed(clip: ClipModel, images: Sequence[ImageFile]) -> Embeddings:
-    parts = [
-        clip.embed_images([image.load(image.path.name) for image in images[start : start + ROWS]])
-        for start in range(0, len(images), ROWS)
-    ]
-    return np.concatenate(parts)
+    from downstream.batching import StoredImages, pixel_batches, stack_pixels
+
+    stored = StoredImages([Item(image.path.name, image, []) for image in images])
+    batches = pixel_batches(stored, partial(stack_pixels, clip.preprocess), EMBEDDED_AT_ONCE, clip.device)
+    return np.concatenate([clip.embed_pixels(pixels) for pixels in batches])

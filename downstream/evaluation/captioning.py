@@ -1,16 +1,14 @@
 """Captioning: a model's captions of every evaluation set, kept on disk and scored."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
-from PIL import Image
 
 from benchmark.core.paths import write_text
-from downstream.batching import StoredImages
+from downstream.batching import DecodedOnAccess, StoredImages
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from downstream.evaluation.image_scores import ImageScores
 from downstream.evaluation.protocols import Captions
@@ -18,22 +16,6 @@ from downstream.metrics.base import CaptionMetric
 from downstream.metrics.intervals import with_intervals
 from downstream.metrics.metric import ImageId, Metric, ScoresOfImages
 from downstream.metrics.suite import score_domains
-
-
-@dataclass(frozen=True)
-class DecodedOnAccess(Mapping[ImageId, Image.Image]):
-    """Images by id; thousands of them need not be in memory at once."""
-
-    items_by_id: Mapping[ImageId, Item]
-
-    def __getitem__(self, image: ImageId) -> Image.Image:
-        return self.items_by_id[image].load()
-
-    def __iter__(self) -> Iterator[ImageId]:
-        return iter(self.items_by_id)
-
-    def __len__(self) -> int:
-        return len(self.items_by_id)
 
 
 def evaluate_captions(

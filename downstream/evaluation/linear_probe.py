@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,12 @@ from torch.utils.data import Dataset
 
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
-from downstream.batching import chunks, to_pixels
+from downstream.batching import StoredImages, pixel_batches, to_pixels
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.metrics.classification import class_ranks
 from downstream.metrics.ranks import Ranks
-from downstream.training.training_data import SampleOrder, loader
+from downstream.training.batch_loader import loader
+from downstream.training.training_data import SampleOrder
 
 LOCKED = "the image tower is locked: its probe is the same for every filter"
 LR, MOMENTUM, BATCH_SIZE = 0.1, 0.9, 128
@@ -111,6 +113,10 @@ class ProbeBatches(Dataset[tuple[torch.Tensor, torch.Tensor]]):
         ]
         return to_pixels(self.processor, views), torch.tensor([item.label for item in drawn])
 
+    def item_bytes(self) -> int:
+        """Return the bytes of a batch's pixels."""
+        return BATCH_SIZE * 3 * self.view.size**2 * 4
+
 
 def probe_ranks(tower: FrozenTower, evaluation_set: ClassificationSet) -> Ranks:
     """Train a probe on the set's training images and return the rank of each test image's class.
@@ -139,7 +145,7 @@ def _train(tower: FrozenTower, batches: ProbeBatches, classes: int, name: str) -
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)
     optimizer = torch.optim.SGD(head.parameters(), lr=LR, momentum=MOMENTUM)
-    steps = loader(batches, range(len(batches)), tower.workers, tower.device)
+    steps = loader(batches, range(len(batches)), tower.workers, tower.device, batches.item_bytes)
     with progress(f"linear probe of {name}", batches.budget, "images") as advance:
         for step, (pixels, labels) in enumerate(steps):
             optimizer.param_groups[0]["lr"] = LR * 0.5 * (1 + math.cos(math.pi * step / len(batches)))
@@ -158,9 +164,12 @@ def _test_scores(
     tower: FrozenTower, head: nn.Linear, items: Sequence[LabelledImage], view: View
 ) -> npt.NDArray[np.float32]:
     """Return the classifier's scores of `items`, (n, classes)."""
-    scores = []
-    for chunk in chunks(items, tower.batch_size):
-        pixels = to_pixels(tower.processor, [view.centre(item.load()) for item in chunk])
-        scores.append(head(tower.features(pixels)).float().cpu())
+    preprocess = partial(_centre_pixels, view, tower.processor)
+    batches = pixel_batches(StoredImages(items), preprocess, tower.batch_size, tower.device)
+    scores = [head(tower.features(pixels)).float().cpu() for pixels in batches]
     stacked: npt.NDArray[np.float32] = torch.cat(scores).numpy()
     return stacked
+
+
+def _centre_pixels(view: View, processor: Any, images: list[Image.Image]) -> torch.Tensor:
+    return to_pixels(processor, [view.centre(image) for image in images])

@@ -5,6 +5,7 @@ Both use the same formula; PAC-S has another CLIP and another weight. Features n
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +21,7 @@ from benchmark.models.pac_weights import PAC_WEIGHTS, locate_pac_checkpoint, pac
 # In both papers, the prefix stands before every candidate and every reference.
 from benchmark.models.pac_weights import PACSCORE_WEIGHT as PACSCORE_WEIGHT
 from benchmark.models.pac_weights import PREFIX as PREFIX
+from downstream.batching import chunks, images_in_order, pixel_batches, stack_pixels
 from downstream.metrics.base import CaptionMetric, Request, Table
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
@@ -63,10 +65,7 @@ def _clipped_cosine(left: Features, right: Features) -> Scores:
 
 
 class Embedder(Protocol):
-    """A CLIP, which embeds images and captions into features (n, d)."""
-
-    def embed_images(self, images: Sequence[Image.Image]) -> npt.NDArray[np.float32]:
-        """Return the features of images."""
+    """A CLIP, which embeds captions into features (n, d), beside those of images."""
 
     def embed_texts(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the features of captions."""
@@ -80,11 +79,11 @@ class ClipScorer:
     weight: float = CLIPSCORE_WEIGHT
 
     def score(
-        self, images: Sequence[Image.Image], candidates: Sequence[str], references: Sequence[Sequence[str]]
+        self, images: Features, candidates: Sequence[str], references: Sequence[Sequence[str]]
     ) -> tuple[Scores, Scores]:
-        """Return the scores of a batch without and with references, both (n,)."""
+        """Return the scores of a batch, given the features of its images, without and with references, both (n,)."""
         texts = self._embed(candidates)
-        scores = clip_score(self.clip.embed_images(images), texts, self.weight)
+        scores = clip_score(images, texts, self.weight)
         owner = np.repeat(np.arange(len(candidates)), [len(group) for group in references])
         flat = [reference for group in references for reference in group]
         return scores, ref_clip_score(scores, texts, self._embed(flat), owner)
@@ -150,10 +149,12 @@ class PacScore(CaptionMetric):
         ids = list(corpus.candidates)
         plain: dict[ImageId, float] = {}
         referenced: dict[ImageId, float] = {}
-        for start in range(0, len(ids), IMAGES_AT_ONCE):
-            part = corpus.subset(ids[start : start + IMAGES_AT_ONCE])
+        preprocess = partial(stack_pixels, clip.preprocess)
+        batches = pixel_batches(images_in_order(images, ids), preprocess, IMAGES_AT_ONCE, device)
+        for pixels, some in zip(batches, chunks(ids, IMAGES_AT_ONCE), strict=True):
+            part = corpus.subset(some)
             scores = scorer.score(
-                [images[image] for image in part.candidates],
+                clip.embed_pixels(pixels),
                 list(part.candidates.values()),
                 list(part.references.values()),
             )

@@ -6,6 +6,7 @@ A reimplementation that loads the authors' weights: the folder of their ``reprod
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import load_pretrained, locate_checkpoint
+from downstream.batching import chunks, images_in_order, pixel_batches, stack_pixels
 from downstream.metrics.base import CaptionMetric, Request, Table, revision_or_none, without_unless
 from downstream.metrics.clipscore import PREFIX
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
@@ -81,10 +83,12 @@ class Polos(CaptionMetric):
         estimator = PolosEstimator.load(*self.locate()).to(device)
         ids = list(corpus.candidates)
         scores: dict[ImageId, float] = {}
-        for start in range(0, len(ids), IMAGES_AT_ONCE):
-            part = corpus.subset(ids[start : start + IMAGES_AT_ONCE])
+        preprocess = partial(stack_pixels, estimator.preprocess)
+        batches = pixel_batches(images_in_order(images, ids), preprocess, IMAGES_AT_ONCE, device)
+        for pixels, some in zip(batches, chunks(ids, IMAGES_AT_ONCE), strict=True):
+            part = corpus.subset(some)
             batch = estimator.score(
-                [images[image] for image in part.candidates],
+                pixels,
                 list(part.candidates.values()),
                 list(part.references.values()),
             )
@@ -135,14 +139,11 @@ class PolosEstimator(nn.Module):
         return cls(encoder, tokenizer, mix * state["scalar_mix.gamma"], clip, regressor).eval()
 
     @torch.inference_mode()
-    def score(
-        self, images: Sequence[Image.Image], candidates: Sequence[str], references: Sequence[Sequence[str]]
-    ) -> Tensor:
-        """Return the score of each candidate, (n,): its best over the references."""
+    def score(self, pixels: Tensor, candidates: Sequence[str], references: Sequence[Sequence[str]]) -> Tensor:
+        """Return the score of each candidate, (n,): its best over the references; `pixels` are (n, 3, h, w)."""
         device = self.mix.device
         owner = torch.tensor([i for i, group in enumerate(references) for _ in group], device=device)
         flat = [reference for group in references for reference in group]
-        pixels = torch.stack([self.preprocess(image) for image in images]).to(device)
         text, clip_text, image = (
             self._embed(candidates),
             self._clip(candidates),

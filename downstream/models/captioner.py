@@ -22,13 +22,7 @@ from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.metric import Metric
-from downstream.models.base import (
-    CPU,
-    Checkpoint,
-    Downstream,
-    model_folder,
-    seeded,
-)
+from downstream.models.base import CPU, Checkpoint, Downstream, model_folder, seeded
 from downstream.models.timm_encoder import as_positions, is_timm, load_encoder, timm_processor
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
@@ -86,6 +80,11 @@ class CaptionLoss(nn.Module):
     def __init__(self, model: Any) -> None:
         super().__init__()
         self.model = model
+
+    @property
+    def towers(self) -> list[nn.Module]:
+        """Encoder and decoder."""
+        return [self.model.encoder, self.model.decoder]
 
     def forward(self, inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
         """Return (sum of losses, number of tokens)."""

@@ -1,5 +1,6 @@
 """Two towers with a contrastive loss (Radford et al. 2021), the image tower locked or not (Zhai et al. 2022)."""
 
+import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -115,6 +116,9 @@ class TwoTowers(nn.Module):
         super().__init__()
         self.image_tower = image_tower
         self.text_tower = text_tower
+        # A cache is of no use here, and transformers says so where activations are checkpointed.
+        cached = "use_cache" in inspect.signature(text_tower.forward).parameters
+        self._options = {"use_cache": False} if cached else {}
         self.locked = locked
         width: int = image_tower.config.hidden_size
         shared = width if locked else projection
@@ -123,6 +127,11 @@ class TwoTowers(nn.Module):
         self.log_scale = nn.Parameter(torch.tensor(math.log(INITIAL_SCALE)))
         if locked:
             image_tower.requires_grad_(False)
+
+    @property
+    def towers(self) -> list[Any]:
+        """The trained towers."""
+        return [self.text_tower] if self.locked else [self.image_tower, self.text_tower]
 
     def train(self, mode: bool = True) -> "TwoTowers":
         """Switch training mode; a locked tower stays in evaluation mode, without dropout."""
@@ -152,7 +161,8 @@ class TwoTowers(nn.Module):
 
     def _text_features(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
         """Return the last state of the class token of texts (n, t): (n, text width)."""
-        states = self.text_tower(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        inputs = {"input_ids": input_ids, "attention_mask": attention_mask} | self._options
+        states = self.text_tower(**inputs).last_hidden_state
         class_token: torch.Tensor = states[:, 0]
         return class_token
 

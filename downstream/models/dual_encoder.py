@@ -6,7 +6,7 @@ The ViT is locked as in LiT (ICC paper, section 4; Zhai et al. 2022), or trained
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,13 +31,7 @@ from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.linear_probe import LOCKED, FrozenTower
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.metric import Metric
-from downstream.models.base import (
-    CPU,
-    Checkpoint,
-    Downstream,
-    model_folder,
-    seeded,
-)
+from downstream.models.base import CPU, Checkpoint, Downstream, model_folder, seeded
 from downstream.models.contrastive import PairCollate, TwoTowers
 from downstream.training.embeddings import EmbeddedSample, embed_subset
 from downstream.training.image_augmentation import ImageAugmentation
@@ -132,14 +126,13 @@ class DualEncoder(Downstream):
         """Train on `subset` for the budget."""
         order = SampleOrder(subset.epochs, self.training.seed)
         source: Samples[Any] = subset
-        training = self.training
-        if self.locked and self.cache_images and len(subset):
+        cached = self.locked and self.cache_images and len(subset) > 0
+        if cached:
             source = self._embed_once(subset, order, folder, fingerprint)
-            training = replace(training, workers=training.workers or 0)  # nothing is left to decode
         augmented = not self.locked and self.unlocked.augment
         augment = ImageAugmentation(self.model.image_tower.config.image_size) if augmented else None
-        data = TrainingData(source, order, self.collate, augment)
-        trainer = Trainer(self.name, training, self.device, tracker, validate=self.validate)
+        data = TrainingData(source, order, self.collate, augment, decodes=not cached)
+        trainer = Trainer(self.name, self.training, self.device, tracker, validate=self.validate)
         return trainer.fit(self.model, data, folder / "checkpoints", fingerprint)
 
     def _embed_once(
@@ -148,7 +141,7 @@ class DualEncoder(Downstream):
         self.device = make_accelerator(self.device).device
         self.model.to(self.device).eval()
         drawn = np.unique(order.indices(0, self.training.samples_seen))
-        key = hashlib.sha256(fingerprint.encode()).hexdigest()[:16]
+        key = hashlib.sha256(f"{fingerprint}, Arrow".encode()).hexdigest()[:16]  # older ones have JSON
         return embed_subset(
             subset,
             drawn,
@@ -157,13 +150,14 @@ class DualEncoder(Downstream):
             partial(to_pixels, self.collate.processor),
             self.eval_batch_size,
             self.training.workers_on(self.device),
+            self.device,
         )
 
     @torch.inference_mode()
     def image_features(self, pixels: torch.Tensor) -> torch.Tensor:
         """Return the image tower's features of `pixels`, (n, width), before any head."""
         with self.autocast():
-            return self.model.image_features(pixels.to(self.device))
+            return self.model.image_features(pixels.to(self.device, non_blocking=True))
 
     @torch.inference_mode()
     def embed_images(self, images: Iterable[Image.Image]) -> Vectors:

@@ -3,7 +3,7 @@
 import hashlib
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from benchmark.models.checkpoints import (
 )
 from benchmark.models.clip_models import load_clip
 from benchmark.models.clip_weights import clip_identity
-from downstream.batching import chunks, pixel_batches
+from downstream.batching import chunks, pixel_batches, stack_pixels, to_pixels
 from downstream.evaluation.captioning import evaluate_captions, score_captions_of_sets
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.embedding import evaluate_embeddings
@@ -156,13 +156,29 @@ class PublishedCaptioner(Published):
         self._model: Any = load_model(AutoModelForImageTextToText, self._checkpoint).to(device).eval()
         self._device = device
 
+    def _inputs(self, images: Iterable[Image.Image]) -> Iterator[dict[str, torch.Tensor]]:
+        """Yield the model's inputs of `batch_size` images at a time.
+
+        They are decoded in other processes if the model takes nothing but pixels: tokens may depend on the image.
+        """
+        example = self._processor(images=[Image.new("RGB", (64, 64))], return_tensors="pt", **self._text(1))
+        if set(example) == {"pixel_values"}:
+            preprocess = partial(to_pixels, self._processor)
+            for pixels in pixel_batches(images, preprocess, self._batch_size, self._device):
+                yield {"pixel_values": pixels}
+        else:
+            for chunk in chunks(images, self._batch_size):
+                text = self._text(len(chunk))
+                yield self._processor(images=chunk, return_tensors="pt", **text).to(self._device)
+
+    def _text(self, images: int) -> dict[str, list[str]]:
+        return {"text": [self.prompt] * images} if self.prompt else {}
+
     @torch.inference_mode()
     def caption(self, images: Iterable[Image.Image]) -> list[str]:
         """Return one caption per RGB image, each a single line."""
         captions: list[str] = []
-        for chunk in chunks(images, self._batch_size):
-            text = {"text": [self.prompt] * len(chunk)} if self.prompt else {}
-            inputs = self._processor(images=chunk, return_tensors="pt", **text).to(self._device)
+        for inputs in self._inputs(images):
             with autocast(default_precision(self._device.type), self._device), quiet_transformers():
                 ids = self._model.generate(
                     **inputs, do_sample=False, num_beams=self.beams, max_new_tokens=self.max_new_tokens
@@ -203,7 +219,7 @@ class PublishedClip(Published):
 
     def embed_images(self, images: Iterable[Image.Image]) -> Vectors:
         """Return the unit vectors of RGB `images`, (n, d)."""
-        preprocess = partial(_stack, self._clip.preprocess)
+        preprocess = partial(stack_pixels, self._clip.preprocess)
         batches = pixel_batches(images, preprocess, DECODED_AT_ONCE, self._clip.device)
         return np.concatenate([self._clip.embed_pixels(pixels) for pixels in batches])
 
@@ -220,7 +236,3 @@ class PublishedClip(Published):
     ) -> dict[str, list[Metric]]:
         """Evaluate on every set for retrieval, and zero-shot on every classification set."""
         return evaluate_embeddings(self, sets, NOT_TRAINED, folder)
-
-
-def _stack(preprocess: Callable[[Image.Image], torch.Tensor], images: list[Image.Image]) -> torch.Tensor:
-    return torch.stack([preprocess(image) for image in images])

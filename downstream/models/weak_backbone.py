@@ -84,6 +84,11 @@ class TopicLoss(nn.Module):
         super().__init__()
         self.model = model
 
+    @property
+    def towers(self) -> list[nn.Module]:
+        """The timm model."""
+        return [self.model]
+
     def forward(self, inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
         """Return (sum of losses, number of images)."""
         if not inputs:  # other processes have samples and wait for the gradients of this one

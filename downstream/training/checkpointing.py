@@ -41,6 +41,20 @@ class TrainState:
         skipped: Counter[str] = sum(gather_object([self.skipped]), Counter())
         return replace(self, skipped=skipped)
 
+    def report(self, budget: int, steps: int, epochs: float, resumed_from: int | None) -> TrainReport:
+        """Return the report of a training that is done, after `budget` samples."""
+        return TrainReport(
+            samples_seen=budget,
+            steps=steps,
+            seconds=self.seconds,
+            samples_per_second=budget / self.seconds,
+            epochs=epochs,
+            skipped=dict(sorted(self.skipped.items())),
+            final_loss=self.losses[-1][1] if self.losses else None,
+            resumed_from=resumed_from,
+            losses=tuple(self.losses),
+        )
+
 
 def _changing_tensors(model: nn.Module) -> dict[str, torch.Tensor]:
     """Return the tensors that training changes: trainable parameters and buffers, no frozen tower."""

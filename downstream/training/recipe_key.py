@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 # Settings that were added after keys were in use, and the defaults at which keys leave them out.
-ADDED = {"micro_batch": None, "precision": "auto"}
+ADDED = {"micro_batch": None, "precision": "auto", "checkpointing": False}
 UNUSED = frozenset({"validate_every"})  # changes nothing of what is trained
 
 

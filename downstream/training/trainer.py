@@ -26,11 +26,13 @@ from benchmark.core.ranges import (
     Seed,
     ShareBelowOne,
 )
+from downstream.training.activation_checkpointing import checkpoint_activations
+from downstream.training.batch_loader import default_workers, loader
 from downstream.training.checkpointing import TrainState, load_checkpoint, save_checkpoint
 from downstream.training.optimizers import OptimizerName, make_optimizer
 from downstream.training.stepper import Step, Stepper
 from downstream.training.train_report import TrainReport
-from downstream.training.training_data import StepBatches, TrainingData, default_workers, loader
+from downstream.training.training_data import StepBatches, TrainingData
 from downstream.training.validation import Validate, log_validation
 
 log = logging.getLogger(__name__)
@@ -49,12 +51,14 @@ class TrainConfig:
         max_grad_norm: norm to which gradients are clipped.
         seed: random seed of the sampling order, dropout and new weights.
         checkpoint_every: samples between checkpoints.
-        workers: processes that read and decode samples, besides the training process; None for `default_workers`.
+        workers: processes that read and decode samples, besides the training process; None, see `workers_on`.
         log_every: steps between logged losses.
         validate_every: samples between validations; None for none. It changes nothing of the training, so it is no
             part of its identity (`compare=False`).
         micro_batch: samples that a process computes at once, so that less memory holds a large batch; None for all.
             The gradient is that of the whole batch, see `Stepper`.
+        checkpointing: whether activations are computed again in the backward pass: less memory, slower, the same
+            gradient.
         precision: fp32 or bf16; auto is bf16 on a GPU and fp32 on a CPU. The fingerprint of a training holds what it
             stands for, its identity does not.
     """
@@ -68,10 +72,11 @@ class TrainConfig:
     max_grad_norm: PositiveFloat = 1.0
     seed: Seed = 0
     checkpoint_every: PositiveInt = 100_000
-    workers: ProcessesOrNone | None = 0
+    workers: ProcessesOrNone | None = None
     log_every: PositiveInt = 10
     validate_every: PositiveInt | None = field(default=None, compare=False)
     micro_batch: PositiveInt | None = None
+    checkpointing: bool = False
     precision: Precision = field(default="auto", compare=False)
 
     def __post_init__(self) -> None:
@@ -93,9 +98,11 @@ class TrainConfig:
         """Return fp32 or bf16, the precision on ``"cpu"`` or ``"cuda"``."""
         return default_precision(device) if self.precision == "auto" else check_precision(self.precision)
 
-    def workers_on(self, device: torch.device) -> int:
-        """Return the number of loader processes of a model on `device`."""
-        return default_workers(device) if self.workers is None else self.workers
+    def workers_on(self, device: torch.device, decodes: bool = True) -> int:
+        """Return the number of loader processes of a model on `device`; by default none if no image is decoded."""
+        if self.workers is None:
+            return default_workers(device) if decodes else 0
+        return self.workers
 
     @property
     def steps(self) -> int:
@@ -142,6 +149,8 @@ class Trainer:
         recipe = self.config
         if recipe.validate_every and self.validate is None:
             log.warning("%s: not validated, as there is nothing to validate it on", self.name)
+        if recipe.checkpointing:
+            checkpoint_activations(model, self.name)
         optimizer = make_optimizer(model, recipe.optimizer, recipe.lr, recipe.weight_decay, self.lr_ratios)
         state = load_checkpoint(folder, model, optimizer, fingerprint)
         resumed_from = state.step or None
@@ -182,7 +191,8 @@ class Trainer:
         started = time.monotonic()
         earlier_seconds = state.seconds
         with bar if accelerator.is_main_process else nullcontext(lambda amount, text: None) as advance:
-            loaded = loader(batches, steps, config.workers_on(self.device), self.device)
+            workers = config.workers_on(self.device, data.decodes)
+            loaded = loader(batches, steps, workers, self.device, batches.item_bytes)
             for index, batch in zip(steps, loaded, strict=True):
                 stepped = stepper.step(index, config.lr_at(index), batch)
                 before, seen = config.seen_after(index), config.seen_after(index + 1)
@@ -231,17 +241,7 @@ class Trainer:
             raise UserError(
                 f"{self.name}: no sample of the subset can be read ({reasons}); check the pool's images"
             )
-        return TrainReport(
-            samples_seen=budget,
-            steps=self.config.steps,
-            seconds=total.seconds,
-            samples_per_second=budget / total.seconds,
-            epochs=data.order.epochs_in(budget),
-            skipped=dict(sorted(total.skipped.items())),
-            final_loss=total.losses[-1][1] if total.losses else None,
-            resumed_from=resumed_from,
-            losses=tuple(total.losses),
-        )
+        return total.report(budget, self.config.steps, data.order.epochs_in(budget), resumed_from)
 
 
 def _crossed(every: int, before: int, seen: int) -> bool:

@@ -1,8 +1,7 @@
 """Training batches: a seeded order of samples, cut into steps; unreadable samples are counted by reason."""
 
-import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import Field, dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
@@ -10,15 +9,14 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import Dataset
 
 from benchmark.core.batch import SampleError
-from benchmark.core.launch import local_process_count
 from benchmark.core.model_text import model_text
 
 IndexArray = npt.NDArray[np.int64]
 Inputs = dict[str, torch.Tensor]
-MAX_WORKERS = 16  # each holds a batch or two, so that this many batches wait in memory at most
+PROBED = 16  # samples of which one should be readable
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 # Appended to (seed, position), so that draws of captions and of images are independent.
@@ -145,13 +143,15 @@ class TrainingBatch(NamedTuple):
 class TrainingData(Generic[Pair]):
     """Source and order of the samples, and how a list of samples becomes tensors.
 
-    `augment` changes a sample at random each time it is drawn.
+    `augment` changes a sample at random each time it is drawn; `decodes` says whether samples have images to decode,
+    which processes of their own are worth.
     """
 
     source: Samples[Pair]
     order: SampleOrder
     collate: Callable[[list[Pair]], Inputs]
     augment: Callable[[Pair, np.random.Generator], Pair] | None = None
+    decodes: bool = True
 
     def batch(self, positions: range, rank: int, ranks: int) -> TrainingBatch:
         """Read the share of `rank` (of `ranks`) of the samples at `positions`."""
@@ -187,36 +187,10 @@ class StepBatches(Dataset[TrainingBatch]):
         positions = range(start, min(start + self.batch_size, self.budget))
         return self.data.batch(positions, self.rank, self.ranks)
 
-
-def default_workers(device: torch.device) -> int:
-    """Return how many processes read samples for a model on `device`, of the cores that this process can use.
-
-    A GPU gets one per core, up to `MAX_WORKERS`; on a CPU the model itself takes most of the cores.
-    """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    cores //= local_process_count()
-    if device.type == "cuda":
-        return max(1, min(cores - 1, MAX_WORKERS))
-    return max(1, cores // 4) if cores > 1 else 0
-
-
-def _configure_worker(worker: int) -> None:
-    # A fork does not copy the threads of the parent's tokenizer: using them would hang.
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
-
-
-def loader(dataset: Dataset[T], items: range, workers: int, device: torch.device) -> Iterator[T]:
-    """Iterate over `items` of `dataset` in order, prefetched by `workers` processes (0: in this process)."""
-    return iter(
-        DataLoader(
-            dataset,
-            batch_size=None,
-            sampler=items,
-            num_workers=workers,
-            prefetch_factor=min(2, max(1, MAX_WORKERS // workers)) if workers else None,
-            worker_init_fn=_configure_worker,
-            pin_memory=device.type == "cuda",
-            # Without its own generator a loader would draw a number from the global one.
-            generator=torch.Generator(),
-        )
-    )
+    def item_bytes(self) -> int:
+        """Return the bytes of an item whose samples are all like the first readable one; 0 if `PROBED` are not."""
+        for position in range(min(PROBED, self.budget)):
+            inputs = self.data.batch(range(position, position + 1), 0, 1).inputs
+            if inputs:
+                return -(-self.batch_size // self.ranks) * sum(tensor.nbytes for tensor in inputs.values())
+        return 0

@@ -17,7 +17,8 @@ from benchmark.stages.open_subset import open_subset
 from benchmark.subset.index_tars import index_tars
 from benchmark.subset.reshard import Copy, reshard
 from benchmark.subset.subset import selected_samples, use_metadata_captions
-from downstream.training.training_data import SampleOrder, StepBatches, TrainingData, loader
+from downstream.training.batch_loader import loader
+from downstream.training.training_data import SampleOrder, StepBatches, TrainingData
 from tests.perf.caches import cache_beside, copied_cache
 from tests.pools import Row, jpeg, write_tar
 

@@ -39,3 +39,21 @@ def test_a_batch_in_parts_takes_less_memory() -> None:
     in_parts = partial(measure, contrastive_step, PAIRS, MICRO_BATCH)
     row = compare(work, in_parts, "the whole batch at once", partial(measure, contrastive_step, PAIRS, None))
     assert row.ours.peak_gib < 0.8 * row.of_reference.peak_gib
+
+
+def test_checkpointing_a_text_tower_takes_less_memory() -> None:
+    from tests.perf.trainings import contrastive_step
+
+    work = f"a step of {PAIRS} pairs, checkpointing"
+    again = partial(measure, contrastive_step, PAIRS, None, True)
+    row = compare(work, again, "activations kept", partial(measure, contrastive_step, PAIRS, None))
+    assert row.ours.peak_gib < 0.8 * row.of_reference.peak_gib
+
+
+def test_checkpointing_a_captioner_takes_less_memory() -> None:
+    from tests.perf.trainings import train
+
+    work = f"train the demo's captioner on {SAMPLES} samples, checkpointing"
+    again = partial(measure, train, SAMPLES, True)
+    row = compare(work, again, "activations kept", partial(measure, train, SAMPLES))
+    assert row.ours.peak_gib < 0.9 * row.of_reference.peak_gib

@@ -17,6 +17,7 @@ from benchmark.demo.training.data import HELD_OUT, captions
 from benchmark.results.trackers import NoTracker
 from downstream.models.captioner import CaptionCollate, Captioner, CaptionLoss
 from downstream.models.contrastive import TwoTowers
+from downstream.training.activation_checkpointing import checkpoint_activations
 from downstream.training.optimizers import make_optimizer
 from downstream.training.stepper import Stepper
 from downstream.training.trainer import TrainConfig
@@ -42,9 +43,9 @@ class Pairs:
         return Sample(f"{index:032x}", self.texts[index], self.images[index % 16])
 
 
-def built(samples: int) -> Captioner:
+def built(samples: int, checkpointing: bool = False) -> Captioner:
     torch.set_num_threads(1)
-    recipe = TrainConfig(samples, batch_size=BATCH, lr=1e-3)
+    recipe = TrainConfig(samples, batch_size=BATCH, lr=1e-3, workers=0, checkpointing=checkpointing)
     captioner = Captioner(demo_model("swin"), demo_model("gpt2"), recipe, 64, 3, 32, BATCH)
     captioner.build(CPU)
     return captioner
@@ -54,9 +55,9 @@ def collate_of(captioner: Captioner) -> CaptionCollate:
     return CaptionCollate(captioner.processor, captioner.tokenizer, captioner.max_tokens)
 
 
-def train(samples: int) -> None:
+def train(samples: int, checkpointing: bool = False) -> None:
     """Train the scale captioner."""
-    captioner, pairs = built(samples), Pairs(samples)
+    captioner, pairs = built(samples, checkpointing), Pairs(samples)
     with tempfile.TemporaryDirectory() as folder:
         captioner.fit(pairs, Path(folder), NoTracker(), "f")
 
@@ -102,13 +103,15 @@ def model_alone(samples: int) -> None:
         loss.zero_grad()
 
 
-def contrastive_step(pairs: int, micro_batch: int | None) -> None:
+def contrastive_step(pairs: int, micro_batch: int | None, checkpointing: bool = False) -> None:
     """Take a step of a locked dual encoder with a BERT of four layers, on cached embeddings of images."""
     torch.set_num_threads(1)
     text_tower = BertModel(
         BertConfig(hidden_size=256, num_hidden_layers=4, num_attention_heads=4, vocab_size=512)
     )
     model = TwoTowers(ViTModel(ViTConfig(hidden_size=64, num_hidden_layers=1)), text_tower, True, 64).train()
+    if checkpointing:
+        checkpoint_activations(model, "dual_encoder")
     optimizer = make_optimizer(model, "adamw", 1e-3, 0.0)
     stepper = Stepper(make_accelerator(CPU), model, optimizer, 1.0, 0, "fp32", micro_batch)
     inputs = {

@@ -12,12 +12,13 @@ from PIL import Image
 
 from downstream.evaluation.classification import class_embeddings
 from downstream.evaluation.classification_sets import ClassificationSet, image_folder
-from downstream.evaluation.linear_probe import LOCKED, ProbeBatches, View
+from downstream.evaluation.linear_probe import LOCKED, ProbeBatches, View, probe_ranks
 from downstream.metrics.metric import Metric
 from downstream.models.dual_encoder import DualEncoder
 from downstream.training.trainer import TrainConfig
 from downstream.training.training_data import SampleOrder
 from tests.downstream.tiny_models import CAPTIONS, COLOURS, UNLOCKED, Checkpoints, draw
+from tests.pixel_workers import decode_in_processes
 
 CPU = torch.device("cpu")
 CLASSES = ("red", "green", "blue")
@@ -144,6 +145,17 @@ def test_the_probes_features_are_from_before_the_head(
     again = values(encoder, replace(squares, probe_epochs=1))
     assert again["linear_probe"] == first["linear_probe"]
     assert again["zero_shot"] != first["zero_shot"]
+
+
+def test_the_probe_has_test_images_decoded_in_processes(
+    checkpoints: Checkpoints, squares: ClassificationSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder, short = built(checkpoints, locked=False), replace(squares, probe_epochs=1)
+    ranks = probe_ranks(encoder._frozen_tower(), short)
+    decoded = decode_in_processes(monkeypatch)
+    again = probe_ranks(encoder._frozen_tower(), short)
+    assert decoded == list(squares.test)
+    assert again.ranks.tolist() == ranks.ranks.tolist()
 
 
 def test_views() -> None:

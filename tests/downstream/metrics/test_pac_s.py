@@ -12,9 +12,13 @@ from safetensors.torch import save_file
 
 from benchmark.core.errors import UserError
 from benchmark.models.pac_clip import load_pac_clip
+from downstream.batching import DecodedOnAccess
+from downstream.evaluation.evaluation_sets import ImageFile, Item
 from downstream.metrics.clipscore import PACSCORE_WEIGHT, ClipScorer, PacScore
+from downstream.metrics.metric import Corpus
 from downstream.metrics.suite import score_captions, score_domains
 from tests.filters.checkpoints import open_clip_model
+from tests.pixel_workers import decode_in_processes
 
 CPU = torch.device("cpu")
 CANDIDATES = {number: f"a photo of thing number {number}" for number in range(40)}
@@ -39,7 +43,9 @@ def test_the_means_are_of_one_pair_at_a_time(pac_s):
     table = score_domains(CANDIDATES, REFERENCES, domains, [pac_s], IMAGES)
     clip = load_pac_clip(pac_s.model, pac_s.pretrained, pac_s.checkpoint, CPU)
     scorer = ClipScorer(clip, PACSCORE_WEIGHT)
-    pairs = [scorer.score([IMAGES[i]], [CANDIDATES[i]], [REFERENCES[i]]) for i in CANDIDATES]
+    pairs = [
+        scorer.score(clip.embed_images([IMAGES[i]]), [CANDIDATES[i]], [REFERENCES[i]]) for i in CANDIDATES
+    ]
     plain, referenced = (np.array([pair[side][0] for pair in pairs]) for side in (0, 1))
     assert plain.max() > 0.1
     for domain, ids in domains.items():
@@ -50,6 +56,20 @@ def test_the_means_are_of_one_pair_at_a_time(pac_s):
         assert pac.count == len(ids)
         assert pac.version.startswith("open-clip-torch ")
         assert "none" not in pac.version
+
+
+def test_stored_images_are_decoded_in_processes(
+    pac_s: PacScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = {}
+    for number, image in IMAGES.items():
+        image.save(tmp_path / f"{number}.png")
+        items[number] = Item(number, ImageFile(tmp_path / f"{number}.png"), [])
+    corpus = Corpus(CANDIDATES, REFERENCES)
+    expected = pac_s.scores(corpus, IMAGES, CPU)
+    decoded = decode_in_processes(monkeypatch)
+    assert pac_s.scores(corpus, DecodedOnAccess(items), CPU) == expected
+    assert decoded == list(items.values())
 
 
 @pytest.mark.parametrize("checkpoint", [None, "/nowhere/clip_ViT-B-32.pth"])
@@ -77,11 +97,7 @@ def test_weights_of_another_model_are_the_users_mistake(pac_s, tmp_path: Path):
 class Cosines:
     """Features with the given cosine between an image and its candidate, and a candidate and its reference."""
 
-    image: float
     reference: float
-
-    def embed_images(self, images):
-        return np.array([[self.image, (1 - self.image**2) ** 0.5]] * len(images), np.float64)
 
     def embed_texts(self, texts):
         angle = {"candidate": 0.0, "reference": np.arccos(self.reference), "opposite": np.pi}
@@ -96,6 +112,7 @@ def test_the_published_means_fit_together(shared_data, kind):
     score, referenced = expected["PAC-S"], expected["RefPAC-S"]
     reference = referenced * score / (2 * score - referenced)
     assert 0.5 < reference < 1
-    scorer = ClipScorer(Cosines(score / 2, reference), PACSCORE_WEIGHT)
-    found = scorer.score([Image.new("RGB", (1, 1))], ["candidate"], [["opposite", "reference"]])
+    scorer = ClipScorer(Cosines(reference), PACSCORE_WEIGHT)
+    image = np.array([[score / 2, (1 - (score / 2) ** 2) ** 0.5]])
+    found = scorer.score(image, ["candidate"], [["opposite", "reference"]])
     assert [f"{value[0]:.4f}" for value in found] == [f"{score:.4f}", f"{referenced:.4f}"]

@@ -14,9 +14,12 @@ import torch
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from downstream.batching import DecodedOnAccess
+from downstream.evaluation.evaluation_sets import ImageFile, Item
 from downstream.metrics import polos as module
 from downstream.metrics.metric import Corpus, UnavailableError
 from downstream.metrics.polos import Polos, PolosEstimator, combine
+from tests.pixel_workers import decode_in_processes
 
 CPU = torch.device("cpu")
 CLIP_WIDTH, HIDDEN, LAYERS = 8, 16, 3
@@ -172,6 +175,18 @@ def test_batches_score_as_one_caption_at_a_time(checkpoint, tiny_roberta, state,
     monkeypatch.setattr(module, "IMAGES_AT_ONCE", 1)
     monkeypatch.setattr(module, "CAPTIONS_AT_ONCE", 2)
     assert metric.scores(CORPUS, images, CPU) == pytest.approx(scores, abs=1e-5)
+
+
+def test_stored_images_are_decoded_in_processes(checkpoint, tiny_roberta, images, tmp_path, monkeypatch):
+    items = {}
+    for number, image in images.items():
+        image.save(tmp_path / f"{number}.png")
+        items[number] = Item(number, ImageFile(tmp_path / f"{number}.png"), [])
+    metric = Polos(str(checkpoint), str(tiny_roberta))
+    expected = metric.scores(CORPUS, images, CPU)
+    decoded = decode_in_processes(monkeypatch)
+    assert metric.scores(CORPUS, DecodedOnAccess(items), CPU) == expected
+    assert decoded == [items[image] for image in CORPUS.candidates]
 
 
 def test_features_in_the_published_order():

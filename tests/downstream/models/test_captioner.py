@@ -21,7 +21,14 @@ LEARNT = {"samples_seen": 1500, "lr": 5e-3}  # enough to know eight pairs by hea
 
 
 def make(checkpoints: Checkpoints, **changes: Any) -> Captioner:
-    given = {"samples_seen": 48, "batch_size": 8, "lr": 3e-3, "log_every": 1, "seed": 0} | changes
+    given = {
+        "samples_seen": 48,
+        "batch_size": 8,
+        "lr": 3e-3,
+        "log_every": 1,
+        "seed": 0,
+        "workers": 0,
+    } | changes
     batch, ratio = given.pop("eval_batch_size", 5), given.pop("encoder_lr_ratio", 1.0)
     training = TrainConfig(**given)
     return Captioner(

@@ -14,6 +14,8 @@ from benchmark.core.errors import UserError
 from downstream import batching
 from downstream.models.contrastive import info_nce
 from downstream.models.dual_encoder import DualEncoder, Unlocked
+from downstream.training import trainer
+from downstream.training.batch_loader import loader
 from downstream.training.trainer import TrainConfig
 from tests.downstream.tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, Recorder, draw
 
@@ -28,7 +30,14 @@ def make(
     unlocked: Unlocked = UNLOCKED,
     **changes: Any,
 ) -> DualEncoder:
-    given = {"samples_seen": 48, "batch_size": 8, "lr": 3e-3, "log_every": 1, "seed": 0} | changes
+    given = {
+        "samples_seen": 48,
+        "batch_size": 8,
+        "lr": 3e-3,
+        "log_every": 1,
+        "seed": 0,
+        "workers": 0,
+    } | changes
     training = TrainConfig(**given)
     return DualEncoder(checkpoints.vit, checkpoints.bert, training, locked, cache_images, 16, 5, unlocked)
 
@@ -175,6 +184,23 @@ def test_only_images_that_the_budget_draws_are_embedded(checkpoints: Checkpoints
         CountingSubset(CAPTIONS), tmp_path, CPU, Recorder(), "f"
     )
     assert CountingSubset.reads == 5
+
+
+@pytest.mark.parametrize("cache_images", [True, False])
+def test_cached_embeddings_need_no_workers(
+    cache_images: bool, checkpoints: Checkpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def loaded(dataset: Any, items: range, workers: int, *others: Any) -> Any:
+        asked.append(workers)
+        return loader(dataset, items, 0, *others)
+
+    monkeypatch.setattr(trainer, "loader", loaded)
+    monkeypatch.setattr(trainer, "default_workers", lambda _: 1)
+    encoder = make(checkpoints, cache_images=cache_images, samples_seen=8, workers=None)
+    encoder.train(MemorySubset(CAPTIONS), tmp_path, CPU, Recorder(), "f")
+    assert asked == [0 if cache_images else 1]
 
 
 def test_workers_change_nothing(checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path) -> None:

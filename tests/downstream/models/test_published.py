@@ -1,10 +1,18 @@
-"""What identifies a published model: its architecture and weights, not the path of its files."""
+"""What identifies a published model, not the path of its files; captions of images that processes decode."""
 
 import shutil
 from pathlib import Path
 
-from downstream.models.published import PublishedClip
+import pytest
+import torch
+
+from benchmark.config import demo_model
+from downstream.batching import StoredImages
+from downstream.evaluation.evaluation_sets import ImageFile, Item
+from downstream.models.published import PublishedCaptioner, PublishedClip
+from tests.downstream.tiny_models import CAPTIONS, draw
 from tests.filters.checkpoints import open_clip_model
+from tests.pixel_workers import decode_in_processes
 
 
 def test_models_with_the_same_tag_are_different() -> None:
@@ -26,3 +34,20 @@ def test_weights_in_a_file_count_by_their_content(tmp_path: Path) -> None:
         weights.write_bytes(content)
         identities.append(PublishedClip("ViT-B-32", str(weights)).identity())
     assert identities[0] == identities[1] != identities[2]
+
+
+@pytest.mark.parametrize("prompt", ["", "a picture of"])
+def test_captions_of_stored_images_are_the_same(
+    prompt: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    captioner = PublishedCaptioner(str(demo_model("blip")), prompt, beams=1, max_new_tokens=6, batch_size=2)
+    captioner.load(torch.device("cpu"))
+    items = []
+    for number, caption in enumerate(CAPTIONS[:3]):
+        draw(caption).save(tmp_path / f"{number}.png")
+        items.append(Item(number, ImageFile(tmp_path / f"{number}.png"), []))
+    expected = captioner.caption([item.load() for item in items])
+    decoded = decode_in_processes(monkeypatch)
+    assert captioner.caption(StoredImages(items)) == expected
+    assert len(set(expected)) > 1
+    assert len(decoded) == (0 if prompt else 3)  # the prompt's tokens may depend on the image

@@ -12,8 +12,9 @@ import torch
 from benchmark.core.batch import Sample
 from downstream.models.captioner import Captioner
 from downstream.models.dual_encoder import DualEncoder
+from downstream.training.batch_loader import loader
 from downstream.training.trainer import TrainConfig
-from downstream.training.training_data import SampleOrder, StepBatches, TrainingData, draw_caption, loader
+from downstream.training.training_data import SampleOrder, StepBatches, TrainingData, draw_caption
 from tests.downstream.tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, Recorder, draw
 
 CPU = torch.device("cpu")
@@ -85,7 +86,9 @@ def test_workers_ranks_and_batch_size_draw_the_same() -> None:
 
 
 def encoder(checkpoints: Checkpoints, cache_images: bool) -> DualEncoder:
-    training = TrainConfig(samples_seen=64, batch_size=8, lr=3e-3, log_every=1, checkpoint_every=16)
+    training = TrainConfig(
+        samples_seen=64, batch_size=8, lr=3e-3, log_every=1, checkpoint_every=16, workers=0
+    )
     return DualEncoder(checkpoints.vit, checkpoints.bert, training, True, cache_images, 16, 5, UNLOCKED)
 
 
@@ -107,7 +110,9 @@ def test_a_resumed_training_draws_what_it_would_have(
     model: str, checkpoints: Checkpoints, tmp_path: Path
 ) -> None:
     def make() -> Captioner | DualEncoder:
-        training = TrainConfig(samples_seen=64, batch_size=8, lr=3e-3, log_every=1, checkpoint_every=16)
+        training = TrainConfig(
+            samples_seen=64, batch_size=8, lr=3e-3, log_every=1, checkpoint_every=16, workers=0
+        )
         if model == "captioner":
             return Captioner(checkpoints.swin, checkpoints.gpt2, training, 16, 3, 12, 5)
         return encoder(checkpoints, True)

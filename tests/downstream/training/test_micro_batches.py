@@ -20,7 +20,7 @@ from tests.downstream.tiny_models import CAPTIONS, UNLOCKED, Checkpoints, Memory
 
 CPU = torch.device("cpu")
 MODELS = ("captioner", "locked", "uncached", "unlocked")
-WHOLE = TrainConfig(19, batch_size=8, lr=3e-3, log_every=1)  # the last batch has three samples
+WHOLE = TrainConfig(19, batch_size=8, lr=3e-3, log_every=1, workers=0)  # the last batch has three samples
 
 
 def made(name: str, tiny: Checkpoints, training: TrainConfig) -> Downstream:

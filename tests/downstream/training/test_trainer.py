@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,9 @@ def collate(samples: list) -> dict[str, torch.Tensor]:
 
 
 def config(**changes: Any) -> TrainConfig:
-    return TrainConfig(**{"samples_seen": 203, "batch_size": 10, "lr": 0.03, "log_every": 1} | changes)
+    return TrainConfig(
+        **{"samples_seen": 203, "batch_size": 10, "lr": 0.03, "log_every": 1, "workers": 0} | changes
+    )
 
 
 def fit(
@@ -64,6 +67,14 @@ def fit(
     data = TrainingData(subset, SampleOrder.over(len(subset), seed=5), collate)
     trainer = Trainer("toy", config(**changes), CPU, tracker or Recorder(), validate=validate)
     return trainer.fit(model, data, folder, fingerprint)
+
+
+def test_workers_are_by_cores_where_images_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setattr("benchmark.core.cores._share", None)
+    by_default, given = TrainConfig(8, 8, 0.1), TrainConfig(8, 8, 0.1, workers=3)
+    assert (by_default.workers_on(CPU), given.workers_on(CPU)) == (2, 3)
+    assert (by_default.workers_on(CPU, decodes=False), given.workers_on(CPU, decodes=False)) == (0, 3)
 
 
 def weights(model: nn.Module) -> list[torch.Tensor]:

@@ -1,12 +1,11 @@
 """The order of the samples, the cut into batches, and the count of what cannot be read."""
 
-import os
-
 import numpy as np
 import pytest
 import torch
 
-from downstream.training.training_data import SampleOrder, StepBatches, TrainingData, default_workers, loader
+from downstream.training.batch_loader import loader
+from downstream.training.training_data import SampleOrder, StepBatches, TrainingData
 from tests.downstream.tiny_models import CAPTIONS, MemorySubset
 
 CPU = torch.device("cpu")
@@ -91,25 +90,6 @@ def test_workers_change_nothing() -> None:
         assert one.skipped == other.skipped
 
 
-@pytest.mark.parametrize(
-    ("device", "cores", "processes", "expected"),
-    [
-        ("cpu", 1, 1, 0),
-        ("cpu", 2, 1, 1),
-        ("cpu", 16, 2, 2),
-        ("cuda", 16, 1, 15),
-        ("cuda", 96, 8, 11),
-        ("cuda", 96, 1, 16),
-    ],
-)
-def test_loader_processes_follow_cores_and_gpus(
-    device: str, cores: int, processes: int, expected: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
-    monkeypatch.setenv("LOCAL_WORLD_SIZE", str(processes))
-    assert default_workers(torch.device(device)) == expected
-
-
 def test_ranks_share_a_batch_without_overlap() -> None:
     subset = MemorySubset(CAPTIONS)
     whole = batches(subset, 21, 5)
@@ -126,3 +106,16 @@ def test_loader_draws_nothing_from_the_global_generator() -> None:
     before = torch.get_rng_state()
     batches(MemorySubset(CAPTIONS), 8, 4)
     assert torch.equal(before, torch.get_rng_state())
+
+
+def test_bytes_of_a_batch_are_those_of_the_first_readable() -> None:
+    subset = MemorySubset(CAPTIONS)
+    data = TrainingData(subset, SampleOrder.over(len(subset), seed=3), lengths)
+    first = int(data.order.indices(0, 1)[0])
+    for broken in ({}, {first: "image_unreadable"}):
+        data = TrainingData(MemorySubset(CAPTIONS, broken), data.order, lengths)
+        assert StepBatches(data, 100, 5, ranks=2).item_bytes() == 3 * 8
+    unreadable = TrainingData(
+        MemorySubset(CAPTIONS, dict.fromkeys(range(8), "image_missing")), data.order, lengths
+    )
+    assert StepBatches(unreadable, 100, 5).item_bytes() == 0

@@ -1,0 +1,92 @@
+"""Batches read ahead in processes of their own, as many as fit into memory."""
+
+import logging
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from benchmark.core.cores import own_cores
+from benchmark.core.launch import local_process_count
+
+log = logging.getLogger(__name__)
+MAX_WORKERS = 16
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  where batches wait, on Linux
+T = TypeVar("T")
+
+
+def default_workers(device: torch.device) -> int:
+    """Return how many processes read samples for a model on `device`.
+
+    A GPU gets one per core, up to `MAX_WORKERS`; on a CPU the model itself takes most of the cores.
+    """
+    cores = own_cores()
+    if device.type == "cuda":
+        return max(1, min(cores - 1, MAX_WORKERS))
+    return max(1, cores // 4) if cores > 1 else 0
+
+
+def _configure_worker(worker: int) -> None:
+    # A fork does not copy the threads of the parent's tokenizer: using them would hang.
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+
+def queue_bytes() -> int:
+    """Return the bytes of batches that may wait for this process.
+
+    All processes of a launch together have a quarter of the machine's memory, and half of the free shared memory, of
+    which a container may have little.
+    """
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+    if SHARED_MEMORY.is_dir():
+        memory = min(memory, shutil.disk_usage(SHARED_MEMORY).free // 2)
+    return memory // local_process_count()
+
+
+def queue(workers: int, item_bytes: int) -> tuple[int, int]:
+    """Return how many of `workers` processes read items of `item_bytes`, and how many items of each may wait.
+
+    They are fewer, down to none, if more items do not fit into `queue_bytes`.
+    """
+    if not workers:
+        return 0, 0
+    waiting = min(2, max(1, MAX_WORKERS // workers))
+    fitting = queue_bytes() // item_bytes if item_bytes else workers * waiting
+    if fitting < workers:
+        log.info(
+            "%d of %d workers read batches of %.1f GiB: more do not fit into %.1f GiB, a quarter of the memory or"
+            " half of the free shared memory",
+            *(fitting, workers, item_bytes / 2**30, queue_bytes() / 2**30),
+        )
+    return min(workers, fitting), max(1, min(waiting, fitting // workers))
+
+
+def loader(
+    dataset: Dataset[T],
+    items: range,
+    workers: int,
+    device: torch.device,
+    item_bytes: Callable[[], int] | None = None,
+) -> Iterator[T]:
+    """Iterate over `items` of `dataset` in order, prefetched by `workers` processes (0: in this process).
+
+    `item_bytes` tells how large an item is, which bounds how many wait, see `queue`; None for small ones.
+    """
+    workers, waiting = queue(workers, item_bytes() if workers and item_bytes else 0)
+    return iter(
+        DataLoader(
+            dataset,
+            batch_size=None,
+            sampler=items,
+            num_workers=workers,
+            prefetch_factor=waiting if workers else None,
+            worker_init_fn=_configure_worker,
+            pin_memory=device.type == "cuda",
+            # Without its own generator a loader would draw a number from the global one.
+            generator=torch.Generator(),
+        )
+    )

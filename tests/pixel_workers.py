@@ -1,0 +1,30 @@
+"""Processes that decode images, done in this process."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+import torch
+
+from benchmark.core.pixel_workers import PixelBatch
+from downstream import batching
+
+
+def decode_in_processes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Let `pixel_batches` take any number of images for many; return what processes will have decoded."""
+    decoded: list[Any] = []
+
+    class InThisProcess:
+        def __init__(self, preprocess: Any, *others: Any) -> None:
+            self.preprocess = preprocess
+
+        def batches(self, batches: Sequence[Sequence[Any]]) -> Iterator[PixelBatch]:
+            for batch in batches:
+                decoded.extend(batch)
+                pixels = torch.stack([self.preprocess(item.load()) for item in batch])
+                yield PixelBatch(pixels, [None] * len(batch))
+
+    monkeypatch.setattr(batching, "PixelWorkers", InThisProcess)
+    monkeypatch.setattr(batching, "MANY_IMAGES", 1)
+    monkeypatch.setattr(batching, "own_cores", lambda: 2)
+    return decoded
