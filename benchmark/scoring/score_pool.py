@@ -65,7 +65,8 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
         log.info("score: %s on %d of %d shards of pool %s", name, len(missing), len(parts), pool.name)
         # Fitting is part of the cost of scores: all parts share its seconds, those of an earlier run too.
         share = fit_filter(pool, scorer, engine, survivors).times(1 / len(parts))
-        run_on_shards("score", ScoreShard(pool, scorer, parts, share, survivors), engine, missing)
+        to_score = {shard: parts[shard] for shard in missing}
+        run_on_shards("score", ScoreShard(pool, scorer, to_score, share, survivors), engine, missing)
         reused = 1 - len(missing) / len(parts)
     return replace(load_parts(parts.values()), reused=reused)
 
