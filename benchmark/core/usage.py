@@ -11,7 +11,7 @@ _helpers_peak_rss_bytes = 0
 
 @dataclass(frozen=True)
 class Seconds:
-    """Seconds of work on the clock, and processor seconds of the process, its threads and its ended children.
+    """Seconds of work on the clock, and processor seconds of the process, its ended children and its helpers.
 
     `processor` is None for work of versions that did not record it.
     """
@@ -40,7 +40,10 @@ def since(start: Seconds) -> Seconds:
 
 
 def processor_seconds() -> float:
-    """Return the processor seconds of this process, its ended children, and the helpers that it was told of."""
+    """Return the processor seconds of this process, its ended children, and the helpers that it was told of.
+
+    Helpers are processes that preprocess images, and the workers of engines from the end of their run on.
+    """
     usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return _helper_seconds + sum(usage.ru_utime + usage.ru_stime for usage in usages)
 

@@ -12,7 +12,8 @@ T_co = TypeVar("T_co", covariant=True)
 class Work(Protocol, Generic[Piece_contra, T_co]):
     """Picklable work on pieces, such as shards: set up once per worker, then called for each piece.
 
-    `light` work takes less time than starting a worker process, so it runs in the caller's.
+    `light` work takes less time than starting a worker process, so it runs in the caller's; a Ray cluster, which may
+    have other disks and memory, shares it out like all work.
     """
 
     light: bool

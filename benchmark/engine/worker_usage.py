@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from benchmark.core.usage import helpers_peak_rss_bytes, peak_rss_bytes, processor_seconds
+from benchmark.core.usage import helpers_peak_rss_bytes, peak_rss_bytes, processor_seconds, record_helpers
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,11 @@ def own_usage() -> Usage:
 
 
 def record_workers(workers: Iterable[Usage]) -> None:
-    """Record what the workers of one engine run used; their peaks may have been at different times."""
+    """Record what the workers of one engine run used; their peaks may have been at different times.
+
+    From now on `processor_seconds` of this process counts them, so whatever is timed around the run does.
+    """
     usages = list(workers)
     seconds = sum(usage.processor_seconds for usage in usages)
+    record_helpers(seconds, 0)  # their memory is that of the run, see `Stopwatch`
     WORKER_RUNS.append(Usage(seconds, sum(usage.peak_rss_bytes for usage in usages)))

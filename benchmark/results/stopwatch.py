@@ -43,7 +43,7 @@ class Stopwatch:
         yield
         spent = since(started)
         workers = sum(run.processor_seconds for run in WORKER_RUNS[first_run:])
-        cpu = (spent.processor or 0.0) + workers
+        cpu = spent.processor or 0.0  # with the workers
         device_seconds = cpu if self.device == "cpu" else spent.clock
         seconds = [round(value, 3) for value in (spent.clock, cpu, device_seconds, workers)]
         self.stages[name] = Stage(seconds[0], seconds[1], self.device, seconds[2], seconds[3])

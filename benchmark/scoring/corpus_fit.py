@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -112,8 +113,7 @@ def fit_on_corpus(
     folder = fit_folder(pool, scorer, survivors)
     (features,) = scorer.features
     paths = [features_path(pool, shard, features) for shard in pool.shards(scorer.sources)]
-    with locked(folder):
-        started = now()
+    with locked(folder), _timed(folder):
         if not intact(folder / "rows"):
             write_rows(paths, survivors.index() if survivors else None, folder / "rows")
         rows = CorpusRows(paths, folder / "rows")
@@ -122,12 +122,32 @@ def fit_on_corpus(
         batches = PoolBatches(pool, scorer, "cpu", survivors)
         corpus = MappedCorpus(rows, batches, folder, engine)
         scorer.fit_corpus(corpus)
-        shutil.rmtree(corpus.scratch, ignore_errors=True)
-        return _recorded_seconds(folder / "seconds.json", since(started))
+    return _read_seconds(folder / "seconds.json")
 
 
-def _recorded_seconds(path: Path, seconds: Seconds) -> Seconds:
-    """Return the seconds that the fit took when it was made."""
-    if not intact(path):
-        write_text(path, json.dumps(asdict(seconds)))
-    return Seconds(**json.loads(path.read_text()))
+@contextmanager
+def _timed(folder: Path) -> Iterator[None]:
+    """Record what the fit in the block takes, with the attempts that were stopped before; then remove its scratch.
+
+    An attempt whose process is killed is not counted: nothing can record it.
+    """
+    scratch = folder / "scratch"
+    done, stopped = folder / "seconds.json", scratch / "seconds.json"
+    started = now()
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):  # a full disk, of which the error itself tells
+            _write_seconds(stopped, _read_seconds(stopped) + since(started))
+        raise
+    if not intact(done):
+        _write_seconds(done, _read_seconds(stopped) + since(started))
+    shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _read_seconds(path: Path) -> Seconds:
+    return Seconds(**json.loads(path.read_text())) if intact(path) else Seconds()
+
+
+def _write_seconds(path: Path, seconds: Seconds) -> None:
+    write_text(path, json.dumps(asdict(seconds)))

@@ -20,7 +20,7 @@ from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.scoring.corpus_fit import fit_on_corpus
 from benchmark.scoring.joined_scores import JoinedScores
-from benchmark.scoring.processor_time import add_filters, add_shards
+from benchmark.scoring.processor_time import add_filters, add_shards, of_shard
 from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_parts import read_part_info, write_part
 from benchmark.scoring.score_table import PartSource, ScoreTable
@@ -63,9 +63,10 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
         if not scorer.corpus_dependent:
             require_all_shares(pool, scorer, missing)
         log.info("score: %s on %d of %d shards of pool %s", name, len(missing), len(parts), pool.name)
-        # Fitting is part of the cost of scores: the missing parts share its seconds.
-        share = fit_filter(pool, scorer, engine, survivors).times(1 / len(missing))
-        run_on_shards("score", ScoreShard(pool, scorer, parts, share, survivors), engine, missing)
+        # Fitting is part of the cost of scores: all parts share its seconds, those of an earlier run too.
+        share = fit_filter(pool, scorer, engine, survivors).times(1 / len(parts))
+        to_score = {shard: parts[shard] for shard in missing}
+        run_on_shards("score", ScoreShard(pool, scorer, to_score, share, survivors), engine, missing)
         reused = 1 - len(missing) / len(parts)
     return replace(load_parts(parts.values()), reused=reused)
 
@@ -136,14 +137,17 @@ def _score_composite(
     """
     tables: list[ScoreTable] = []
     among = None if survivors is None else survivors.index()
+    combining = Seconds()
     for name, part in scorer.filters.items():
-        left = survivors
+        started, left = now(), survivors
         if tables and isinstance(scorer, Cascade) and part.corpus_dependent:
             left = _survivors(pool, scorer, JoinedScores([table.source for table in tables], among), name)
+        combining += since(started)
         tables.append(score_pool(pool, part, engine, left))
+    started = now()
     joined = JoinedScores([table.source for table in tables], among)
     combine = scorer.over(joined.scores()) if isinstance(scorer, OverPool) else scorer.combine
-    _write_composite(joined.by_file(combine), tables, parts)
+    _write_composite(joined.by_file(combine), tables, parts, combining + since(started))
     return min(table.reused for table in tables)
 
 
@@ -160,12 +164,15 @@ def _survivors(pool: Pool, scorer: Cascade, joined: JoinedScores, name: str) -> 
 
 
 def _write_composite(
-    scores: Iterable[tuple[str, UidArray, Scores]], tables: Sequence[ScoreTable], parts: Mapping[Shard, Path]
+    scores: Iterable[tuple[str, UidArray, Scores]],
+    tables: Sequence[ScoreTable],
+    parts: Mapping[Shard, Path],
+    combining: Seconds,
 ) -> None:
-    """Write the combined scores of each file.
+    """Write the combined scores of each file, each with the seconds of combining them.
 
-    Drop counts and seconds belong to the whole pool: a sample that two filters drop counts once, and the filters may
-    read different shards. They stand in the first part.
+    Drop counts and the filters' seconds belong to the whole pool: a sample that two filters drop counts once, and the
+    filters may read different shards. They stand in the first part, with the seconds of `combining` so far.
     """
     drops = Counter[str]()
     for table in tables:
@@ -174,9 +181,13 @@ def _write_composite(
     seconds = sum(table.own_seconds for table in tables)
     paths = {path.name: path for path in parts.values()}
     first = next(iter(paths))
+    started = now()
     for file, uids, combined in scores:
+        spent = combining + since(started)
+        processor = of_shard(spent, {})
         if file == first:
-            processor = add_filters(table.processor for table in tables)
-            write_part(paths[file], uids, combined, drops, seconds, features, processor)
+            processor = add_filters([*(table.processor for table in tables), processor])
+            write_part(paths[file], uids, combined, drops, seconds + spent.clock, features, processor)
         else:
-            write_part(paths[file], uids, combined, {}, 0.0, {}, {})
+            write_part(paths[file], uids, combined, {}, spent.clock, {}, processor)
+        started, combining = now(), Seconds()

@@ -21,6 +21,24 @@ from benchmark.scoring.score_parts import read_part, write_part
 from benchmark.scoring.shard_reader import ShardReader, shards_without_features
 from benchmark.scoring.survivors import Survivors, among
 from filters.base import Filter, Reader, Scores
+from filters.embeddings.pool_embeddings import Targeted
+
+# Random and embeddings' cosines of 10,000 pairs take .01 and .05 s; a worker process takes 1.5 s to start.
+LIGHT_SHARDS = 32
+
+
+def needs_setup(scorer: Filter) -> bool:
+    """Whether `setup` has something to load; it has no target to read where a filter's target is the pool itself."""
+    fitted = isinstance(scorer, Targeted) and scorer.corpus_dependent
+    return type(scorer).setup is not Reader.setup and not fitted
+
+
+def is_light(scorer: Filter) -> bool:
+    """Whether few shards with cached features are scored in less time than starting a worker process takes.
+
+    So they are if all that is left to do is arithmetic on the features: no model loaded, no image read.
+    """
+    return scorer.light or (bool(scorer.features) and "image" not in scorer.needs and not needs_setup(scorer))
 
 
 class ScoreShard:
@@ -29,7 +47,7 @@ class ScoreShard:
     Args:
         pool: the pool of the shards.
         scorer: the filter, fitted.
-        parts: the path of the part of each shard of the pool.
+        parts: the path of the part of each shard that is scored.
         fitting: each shard's share of the seconds that fitting took.
         survivors: the pairs that the filter was fitted on and scores; None for the whole pool.
     """
@@ -47,11 +65,9 @@ class ScoreShard:
         self.parts = parts
         self.fitting = fitting
         self.survivors = survivors
-        # Without models to load, scoring from cached features is faster than starting a worker process.
-        self._has_models = type(scorer).setup is not Reader.setup
-        loads = self._has_models or "image" in scorer.needs or not scorer.features
-        cached = not shards_without_features(pool, scorer, list(parts))
-        self.light = scorer.light or (cached and not loads)
+        # What a light filter loads, such as a file of scores, is in memory once, not in each of many workers.
+        few = len(parts) < LIGHT_SHARDS or needs_setup(scorer)
+        self.light = few and is_light(scorer) and not shards_without_features(pool, scorer, list(parts))
         self._reader: ShardReader | None = None
         self._index: UidIndex | None = None
 
@@ -59,7 +75,7 @@ class ScoreShard:
         """Load the filter's models."""
         self._reader = ShardReader(self.pool, device)
         self._index = self.survivors.index() if self.survivors else None
-        if self._has_models:
+        if needs_setup(self.scorer):
             import torch
 
             self.scorer.setup(torch.device(device))

@@ -48,15 +48,28 @@ from benchmark.subset.other_captions import CaptionSources
 Requirements = Iterator[Requirement]
 
 
-def find_requirements(cfg: DictConfig, task: str) -> dict[str, list[Requirement]]:
-    """Return what the command needs if its task is `task`, by the part of the command that needs it."""
-    command = Command(cfg)
-    found = {
-        _setting(cfg, part): _found(part, PARTS[part], command)
-        for part in PARTS
-        if part in NEEDS.get(task, ())
-    }
+def find_requirements(cfg: DictConfig, task: str, *, every: bool = True) -> dict[str, list[Requirement]]:
+    """Return what the command needs if its task is `task`, by the part of the command that needs it.
+
+    Args:
+        cfg: the configuration.
+        task: name of the task.
+        every: whether parts that import torch are looked at even where another part is a mistake.
+    """
+    command, found = Command(cfg), dict[str, list[Requirement]]()
+    parts = [part for part in PARTS if part in NEEDS.get(task, ())]
+    mistake = False
+    for part in sorted(parts, key=IMPORT_TORCH.__contains__):
+        if every or part not in IMPORT_TORCH or not mistake:
+            found[part] = _found(part, PARTS[part], command)
+            mistake = mistake or any(_is_mistake(requirement, part) for requirement in found[part])
+    found = {_setting(cfg, part): found[part] for part in parts if part in found}
     return found | {"disk": list(disk_space(r for of_part in found.values() for r in of_part))}
+
+
+def _is_mistake(requirement: Requirement, part: str) -> bool:
+    """Whether a setting of the part, such as ``filter.path``, is wrong; weights that are missing are no mistake."""
+    return requirement.state is State.MISSING and requirement.name.partition(".")[0] == part
 
 
 def _setting(cfg: DictConfig, part: str) -> str:
@@ -210,6 +223,7 @@ PARTS: dict[str, Callable[[Command], Requirements]] = {
     "task.output": partial(_writable, "task.output"),
     "cache": _cache,
 }
+IMPORT_TORCH = frozenset({"downstream", "validation", "metrics"})
 SCORE = frozenset({"pool", "filter", "engine", "cache"})
 SELECT = SCORE | {"size", "selector"}
 TRAIN = SELECT | {"captions", "downstream", "tracker"}

@@ -21,12 +21,13 @@ _checked: ContextVar[frozenset[str] | None] = ContextVar("_checked", default=Non
 def check_before_run(cfg: DictConfig) -> frozenset[str]:
     """Raise `UserError` unless everything is there that the command needs, or comes with its first use.
 
-    Takes seconds: nothing is scored, drawn, fetched or trained. Logs, once, what will be fetched or drawn, and which
-    metrics will be absent; returns the reasons for these. Returns at once within `checked_before`.
+    Takes seconds: nothing is scored, drawn, fetched or trained. A mistake in a setting is told without looking at the
+    models, which import torch; weights that are missing are told together. Logs, once, what will be fetched or drawn,
+    and which metrics will be absent; returns the reasons for these. Returns at once within `checked_before`.
     """
     if (reasons := _checked.get()) is not None:
         return reasons
-    found = find_requirements(cfg, str(cfg.task.name))
+    found = find_requirements(cfg, str(cfg.task.name), every=False)
     missing = dict.fromkeys(r.detail for of in found.values() for r in of if r.state is State.MISSING)
     if missing:
         raise UserError("; and ".join(missing))

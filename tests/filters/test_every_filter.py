@@ -25,6 +25,7 @@ from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import fit_filter, score_pool
 from benchmark.scoring.shard_reader import ShardReader
+from benchmark.scoring.shard_work import is_light
 from filters.base import Composite, Filter
 from filters.composite import Ranked
 from filters.no_filter import NoFilter
@@ -40,6 +41,10 @@ NAMES = sorted(path.stem for path in (CONF / "filter").glob("*.yaml"))
 EXACT = {"column", "normsim", "score_file"}  # in float64
 COMBINATORS = {"cascade", "intersect", "rank_sum", "threshold", "union"}  # cost what their parts cost
 DIRECT = {"icc", "vba"}  # need their extra with filter.mode=direct only
+LIGHT = {
+    "clip", "column", "cotr", "image_based", "informativeness", "lexicon", "negcliploss", "no_filter", "no_text",
+    "normsim", "oracle", "pacscore", "random", "score_file", "uid_list", "vas",
+}  # fmt: skip
 
 
 def named_extras(name: str) -> set[str]:
@@ -214,6 +219,21 @@ def test_broken_pairs_get_a_score_or_a_reason(
     assert table.drops in ({CAPTION_EMPTY: 2}, {CAPTION_EMPTY: 2, IMAGE_UNREADABLE: UNREADABLE})
     usable = encode_uids([row.uid for row in bad_rows()[:-UNREADABLE] if row.text.strip()])
     assert np.isin(usable, table.uids).all()
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_filters_that_score_cached_features_in_one_process(
+    name: str, checkpoints: list[str], given: dict[str, list[str]]
+) -> None:
+    made = make(name, *checkpoints, *given.get(name, []))
+    assert is_light(made) == (name in LIGHT)
+
+
+@pytest.mark.parametrize("name", ["vas", "normsim"])
+def test_a_target_is_read_by_workers(name: str, given: dict[str, list[str]]) -> None:
+    target = given["image_based"][0]
+    assert is_light(make(name))
+    assert not is_light(make(name, target))
 
 
 def header(group: str, name: str) -> str:

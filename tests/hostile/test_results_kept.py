@@ -178,7 +178,7 @@ def test_metrics_that_fail_are_missing_and_the_rest_is_kept(
 def test_a_results_folder_lost_while_training_costs_nothing(
     small: list[str], tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from benchmark.tasks import run as run_task
+    from benchmark.tasks import whole_run as run_task
 
     train = run_task.train
 

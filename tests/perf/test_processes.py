@@ -7,10 +7,21 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.perf.measurement import measure
+from benchmark.engine.local import LocalEngine
+from tests.perf.measurement import measure, measure_command
 
 MIB = 1 << 20
 IMPORTS = ("wave",)
+TWO_WORKERS = """
+import multiprocessing
+busy = "import time\\nwhile time.process_time() < .3: pass"
+context = multiprocessing.get_context("forkserver")
+workers = [context.Process(target=exec, args=(busy,)) for _ in range(2)]
+for worker in workers:
+    worker.start()
+for worker in workers:
+    worker.join()
+"""
 
 
 def hold(mebibytes: int) -> None:
@@ -23,6 +34,25 @@ def hold_before(mebibytes: int) -> Iterator[None]:
     held = bytearray(mebibytes * MIB)
     del held
     yield
+
+
+class Busy:
+    """Keeps a processor busy."""
+
+    light = False
+
+    def setup(self, device: str) -> None:
+        """Load nothing."""
+
+    def __call__(self, seconds: float) -> None:
+        """Take that many seconds of it."""
+        end = time.process_time() + seconds
+        while time.process_time() < end:
+            pass
+
+
+def use_two_workers() -> None:
+    list(LocalEngine("cpu", 2).run(Busy(), [0.3, 0.3]))
 
 
 def fail_unless(name: str) -> None:
@@ -52,3 +82,12 @@ def test_an_error_is_that_of_the_call_alone(monkeypatch: pytest.MonkeyPatch) -> 
         measure(fail_unless, "PAIRSIFT_PERF")
     monkeypatch.setenv("PAIRSIFT_PERF", "1")
     measure(fail_unless, "PAIRSIFT_PERF")
+
+
+def test_the_workers_of_a_command_are_counted() -> None:
+    """They are children of a fork server, for which the command does not wait."""
+    assert 0.6 < measure_command(sys.executable, "-c", TWO_WORKERS).cpu_seconds < 2
+
+
+def test_the_workers_of_a_call_are_counted() -> None:
+    assert 0.6 < measure(use_two_workers).cpu_seconds < 4

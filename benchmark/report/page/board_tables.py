@@ -19,6 +19,7 @@ from benchmark.report.page.estimates import (
 )
 from benchmark.report.scoring_costs import scoring_costs
 from benchmark.report.table import MISSING
+from benchmark.results.result import Result
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def board_tables(entries: Sequence[Entry], compared: Sequence[Compared]) -> list
                 tables.append(replace(table, notes=_missing(entries, model, evaluation, columns)))
     scoring = scoring_costs(entries)
     costs = [_cost_cells(entry, scoring.seconds[entry.label]) for entry in entries]
-    header = ["kept", "distinct", "threshold", scoring.heading, "pairs/s", "training"]
+    header = ["kept", "distinct", "threshold", scoring.heading, "pairs/s", "training", "peak memory"]
     costs_table = _table("selection and cost", header, entries, list(zip(*costs, strict=True)))
     notes = scoring.notes + loss_notes(entries) + contamination_notes(entries)
     tables.append(replace(costs_table, notes=notes))
@@ -174,7 +175,15 @@ def _cost_cells(entry: Entry, seconds: float | None) -> list[PageCell]:
         _seconds(seconds),
         _number(read / seconds if seconds else None, "{:,.0f}"),
         _seconds(sum(trained.training.seconds for trained in run.downstream.values())),
+        _memory(run),
     ]
+
+
+def _memory(run: Result) -> PageCell:
+    """Return the peak memory of a run's process, and below it that of its workers; sorted by the larger one."""
+    process, workers = (size / 2**30 for size in (run.peak_rss_bytes, run.workers_peak_rss_bytes or 0))
+    notes = (f"workers {workers:.2g} GiB",) if workers else ()
+    return PageCell(f"{process:.2g} GiB", max(process, workers), notes) if process else PageCell(MISSING)
 
 
 def seconds_text(seconds: float) -> str:

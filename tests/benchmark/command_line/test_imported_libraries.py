@@ -75,6 +75,20 @@ def test_a_selection_from_cached_scores_imports_no_torch(run: Run, tmp_path: Pat
     assert imported(*select, "plan=true") <= PLAN
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["filter=random", "size=9m"],
+        pytest.param(["filter=random", "size=9m", "plan=true"], marks=pytest.mark.slow),
+        pytest.param(["filter=score_file", "filter.path=/nowhere"], marks=pytest.mark.slow),
+        pytest.param(["filter=random", "size=9m", "task=train"], marks=pytest.mark.slow),
+    ],
+    ids=" ".join,
+)
+def test_a_mistake_of_a_run_imports_no_torch(command: list[str], tmp_path: Path) -> None:
+    assert imported(*command, f"results_dir={tmp_path}") <= PLAN | {"cv2", "fsspec"}
+
+
 @pytest.mark.parametrize("metadata", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_resharding_imports_no_pandas(tmp_path: Path, metadata: bool) -> None:
     pool = write_pool(tmp_path / "pool", [rows(20)])

@@ -11,6 +11,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.uids import decode_uids
 from benchmark.engine.base import Work
 from benchmark.engine.local import LocalEngine
+from benchmark.engine.worker_usage import Usage, record_workers
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import fit_folder, remove_scores
 from benchmark.scoring.score_pool import fit_filter, score_pool
@@ -100,6 +101,44 @@ def test_what_was_fitted_stays_until_scores_are_removed(pool: Pool, clip: str) -
     assert sorted(path.name for path in folder.glob("[!.]*")) == ["normalisers.npy", "rows", "seconds.json"]
     remove_scores(pool, scorer)
     assert not folder.exists()
+
+
+class EngineWithWorkers(LocalEngine):
+    """Two of its workers use 5 processor seconds each."""
+
+    def run(self, work: Work[Any, Any], pieces: Sequence[Any]) -> Iterator[Any]:
+        yield from super().run(work, pieces)
+        record_workers([Usage(5.0, 0), Usage(5.0, 0)])
+
+
+def test_the_workers_of_a_fit_are_part_of_its_cost(pool: Pool, clip: str) -> None:
+    engine = EngineWithWorkers("cpu", 1)
+    seconds = fit_filter(pool, NegClipLoss(clip, None, 5, 1, 0.01), engine)
+    assert seconds.processor is not None
+    assert 10 < seconds.processor < 20  # not those that extracted the features
+
+
+class StoppedOnce(EngineWithWorkers):
+    """Stopped by Ctrl-C when its first run is over."""
+
+    stopped = False
+
+    def run(self, work: Work[Any, Any], pieces: Sequence[Any]) -> Iterator[Any]:
+        yield from super().run(work, pieces)
+        if not self.stopped:
+            self.stopped = True
+            raise KeyboardInterrupt
+
+
+def test_a_fit_that_goes_on_counts_what_came_before(pool: Pool, clip: str) -> None:
+    fit_filter(pool, Vas(clip, None, None), LocalEngine("cpu", 1))  # extracts the features
+    scorer, engine = NegClipLoss(clip, None, 5, 1, 0.01), StoppedOnce("cpu", 1)
+    with pytest.raises(KeyboardInterrupt):
+        fit_filter(pool, scorer, engine)
+    seconds = fit_filter(pool, scorer, engine)
+    assert seconds.processor is not None
+    assert 10 < seconds.processor < 20
+    assert fit_filter(pool, scorer, engine) == seconds
 
 
 @pytest.mark.parametrize("name", ["negcliploss", "vas", "near_duplicates", "normsim"])

@@ -11,8 +11,10 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.ranks import rank_share
 from benchmark.core.uids import decode_uids, encode_uids, find_uids, sort_uids
+from benchmark.core.usage import Seconds
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
+from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_pool import score_pool
 from filters.base import Features, Filter
 from filters.column import Column
@@ -223,6 +225,14 @@ def test_fitting_is_part_of_what_scores_cost(tmp_path) -> None:
     first, again = (score_pool(pool, Slow(), LocalEngine("cpu", 1)) for _ in range(2))
     assert 0.2 <= first.own_seconds < 1
     assert again.own_seconds == first.own_seconds
+
+
+def test_a_scoring_that_goes_on_counts_its_fit_once(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("benchmark.scoring.score_pool.fit_filter", lambda *_: Seconds(100.0, 100.0))
+    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(3), rows(2, 3)])))
+    score_pool(pool, Slow(), LocalEngine("cpu", 1))
+    next(iter(score_paths(pool, Slow()).values())).unlink()
+    assert score_pool(pool, Slow(), LocalEngine("cpu", 1)).own_seconds == pytest.approx(100, abs=5)
 
 
 def test_find_uids_equals_a_dictionary() -> None:

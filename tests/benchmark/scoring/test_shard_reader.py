@@ -1,6 +1,7 @@
 import shutil
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,14 +9,18 @@ import torch
 
 from benchmark.core.paths import cache_dir
 from benchmark.core.uids import decode_uids
+from benchmark.core.usage import Seconds
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scoring import shard_reader
+from benchmark.scoring import shard_reader, shard_work
 from benchmark.scoring.feature_cache import save_features
-from benchmark.scoring.score_folder import remove_scores, score_folder
+from benchmark.scoring.score_folder import remove_scores, score_folder, score_paths
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.shard_reader import ShardReader, features_path
+from benchmark.scoring.shard_work import ScoreShard
 from filters.base import Features, Filter
+from filters.random import Random
+from filters.score_file import ScoreFile
 from tests.pools import rows, write_pool
 
 CPU = torch.device("cpu")
@@ -124,6 +129,25 @@ def test_cached_features_start_no_workers(pool: Pool) -> None:
     shutil.rmtree(score_folder(pool, Rank()))
     with pytest.raises(AssertionError, match="start no workers"):
         score_pool(pool, Rank(), NoWorkers("cpu", 2))
+
+
+@pytest.mark.parametrize(("bound", "light"), [(2, False), (3, True)])
+def test_many_shards_are_shared_by_workers(
+    bound: int, light: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shard_work, "LIGHT_SHARDS", bound)
+    many = Pool("p", str(write_pool(tmp_path / "many", [rows(3), rows(2, 3), rows(4, 5)])))
+    (first, *others) = score_paths(many, Random()).items()
+    assert ScoreShard(many, Random(), dict(others), Seconds(), None).light == light
+    assert not ScoreShard(many, Random(), dict([first, *others]), Seconds(), None).light
+
+
+def test_a_file_of_scores_is_in_memory_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shard_work, "LIGHT_SHARDS", 0)
+    (tmp_path / "scores.csv").write_text("text,score\na,1\n")
+    scorer = ScoreFile(str(tmp_path / "scores.csv"), "score")
+    many = Pool("p", str(write_pool(tmp_path / "many", [rows(3)])))
+    assert ScoreShard(many, scorer, score_paths(many, scorer), Seconds(), None).light
 
 
 def test_processor_seconds_are_known_unless_a_feature_lacks_them(pool: Pool, monkeypatch) -> None:

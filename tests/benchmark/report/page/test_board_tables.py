@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from benchmark.report.certainty import RunFolders
 from benchmark.report.page.board_tables import PageCell, PageTable, Range, seconds_text
 from benchmark.report.page.boards import board_views
@@ -55,7 +57,19 @@ def test_a_missing_metric_has_its_reason() -> None:
 def test_runs_without_metrics_have_costs() -> None:
     headline, costs = tables_of(result("clip", scoring=Scoring(0.0, 0.0)))
     assert [cell.text for cell in headline.rows[0].cells] == ["–", "1"]
-    assert [cell.text for cell in costs.rows[0].cells] == ["2,000", "2,000", "0.25", "–", "–", "–"]
+    assert [cell.text for cell in costs.rows[0].cells] == ["2,000", "2,000", "0.25", "–", "–", "–", "–"]
+
+
+def test_the_memory_of_a_run_is_among_its_costs() -> None:
+    gib = 2**30
+    *_, costs = tables_of(
+        replace(full_result("clip", 0.5), peak_rss_bytes=2 * gib, workers_peak_rss_bytes=3 * gib),
+        replace(full_result("icc", 0.4), peak_rss_bytes=gib // 2, workers_peak_rss_bytes=None),
+    )
+    assert costs.header[-1] == "peak memory"
+    assert [row.cells[-1] for row in costs.rows] == [
+        PageCell("2 GiB", 3.0, ("workers 3 GiB",)), PageCell("0.5 GiB", 0.5),
+    ]  # fmt: skip
 
 
 def test_short_times_keep_two_digits() -> None:
