@@ -23,8 +23,8 @@ from benchmark.scoring.survivors import Survivors, among
 from filters.base import Filter, Reader, Scores
 from filters.embeddings.pool_embeddings import Targeted
 
-# Random and embeddings' cosines of 10,000 pairs take .01 and .05 s; a worker process takes 1.5 s to start.
-LIGHT_SHARDS = 32
+# Random numbers for 10,000 pairs take .01 s, cosines of embeddings .05; a worker process takes 1.5 s to start.
+LIGHT_SHARDS = 256
 
 
 def needs_setup(scorer: Filter) -> bool:
