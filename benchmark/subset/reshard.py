@@ -17,6 +17,7 @@ from benchmark.core.progress import progress
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, unite_uids, write_subset
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
+from benchmark.pool.tar_index import Integers
 from benchmark.subset.metadata import copy_metadata
 from benchmark.subset.subset import ShardSamples
 from benchmark.subset.tar_writer import NAME, OutputTar, WriteTars
@@ -101,11 +102,12 @@ class _Started:
         listed = copy_metadata(self._source, distinct, self._folder)
         unlisted = ~listed[UidIndex(distinct).find(self._uids)]
         names = self._folder.names("shards")
+        part_ends = np.cumsum([len(part.samples) for part in self._copy.parts], dtype=np.int64)
         for number in range(self._count):
             if f"{NAME.format(number)}.tar" not in names:
                 start = number * self._shard_size
                 end = start + self._shard_size
-                parts = list(_slice(self._copy.parts, start, end))
+                parts = list(_slice(self._copy.parts, part_ends, start, end))
                 yield OutputTar(self._folder, number, start, parts, unlisted[start:end])
 
     def finish(self) -> int:
@@ -121,26 +123,30 @@ class _Started:
         return len(self._uids)
 
 
-def _slice(parts: Sequence[ShardSamples], start: int, end: int) -> Iterator[ShardSamples]:
-    """Yield the samples from `start` to before `end` of all parts."""
-    for part in parts:
-        rows = np.arange(max(start, 0), min(end, len(part.samples)))
+def _slice(
+    parts: Sequence[ShardSamples], part_ends: Integers, start: int, end: int
+) -> Iterator[ShardSamples]:
+    """Yield the samples from `start` to before `end` of all parts, of which each ends at one of `part_ends`."""
+    first = int(np.searchsorted(part_ends, start, side="right"))
+    last = int(np.searchsorted(part_ends, end)) + 1
+    for part, part_end in zip(parts[first:last], part_ends[first:last].tolist(), strict=True):
+        offset = part_end - len(part.samples)
+        rows = np.arange(max(start, offset), min(end, part_end)) - offset
         if len(rows):
             yield ShardSamples(part.shard, part.samples.take(rows), part.rows[rows])
-        start, end = start - len(part.samples), end - len(part.samples)
 
 
 def _together(pool: Pool, tars: Sequence[Sequence[OutputTar]]) -> list[list[OutputTar]]:
     """Group the tars of several subsets by where in the pool they begin, as those of the longest subset do."""
     order = {shard: number for number, shard in enumerate(pool.tars)}
 
-    def place(tar: OutputTar) -> tuple[int, int]:
+    def source_position(tar: OutputTar) -> tuple[int, int]:
         return order[tar.parts[0].shard], int(tar.parts[0].rows[0])
 
-    starts = [place(tar) for tar in max(tars, key=len, default=())]
+    starts = [source_position(tar) for tar in max(tars, key=len, default=())]
     groups: list[list[OutputTar]] = [[] for _ in starts]
     for tar in (tar for of_copy in tars for tar in of_copy):
-        groups[max(0, bisect_right(starts, place(tar)) - 1)].append(tar)
+        groups[max(0, bisect_right(starts, source_position(tar)) - 1)].append(tar)
     return groups
 
 
