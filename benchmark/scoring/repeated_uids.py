@@ -75,13 +75,16 @@ def _group(found: list[tuple[int, npt.NDArray[np.int64], Block]]) -> Repeated:
     """Keep those of the found rows whose whole uids are equal, not only their hashes."""
     uids = np.concatenate([ids for _, _, (ids, _) in found])
     scores = np.concatenate([values for _, _, (_, values) in found])
-    block = np.repeat([number for number, _, _ in found], [len(rows) for _, rows, _ in found])
-    row = np.concatenate([rows for _, rows, _ in found])
     order = sort_uids(uids)
     sizes = np.diff(np.flatnonzero(first_of_each(uids[order])), append=len(uids))
     repeated = np.zeros(len(uids), bool)
     repeated[order] = np.repeat(sizes > 1, sizes)
-    rows = {int(number): row[repeated & (block == number)] for number in np.unique(block[repeated])}
+    ends = np.cumsum([len(rows) for _, rows, _ in found])
+    rows = {
+        number: rows[mask]
+        for (number, rows, _), mask in zip(found, np.split(repeated, ends[:-1]), strict=True)
+        if mask.any()
+    }
     return Repeated(*best_of_each(uids[repeated], scores[repeated]), rows)
 
 
