@@ -30,7 +30,9 @@ class DiskBuckets:
         count = int(sizes.sum())
         needed = count * np.dtype(dtype).itemsize
         if needed > free_bytes(folder):  # a write to a mapped page without room would end the process
-            raise UserError(f"{folder} must have {needed / 1e9:.1f} GB free while pairs are ranked or drawn")
+            raise UserError(
+                f"{folder} must have {needed / 1e9:.1f} GB free while pairs are ranked, joined or drawn"
+            )
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
             # A file without bytes cannot be mapped.
@@ -52,8 +54,11 @@ class DiskBuckets:
         self.values[places] = values[order]
         self._free[present] += counts
 
+    def __getitem__(self, bucket: int) -> npt.NDArray[Any]:
+        """Return the values of a bucket, to be changed in place."""
+        end = self._ends[bucket]
+        return self.values[end - self._sizes[bucket] : end]
+
     def __iter__(self) -> Iterator[npt.NDArray[Any]]:
         """Yield the values of each bucket that has any, to be changed in place."""
-        for bucket in np.flatnonzero(self._sizes):
-            end = self._ends[bucket]
-            yield self.values[end - self._sizes[bucket] : end]
+        return map(self.__getitem__, np.flatnonzero(self._sizes).tolist())
