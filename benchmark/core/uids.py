@@ -6,7 +6,7 @@ People and foreign files have it as 32 hex characters.
 import hashlib
 import re
 from binascii import unhexlify
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +33,11 @@ _HEX = re.compile(r"[0-9a-fA-F]{32}")
 def make_uid(url: str, text: str) -> str:
     """Return the uid of a sample that came without one: a 128-bit hash of its url and caption."""
     return hashlib.blake2b(f"{url}\n{text}".encode(errors="surrogatepass"), digest_size=16).hexdigest()
+
+
+def make_uids(sources: Iterable[bytes]) -> UidArray:
+    """Return the uids of n samples, given by the url, a line feed and the caption of each; see `make_uid`."""
+    return _of_bytes(b"".join([hashlib.blake2b(source, digest_size=16).digest() for source in sources]))
 
 
 def is_uid(value: object) -> bool:
@@ -71,6 +76,10 @@ def _encode(characters: bytes | memoryview) -> UidArray:
         words = unhexlify(characters)
     except ValueError:
         raise ValueError("a uid has a character that is not hexadecimal") from None
+    return _of_bytes(words)
+
+
+def _of_bytes(words: bytes) -> UidArray:
     return np.frombuffer(words, ">u8").astype(np.uint64).view(UID_DTYPE)
 
 
