@@ -17,6 +17,7 @@ from benchmark.core.uids import UidArray, decode_uids, encode_uids, read_subset
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.pool.tar_index import TarIndex
+from benchmark.subset import metadata
 from benchmark.subset import reshard as module
 from benchmark.subset.reshard import Copy, check_unused, reshard
 from benchmark.subset.subset import Subset, selected_samples, use_metadata_captions
@@ -238,3 +239,24 @@ def test_parts_are_not_searched_anew_for_every_tar(
     copy = Copy([part] * 300, tmp_path / "out")
     assert reshard(pool, [copy], WritesNothing(), shard_size=2) == [300]
     assert looks < 10 * 300
+
+
+def test_metadata_is_read_once_for_several_subsets(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subsets = [[0, 5, 6], [5, 12], [12]]
+    for number, some in enumerate(subsets):
+        write(pool, some, tmp_path / f"alone{number}")
+    read, plain = [], metadata.read_rows
+
+    def counted(url: str, *others: Any) -> Any:
+        read.append(url)
+        return plain(url, *others)
+
+    monkeypatch.setattr(metadata, "read_rows", counted)
+    parts = [selected_samples(pool, selected(some)) for some in subsets]
+    copies = [Copy(some, tmp_path / f"one{number}") for number, some in enumerate(parts)]
+    assert reshard(pool, copies, ENGINE) == [3, 2, 1]
+    assert read == [shard.url for shard in pool.metadata]
+    for number in range(3):
+        assert contents(tmp_path / f"one{number}") == contents(tmp_path / f"alone{number}")
