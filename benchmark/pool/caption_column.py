@@ -91,7 +91,7 @@ def _begins_visible(texts: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
     bounds = np.frombuffer(offsets, np.int64)[texts.offset :][: len(texts) + 1]
     filled = np.flatnonzero(bounds[1:] > bounds[:-1])
     first[filled] = values[bounds[filled]]
-    begins = (first > ord(" ")) & (first != 0x7F)
+    begins: npt.NDArray[np.bool_] = (first > ord(" ")) & (first != 0x7F)
     # Of all bytes that can be first beyond ASCII, only these are of spaces, too.
     unsure = np.flatnonzero((first == 0xC2) | ((first >= 0xE1) & (first <= 0xE3)))
     if len(unsure):

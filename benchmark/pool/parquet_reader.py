@@ -183,21 +183,20 @@ def _uids(
     if len(listed) == len(column):
         return listed, given
     others = np.delete(np.arange(len(column)), listed)
-    made, uids = _made_uids(*(_at(values, others) for values in (column, urls, keys, captions)), drops)
+    made, uids = _made_uids([_at(values, others) for values in (column, urls, keys, captions)], drops)
     rows = np.concatenate([listed, others[made]])
     order = np.argsort(rows)
     return rows[order], np.concatenate([given, uids])[order]
 
 
-def _made_uids(
-    column: pa.Array, urls: pa.Array, keys: pa.Array, captions: pa.LargeStringArray, drops: Counter[str]
-) -> tuple[_Rows, UidArray]:
-    """Return the rows of those without a well-formed uid that get one, and these; see `check_uid`."""
+def _made_uids(columns: Sequence[pa.Array], drops: Counter[str]) -> tuple[_Rows, UidArray]:
+    """Return which rows get a uid, and these, from uids that are not well-formed, urls, keys and captions."""
+    column, urls, _, captions = columns
     texts = as_text(urls) if column.null_count == len(column) and is_text(urls.type) else None
     if texts is not None and not texts.null_count and pc.min(pc.binary_length(texts)).as_py():
         joined = pc.binary_join_element_wise(texts, captions, pa.scalar("\n", pa.large_string()))
         return np.arange(len(column)), make_uids(joined.cast(pa.large_binary()).to_pylist())
-    parts = list(zip(*map(values_of, (column, urls, keys, captions)), strict=True))
+    parts = list(zip(*map(values_of, columns), strict=True))
     made, names = checked(len(parts), lambda row: check_uid(*parts[row]), drops)
     return made, encode_uids(names)
 

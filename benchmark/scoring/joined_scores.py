@@ -104,10 +104,8 @@ class JoinedScores:
             scores = combine(block.columns, block.uids)
             for file in files:
                 position = self._number[file]
-                rows, more = (
-                    np.flatnonzero(block.files == position),
-                    order[ends[position] : ends[position + 1]],
-                )
+                rows = np.flatnonzero(block.files == position)
+                more = order[ends[position] : ends[position + 1]]
                 uids = np.concatenate([block.uids[rows], several.uids[more]])
                 by_uid = sort_uids(uids)
                 yield file, uids[by_uid], np.concatenate([scores[rows], of_several[more]])[by_uid]
