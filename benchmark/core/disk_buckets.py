@@ -42,11 +42,14 @@ class Buckets:
         self.values[places] = values[order]
         self._free[present] += counts
 
+    def __getitem__(self, bucket: int) -> npt.NDArray[Any]:
+        """Return the values of a bucket, to be changed in place."""
+        end = self._ends[bucket]
+        return self.values[end - self._sizes[bucket] : end]
+
     def __iter__(self) -> Iterator[npt.NDArray[Any]]:
         """Yield the values of each bucket that has any, to be changed in place."""
-        for bucket in np.flatnonzero(self._sizes):
-            end = self._ends[bucket]
-            yield self.values[end - self._sizes[bucket] : end]
+        return map(self.__getitem__, np.flatnonzero(self._sizes).tolist())
 
 
 class DiskBuckets(Buckets):

@@ -6,7 +6,7 @@ People and foreign files have it as 32 hex characters.
 import hashlib
 import re
 from binascii import unhexlify
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,16 +21,23 @@ from benchmark.core.paths import atomic_write
 # DataComp's subset dtype: (int(uid[:16], 16), int(uid[16:], 16)).
 UID_DTYPE = np.dtype("u8,u8")
 UidArray = npt.NDArray[np.void]
+_Words = npt.NDArray[np.uint64]
+_Rows = npt.NDArray[np.int64]
 # The columns that hold uids in the project's own parquet and Arrow files, both uint64.
 UID_COLUMNS = ("uid_high", "uid_low")
 _HEX_CHARACTERS = 32
-_AT_ONCE = 1 << 20  # uids that are compared or searched at a time
+_AT_ONCE = 1 << 20  # uids that are compared, searched or sorted at a time
 _HEX = re.compile(r"[0-9a-fA-F]{32}")
 
 
 def make_uid(url: str, text: str) -> str:
     """Return the uid of a sample that came without one: a 128-bit hash of its url and caption."""
     return hashlib.blake2b(f"{url}\n{text}".encode(errors="surrogatepass"), digest_size=16).hexdigest()
+
+
+def make_uids(sources: Iterable[bytes]) -> UidArray:
+    """Return the uids of n samples, given by the url, a line feed and the caption of each; see `make_uid`."""
+    return _of_bytes(b"".join([hashlib.blake2b(source, digest_size=16).digest() for source in sources]))
 
 
 def is_uid(value: object) -> bool:
@@ -69,6 +76,10 @@ def _encode(characters: bytes | memoryview) -> UidArray:
         words = unhexlify(characters)
     except ValueError:
         raise ValueError("a uid has a character that is not hexadecimal") from None
+    return _of_bytes(words)
+
+
+def _of_bytes(words: bytes) -> UidArray:
     return np.frombuffer(words, ">u8").astype(np.uint64).view(UID_DTYPE)
 
 
@@ -100,23 +111,48 @@ def read_uid_columns(table: pa.Table, rows: npt.NDArray[np.int64] | None = None)
 def sort_uids(array: UidArray) -> npt.NDArray[np.int64]:
     """Return the stable order that sorts a ``u8,u8`` array.
 
-    The highest bits of each uid are sorted as one integer with its row number, four times faster than by an argsort;
-    uids that agree in these bits are few, and sorted afterwards.
+    The highest bits of each uid are sorted as one integer with its row number, four times faster than by an argsort.
+    Uids that agree in these bits are sorted afterwards, a stretch at a time: few, but most of four billion.
     """
-    high, low = array["f0"], array["f1"]
-    row_bits = np.uint64(max(len(array) - 1, 1).bit_length())
-    keys = high >> row_bits << row_bits | np.arange(len(array), dtype=np.uint64)
+    return _sort(array["f0"], array["f1"], twice=len(array) > _AT_ONCE)
+
+
+def _sort(high: _Words, low: _Words, *, twice: bool) -> _Rows:
+    """Return the stable order of n pairs of words, by the highest bits once, or `twice`, and then by all."""
+    order, agrees = _sort_highest_bits(high)
+    start = 0 if agrees.any() else len(order)
+    while start < len(order):
+        end = min(start + _AT_ONCE, len(order))
+        end += int(np.argmin(agrees[end:]))  # those that agree stay together
+        undecided = start + np.flatnonzero(agrees[start:end] | agrees[start + 1 : end + 1])
+        if len(undecided):
+            rows = order[undecided]  # ascending among those that agree
+            words = high[rows], low[rows]
+            order[undecided] = rows[_sort_close(*words) if twice else np.lexsort(words[::-1])]
+        start = end
+    return order
+
+
+def _sort_highest_bits(high: _Words) -> tuple[_Rows, npt.NDArray[np.bool_]]:
+    """Return the stable order of n words by their highest bits, as many as the number of a row leaves of 64.
+
+    And which agree in these with the one before them, shape (n + 1,): the first and the one after the last do not.
+    """
+    row_bits = np.uint64(max(len(high) - 1, 1).bit_length())
+    keys = high >> row_bits << row_bits | np.arange(len(high), dtype=np.uint64)
     keys.sort()
     order = (keys & ((np.uint64(1) << row_bits) - np.uint64(1))).view(np.int64)
     keys >>= row_bits
-    agree = keys[1:] == keys[:-1]
-    if agree.any():
-        undecided = np.zeros(len(array), bool)
-        undecided[1:] |= agree
-        undecided[:-1] |= agree
-        rows = order[undecided]  # the sort by `keys` was stable, and lexsort is
-        order[undecided] = rows[np.lexsort((low[rows], high[rows]))]
-    return order
+    agrees = np.zeros(len(high) + 1, bool)
+    np.equal(keys[1:], keys[:-1], out=agrees[1:-1])
+    return order, agrees
+
+
+def _sort_close(high: _Words, low: _Words) -> _Rows:
+    """Return the stable order of pairs of words, first by the highest bits in which their `high` words differ."""
+    spread = high - high.min()
+    bits = int(spread.max()).bit_length()
+    return _sort(spread << np.uint64(64 - bits), low, twice=False) if bits else np.lexsort((low, high))
 
 
 def are_sorted(array: UidArray) -> bool:

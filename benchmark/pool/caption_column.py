@@ -13,20 +13,23 @@ from benchmark.core.batch import SampleError
 from benchmark.pool.sample_fields import check_caption
 
 _Rows = npt.NDArray[np.int64]
+# What `str.strip` removes beyond ASCII, and the three bytes of each as one number; the third is 0 where it has two.
+_SPACES = "\x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
+_SPACE_CODES = [int.from_bytes(space.encode().ljust(3, b"\0")) for space in _SPACES]
 
 
 def usable_captions(column: pa.Array, drops: Counter[str]) -> tuple[_Rows, pa.LargeStringArray]:
     """Return the rows of `column` with a usable caption, and the captions; count the others by reason in `drops`.
 
-    A caption that begins with a printable ASCII character is usable, if all are valid UTF-8; only the others are
-    looked at one by one, see `check_caption`.
+    A caption that begins with neither a space nor a control character is usable, if all are valid UTF-8; only the
+    others are looked at one by one, see `check_caption`.
     """
-    texts = _as_text(column)
+    texts = as_text(column)
     if texts is None:
         values = values_of(column)
         rows, captions = checked(len(values), lambda row: check_caption(values[row]), drops)
         return rows, pa.array(captions, pa.large_string())
-    usable = _begins_printable(texts)
+    usable = _begins_visible(texts)
     others = np.flatnonzero(~usable)
     if not len(others):
         return np.arange(len(texts)), texts
@@ -63,7 +66,7 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _as_text(column: pa.Array) -> pa.LargeStringArray | None:
+def as_text(column: pa.Array) -> pa.LargeStringArray | None:
     """Return the column as valid UTF-8; None where a value is not, or where it is no column of text or bytes."""
     kind = column.type
     if not (
@@ -78,15 +81,24 @@ def _as_text(column: pa.Array) -> pa.LargeStringArray | None:
     return texts
 
 
-def _begins_printable(texts: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
-    """Return which of n strings begin with a printable ASCII character other than a space, shape (n,)."""
+def _begins_visible(texts: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
+    """Return which of n strings begin with a character that is neither a space nor a control of ASCII, shape (n,)."""
     first = np.zeros(len(texts), np.uint8)
     _, offsets, data = texts.buffers()
-    if data is not None and data.size:
-        bounds = np.frombuffer(offsets, np.int64)[texts.offset :][: len(texts) + 1]
-        filled = np.flatnonzero(bounds[1:] > bounds[:-1])
-        first[filled] = np.frombuffer(data, np.uint8)[bounds[:-1][filled]]
-    begins = (first > ord(" ")) & (first < 0x7F)
+    if data is None or not data.size:
+        return np.zeros(len(texts), bool)
+    values = np.frombuffer(data, np.uint8)
+    bounds = np.frombuffer(offsets, np.int64)[texts.offset :][: len(texts) + 1]
+    filled = np.flatnonzero(bounds[1:] > bounds[:-1])
+    first[filled] = values[bounds[filled]]
+    begins: npt.NDArray[np.bool_] = (first > ord(" ")) & (first != 0x7F)
+    # Of all bytes that can be first beyond ASCII, only these are of spaces, too.
+    unsure = np.flatnonzero((first == 0xC2) | ((first >= 0xE1) & (first <= 0xE3)))
+    if len(unsure):
+        at = bounds[unsure, None] + np.arange(3)
+        code = values[np.minimum(at, len(values) - 1)] @ np.array([1 << 16, 1 << 8, 1], np.uint32)
+        code[first[unsure] == 0xC2] &= 0xFFFF00  # a character of two bytes
+        begins[unsure] = ~np.isin(code, _SPACE_CODES)
     if texts.null_count:
         begins &= to_mask(texts.is_valid())
     return begins

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from benchmark.core import batch
 from benchmark.core.arrow import from_numpy, from_strings, to_mask, to_numpy
 from benchmark.core.batch import Batch
-from benchmark.core.uids import UidArray, UidIndex, decode_uids, encode_uid_column, encode_uids
-from benchmark.pool.caption_column import checked, is_text, usable_captions, values_of
+from benchmark.core.uids import UidArray, UidIndex, decode_uids, encode_uid_column, encode_uids, make_uids
+from benchmark.pool.caption_column import as_text, checked, is_text, usable_captions, values_of
 from benchmark.pool.parquet_records import IDENTITY, NSFW, Record, read_records
 from benchmark.pool.sample_fields import check_uid
 
@@ -183,13 +183,22 @@ def _uids(
     if len(listed) == len(column):
         return listed, given
     others = np.delete(np.arange(len(column)), listed)
-    parts = list(
-        zip(*(values_of(_at(values, others)) for values in (column, urls, keys, captions)), strict=True)
-    )
-    made, names = checked(len(parts), lambda row: check_uid(*parts[row]), drops)
+    made, uids = _made_uids([_at(values, others) for values in (column, urls, keys, captions)], drops)
     rows = np.concatenate([listed, others[made]])
     order = np.argsort(rows)
-    return rows[order], np.concatenate([given, encode_uids(names)])[order]
+    return rows[order], np.concatenate([given, uids])[order]
+
+
+def _made_uids(columns: Sequence[pa.Array], drops: Counter[str]) -> tuple[_Rows, UidArray]:
+    """Return which rows get a uid, and these, from uids that are not well-formed, urls, keys and captions."""
+    column, urls, _, captions = columns
+    texts = as_text(urls) if column.null_count == len(column) and is_text(urls.type) else None
+    if texts is not None and not texts.null_count and pc.min(pc.binary_length(texts)).as_py():
+        joined = pc.binary_join_element_wise(texts, captions, pa.scalar("\n", pa.large_string()))
+        return np.arange(len(column)), make_uids(joined.cast(pa.large_binary()).to_pylist())
+    parts = list(zip(*map(values_of, columns), strict=True))
+    made, names = checked(len(parts), lambda row: check_uid(*parts[row]), drops)
+    return made, encode_uids(names)
 
 
 def _column(array: pa.Array) -> npt.NDArray[Any]:

@@ -1,18 +1,21 @@
-"""Scores of several filters for one pool, joined by uid: a shard at a time, in the memory of one."""
+"""Scores of several filters for one pool, joined by uid: a shard or bucket at a time, in the memory of one."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.disk_buckets import DiskBuckets
 from benchmark.core.paths import cache_dir
 from benchmark.core.pool_scores import Columns, Combine, PoolScores
-from benchmark.core.uids import UidArray, UidIndex, sort_uids
-from benchmark.scoring.repeated_uids import Block, Words, best_of_each, find_repeated
+from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, first_of_each, sort_uids
+from benchmark.scoring.repeated_uids import Block, Repeated, Words, best_of_each, find_repeated
 from benchmark.scoring.score_folder import shard_name
 from benchmark.scoring.score_table import ScoreSource
+from benchmark.scoring.shuffled_scores import ShuffledScores, differently_divided
 from filters.base import Scores
 
 
@@ -28,22 +31,30 @@ class JoinedBlock:
 
     uids: UidArray
     columns: Columns
-    files: npt.NDArray[np.int64]
+    files: npt.NDArray[np.integer[Any]]
 
     def take(self, rows: npt.NDArray[np.int64]) -> "JoinedBlock":
         """Return some of the samples."""
         return JoinedBlock(self.uids[rows], [column[rows] for column in self.columns], self.files[rows])
 
     def matrix(self) -> npt.NDArray[np.float64]:
-        """Return columns and files, (m, filters + 1), such that a sample's highest values are its best and first."""
+        """Return columns and minus `files`, (m, filters + 1): the highest of each are the best and the first."""
         return np.stack([*self.columns, -self.files], axis=1, dtype=np.float64)
+
+    @classmethod
+    def of_matrix(cls, uids: UidArray, matrix: Scores, dtypes: Sequence[np.dtype[Any]]) -> "JoinedBlock":
+        """Return the block that has a matrix; see `matrix`."""
+        *scores, minus_files = matrix.reshape(len(uids), len(dtypes) + 1).T
+        columns = [column.astype(dtype) for column, dtype in zip(scores, dtypes, strict=True)]
+        return cls(uids, columns, -minus_files.astype(np.int64))
 
 
 class JoinedScores:
     """The samples of all sources, each once, with the best of its scores in each.
 
     Files of all sources that belong to one shard are joined at a time: tar and metadata of a shard have one name.
-    Samples that are in several shards are held in memory.
+    Samples that are in several shards are held in memory. Where most names differ, all scores are first grouped by
+    uid in temporary files of the cache, and joined by group.
 
     Args:
         sources: the scores by each filter.
@@ -60,12 +71,17 @@ class JoinedScores:
         for file in self.files:
             shards[shard_name(file)].append(file)
         self._shards = list(shards.values())
-        self._repeated = find_repeated(self._words, self._matrices, max(map(len, sources)))
+        self._shuffled = ShuffledScores(sources, self._number) if differently_divided(sources) else None
+        self._repeated = (
+            find_repeated(self._words, self._matrices, max(map(len, sources)))
+            if self._shuffled is None
+            else Repeated(np.empty(0, UID_DTYPE), np.empty(0, np.float32), {})
+        )
 
     def blocks(self) -> Iterator[JoinedBlock]:
         """Yield the samples of each shard that are in no other, and at last those that are in several."""
-        for number, files in enumerate(self._shards):
-            yield self._counted(self._shard(files), self._repeated.rows.get(number))
+        for number, block in enumerate(self._all_blocks()):
+            yield self._counted(block, self._repeated.rows.get(number))
         yield self._in_several()
 
     def scores(self) -> PoolScores:
@@ -76,6 +92,9 @@ class JoinedScores:
 
     def by_file(self, combine: Combine) -> Iterator[tuple[str, UidArray, Scores]]:
         """Yield each file with the uids, sorted, of the samples that are in no earlier one, and their scores."""
+        if self._shuffled is not None:
+            yield from self._gathered(combine)
+            return
         several = self._in_several()
         of_several = combine(several.columns, several.uids)
         order = np.argsort(several.files, kind="stable")
@@ -84,11 +103,27 @@ class JoinedScores:
             block = self._counted(self._shard(files), self._repeated.rows.get(number))
             scores = combine(block.columns, block.uids)
             for file in files:
-                place = self._number[file]
-                rows, more = np.flatnonzero(block.files == place), order[ends[place] : ends[place + 1]]
+                position = self._number[file]
+                rows = np.flatnonzero(block.files == position)
+                more = order[ends[position] : ends[position + 1]]
                 uids = np.concatenate([block.uids[rows], several.uids[more]])
                 by_uid = sort_uids(uids)
                 yield file, uids[by_uid], np.concatenate([scores[rows], of_several[more]])[by_uid]
+
+    def _gathered(self, combine: Combine) -> Iterator[tuple[str, UidArray, Scores]]:
+        """Yield what `by_file` does; each bucket has samples of many files, so these are grouped on the disk, too."""
+        sizes = np.zeros(len(self.files), np.int64)
+        for block in self.blocks():
+            sizes += np.bincount(block.files, minlength=len(sizes))
+        none = combine([np.empty(0, dtype) for dtype in self._dtypes], np.empty(0, UID_DTYPE))
+        gathered = DiskBuckets(sizes, [("uid", UID_DTYPE), ("score", none.dtype)], cache_dir())
+        for block in self.blocks():
+            rows = np.empty(len(block.uids), gathered.values.dtype)
+            rows["uid"], rows["score"] = block.uids, combine(block.columns, block.uids)
+            gathered.add(block.files, rows)
+        for number, file in enumerate(self.files):
+            rows = gathered[number][sort_uids(gathered[number]["uid"])]
+            yield file, rows["uid"], rows["score"]
 
     def _counted(self, block: JoinedBlock, left_out: npt.NDArray[np.int64] | None) -> JoinedBlock:
         """Return the samples that count, without some rows."""
@@ -99,13 +134,15 @@ class JoinedScores:
         return block.take(np.flatnonzero(counted))
 
     def _in_several(self) -> JoinedBlock:
-        return self._counted(self._of_matrix(self._repeated.uids, self._repeated.scores), None)
+        repeated = JoinedBlock.of_matrix(self._repeated.uids, self._repeated.scores, self._dtypes)
+        return self._counted(repeated, None)
 
-    def _of_matrix(self, uids: UidArray, matrix: Scores) -> JoinedBlock:
-        """Return the block of a matrix, see `JoinedBlock.matrix`."""
-        matrix = matrix.reshape(len(uids), len(self._dtypes) + 1)
-        columns = [matrix[:, number].astype(dtype) for number, dtype in enumerate(self._dtypes)]
-        return JoinedBlock(uids, columns, -matrix[:, -1].astype(np.int64))
+    def _all_blocks(self) -> Iterator[JoinedBlock]:
+        """Yield the samples of each shard, or bucket."""
+        if self._shuffled is None:
+            yield from map(self._shard, self._shards)
+        else:
+            yield from map(self._bucket, self._shuffled)
 
     def _shard(self, files: Sequence[str]) -> JoinedBlock:
         """Return the samples of a shard; one that is there several times may be so in the block."""
@@ -119,25 +156,35 @@ class JoinedScores:
         if len(parts) == len(self._sources) and all(np.array_equal(part[2], uids) for part in parts):
             first = min(part[1] for part in parts)
             return JoinedBlock(uids, [part[3] for part in parts], np.full(len(uids), first))
-        return self._of_matrix(
-            *best_of_each(
-                np.concatenate([part[2] for part in parts]),
-                np.concatenate([self._lonely(*part).matrix() for part in parts]),
-            )
-        )
+        return self._join([self._lonely(*part) for part in parts])
 
-    def _lonely(self, number: int, file: int, uids: UidArray, scores: Scores) -> JoinedBlock:
-        """Return the samples of one file with the scores of one filter, NaN by the others."""
+    def _bucket(self, rows: Sequence[npt.NDArray[Any]]) -> JoinedBlock:
+        """Return the samples of a bucket, each once."""
+        uids = rows[0]["uid"]
+        if all(np.array_equal(of["uid"], uids) for of in rows) and first_of_each(uids).all():
+            files = np.minimum.reduce([of["file"] for of in rows])
+            return JoinedBlock(uids, [of["score"] for of in rows], files)
+        parts = ((number, of["file"], of["uid"], of["score"]) for number, of in enumerate(rows))
+        return self._join([self._lonely(*part) for part in parts])
+
+    def _join(self, blocks: Sequence[JoinedBlock]) -> JoinedBlock:
+        """Return the samples of several blocks, each once."""
+        uids = np.concatenate([block.uids for block in blocks])
+        matrix = np.concatenate([block.matrix() for block in blocks])
+        return JoinedBlock.of_matrix(*best_of_each(uids, matrix), self._dtypes)
+
+    def _lonely(
+        self, number: int, files: int | npt.NDArray[np.int32], uids: UidArray, scores: Scores
+    ) -> JoinedBlock:
+        """Return samples with the scores of one filter, NaN by the others."""
         columns = [np.full(len(uids), np.nan, dtype) for dtype in self._dtypes]
         columns[number] = scores
-        return JoinedBlock(uids, columns, np.full(len(uids), file))
+        return JoinedBlock(uids, columns, np.full(len(uids), files))
 
     def _words(self) -> Iterator[Words]:
-        for files in self._shards:
-            uids = self._shard(files).uids
-            yield uids["f0"], uids["f1"]
+        for block in self._all_blocks():
+            yield block.uids["f0"], block.uids["f1"]
 
     def _matrices(self) -> Iterator[Block]:
-        for files in self._shards:
-            block = self._shard(files)
+        for block in self._all_blocks():
             yield block.uids, block.matrix()

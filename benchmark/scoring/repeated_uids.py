@@ -49,7 +49,7 @@ def find_repeated(
     suspects = _repeated_hashes(words, count)
     found: list[tuple[int, npt.NDArray[np.int64], Block]] = []
     for number, (ids, scores) in enumerate(blocks() if len(suspects) else ()):
-        hashes = _hash(ids["f0"], ids["f1"])
+        hashes = hash_words(ids["f0"], ids["f1"])
         positions = np.minimum(np.searchsorted(suspects, hashes), len(suspects) - 1)
         rows = np.flatnonzero(suspects[positions] == hashes)
         found.append((number, rows, (ids[rows], scores[rows])))
@@ -75,13 +75,16 @@ def _group(found: list[tuple[int, npt.NDArray[np.int64], Block]]) -> Repeated:
     """Keep those of the found rows whose whole uids are equal, not only their hashes."""
     uids = np.concatenate([ids for _, _, (ids, _) in found])
     scores = np.concatenate([values for _, _, (_, values) in found])
-    block = np.repeat([number for number, _, _ in found], [len(rows) for _, rows, _ in found])
-    row = np.concatenate([rows for _, rows, _ in found])
     order = sort_uids(uids)
     sizes = np.diff(np.flatnonzero(first_of_each(uids[order])), append=len(uids))
     repeated = np.zeros(len(uids), bool)
     repeated[order] = np.repeat(sizes > 1, sizes)
-    rows = {int(number): row[repeated & (block == number)] for number in np.unique(block[repeated])}
+    ends = np.cumsum([len(rows) for _, rows, _ in found])
+    rows = {
+        number: rows[mask]
+        for (number, rows, _), mask in zip(found, np.split(repeated, ends[:-1]), strict=True)
+        if mask.any()
+    }
     return Repeated(*best_of_each(uids[repeated], scores[repeated]), rows)
 
 
@@ -114,10 +117,10 @@ def _join(arrays: Iterator[_Hashes], expected: int) -> _Hashes:
 def _in_range(words: Callable[[], Iterator[Words]], number: int, range_bits: int) -> Iterator[_Hashes]:
     """Yield those hashes of each block whose highest `range_bits` bits are `number`."""
     for high, low in words():
-        hashes = _hash(high, low)
+        hashes = hash_words(high, low)
         yield hashes[hashes >> np.uint64(64 - range_bits) == number] if range_bits else hashes
 
 
-def _hash(high: _Hashes, low: _Hashes) -> _Hashes:
+def hash_words(high: _Hashes, low: _Hashes) -> _Hashes:
     """Return a cheap hash of each uid, spread over all 64 bits where uids are consecutive numbers, too."""
     return np.asarray((high * _MIX_HIGH) ^ (low * _MIX_LOW))

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 
 from benchmark.core.arrow import from_numpy, from_values
 from benchmark.core.output_folder import OutputFolder
-from benchmark.core.uids import UidArray, UidIndex
+from benchmark.core.uids import UidArray, UidIndex, unite_uids
 from benchmark.pool.parquet_reader import read_rows
 from benchmark.pool.pool import Pool
 
@@ -21,23 +22,37 @@ Row = Mapping[str, Any]
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can name them, and UTF-8 cannot hold them
 
 
-def copy_metadata(pool: Pool, uids: UidArray, folder: OutputFolder) -> npt.NDArray[np.bool_]:
-    """Copy the rows of n distinct `uids` from each metadata parquet of a pool that lists any.
+def copy_metadata(
+    pool: Pool, subsets: Sequence[UidArray], folders: Sequence[OutputFolder]
+) -> list[npt.NDArray[np.bool_]]:
+    """Copy the rows of each subset's uids from each metadata parquet of a pool to the subset's folder.
 
-    All columns are copied but those that the pool hides. Of a uid in several rows the first is copied. Returns which
-    uids the metadata lists, shape (n,).
+    All columns are copied but those that the pool hides. Of a uid in several rows the first is copied. Each file is
+    read once for all subsets. Returns which uids of each subset the metadata lists, shape (n,).
     """
-    index, listed = UidIndex(uids), np.zeros(len(uids), bool)
-    names = folder.names(FOLDER)
+    if not subsets:
+        return []
+    distinct = unite_uids(subsets)
+    index, listed = UidIndex(distinct), np.zeros(len(distinct), bool)
+    rows_of = [index.find(uids) for uids in subsets]
+    wanted = [np.zeros(len(distinct), bool) for _ in subsets]
+    for mask, rows in zip(wanted, rows_of, strict=True):
+        mask[rows] = True
+    names = [folder.names(FOLDER) for folder in folders]
     for number, shard in enumerate(pool.metadata):
-        tables = _first_rows(read_rows(shard.url, pool.columns, index, pool.hidden, pool.nsfw), listed)
         name = f"{number:08d}.parquet"
-        if name in names:  # written by a killed call; read to know which uids it lists
-            for _ in tables:
-                pass
-        else:
-            _write_tables(folder, name, tables)
-    return listed
+        with ExitStack() as stack:
+            # What a killed call has written is read too, to know which uids it lists.
+            files = [
+                (mask, stack.enter_context(_Tables(folder, name)))
+                for mask, folder, written in zip(wanted, folders, names, strict=True)
+                if name not in written
+            ]
+            tables = read_rows(shard.url, pool.columns, index, pool.hidden, pool.nsfw)
+            for rows, table in _first_rows(tables, listed):
+                for mask, file in files:
+                    file.write(table, np.flatnonzero(mask[rows]))
+    return [listed[rows] for rows in rows_of]
 
 
 def write_rows(folder: OutputFolder, name: str, rows: Sequence[Row]) -> None:
@@ -52,26 +67,31 @@ def write_rows(folder: OutputFolder, name: str, rows: Sequence[Row]) -> None:
 
 def _first_rows(
     tables: Iterator[tuple[npt.NDArray[np.int64], pa.Table]], listed: npt.NDArray[np.bool_]
-) -> Iterator[pa.Table]:
+) -> Iterator[tuple[npt.NDArray[np.int64], pa.Table]]:
     """Yield the rows of uids that are not yet `listed`, and mark them there."""
     for rows, table in tables:
         first = np.sort(np.unique(rows, return_index=True)[1])
         first = first[~listed[rows[first]]]
         listed[rows[first]] = True
-        if len(first):
-            yield table.take(from_numpy(first))
+        yield rows[first], table.take(from_numpy(first))
 
 
-def _write_tables(folder: OutputFolder, name: str, tables: Iterator[pa.Table]) -> None:
-    first = next(tables, None)
-    if first is not None:
-        with (
-            folder.write(f"{FOLDER}/{name}") as path,
-            pq.ParquetWriter(path, first.schema, compression="zstd") as writer,
-        ):
-            writer.write_table(first)
-            for table in tables:
-                writer.write_table(table)
+class _Tables(ExitStack):
+    """A parquet file that is written table by table; without any row it is not written."""
+
+    def __init__(self, folder: OutputFolder, name: str) -> None:
+        super().__init__()
+        self._folder, self._name = folder, f"{FOLDER}/{name}"
+        self._writer: pq.ParquetWriter | None = None
+
+    def write(self, table: pa.Table, rows: npt.NDArray[np.int64]) -> None:
+        """Write some rows of a table."""
+        if not len(rows):
+            return
+        if self._writer is None:
+            path = self.enter_context(self._folder.write(self._name))
+            self._writer = self.enter_context(pq.ParquetWriter(path, table.schema, compression="zstd"))
+        self._writer.write_table(table.take(from_numpy(rows)))
 
 
 def _column(values: list[Any]) -> pa.Array:

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
 from benchmark.core.output_folder import OutputFolder
 from benchmark.core.progress import progress
-from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, unite_uids, write_subset
+from benchmark.core.uids import UID_DTYPE, UidArray, write_subset
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
+from benchmark.pool.tar_index import Integers
 from benchmark.subset.metadata import copy_metadata
 from benchmark.subset.subset import ShardSamples
 from benchmark.subset.tar_writer import NAME, OutputTar, WriteTars
@@ -66,7 +68,9 @@ def reshard(
     """
     source = source or pool
     started = [_Started(source, copy, shard_size) for copy in copies]
-    tars = [list(copy.tars()) for copy in started]
+    begun = [copy for copy in started if not copy.done]
+    listed = copy_metadata(source, [copy.uids for copy in begun], [copy.folder for copy in begun])
+    tars = [list(copy.tars(~of_copy)) for copy, of_copy in zip(begun, listed, strict=True)]
     work = WriteTars(pool, sum(len(tar.unlisted) for of_copy in tars for tar in of_copy))
     if groups := _together(pool, tars):
         with progress("reshard", sum(map(len, tars)), "shards") as advance:
@@ -76,71 +80,71 @@ def reshard(
 
 
 class _Started:
-    """A subset that is being written."""
+    """A subset that is being written: its n `uids`, its folder, and whether all of it is `done`."""
 
     def __init__(self, source: Pool, copy: Copy, shard_size: int) -> None:
-        self._source, self._copy, self._shard_size = source, copy, shard_size
-        self._uids, self._folder = copy.uids, OutputFolder(copy.location)
-        self._count = -(-len(self._uids) // shard_size)
+        self._copy, self._shard_size = copy, shard_size
+        self.uids, self.folder = copy.uids, OutputFolder(copy.location)
+        self._count = -(-len(self.uids) // shard_size)
         with locked(Path(copy.location)):  # two calls that begin at once see each other
             identity = check_copy(source, copy, shard_size)
-            self._done = _LAST in self._folder.names()
-            if not self._done:
+            self.done = _LAST in self.folder.names()
+            if not self.done:
                 meta = {
                     "output_shard_count": self._count,
                     "output_shard_format": NAME + ".tar",
                     "samples": identity,
                 }
-                self._folder.write_text(_META, json.dumps(meta))
+                self.folder.write_text(_META, json.dumps(meta))
 
-    def tars(self) -> Iterator[OutputTar]:
-        """Copy the metadata; yield the tars that are missing."""
-        if self._done:
-            return
-        distinct = unite_uids([self._uids])
-        listed = copy_metadata(self._source, distinct, self._folder)
-        unlisted = ~listed[UidIndex(distinct).find(self._uids)]
-        names = self._folder.names("shards")
+    def tars(self, unlisted: npt.NDArray[np.bool_]) -> Iterator[OutputTar]:
+        """Yield the tars that are missing; no metadata lists the `unlisted` of its uids, shape (n,)."""
+        names = self.folder.names("shards")
+        part_ends = np.cumsum([len(part.samples) for part in self._copy.parts], dtype=np.int64)
         for number in range(self._count):
             if f"{NAME.format(number)}.tar" not in names:
                 start = number * self._shard_size
                 end = start + self._shard_size
-                parts = list(_slice(self._copy.parts, start, end))
-                yield OutputTar(self._folder, number, start, parts, unlisted[start:end])
+                parts = list(_slice(self._copy.parts, part_ends, start, end))
+                yield OutputTar(self.folder, number, start, parts, unlisted[start:end])
 
     def finish(self) -> int:
         """Write what ends the folder; return how many samples it has."""
-        if not self._done:
-            lasts = len(self._uids) - np.arange(self._count) * self._shard_size
+        if not self.done:
+            lasts = len(self.uids) - np.arange(self._count) * self._shard_size
             sizes = {
                 f"{NAME.format(n)}.tar": min(self._shard_size, int(left)) for n, left in enumerate(lasts)
             }
-            self._folder.write_text("shards/sizes.json", json.dumps(sizes))
-            with self._folder.write(_LAST) as path:
-                write_subset(path, self._uids)
-        return len(self._uids)
+            self.folder.write_text("shards/sizes.json", json.dumps(sizes))
+            with self.folder.write(_LAST) as path:
+                write_subset(path, self.uids)
+        return len(self.uids)
 
 
-def _slice(parts: Sequence[ShardSamples], start: int, end: int) -> Iterator[ShardSamples]:
-    """Yield the samples from `start` to before `end` of all parts."""
-    for part in parts:
-        rows = np.arange(max(start, 0), min(end, len(part.samples)))
+def _slice(
+    parts: Sequence[ShardSamples], part_ends: Integers, start: int, end: int
+) -> Iterator[ShardSamples]:
+    """Yield the samples from `start` to before `end` of all parts, of which each ends at one of `part_ends`."""
+    first = int(np.searchsorted(part_ends, start, side="right"))
+    last = int(np.searchsorted(part_ends, end)) + 1
+    for part, part_end in zip(parts[first:last], part_ends[first:last].tolist(), strict=True):
+        offset = part_end - len(part.samples)
+        rows = np.arange(max(start, offset), min(end, part_end)) - offset
         if len(rows):
             yield ShardSamples(part.shard, part.samples.take(rows), part.rows[rows])
-        start, end = start - len(part.samples), end - len(part.samples)
 
 
 def _together(pool: Pool, tars: Sequence[Sequence[OutputTar]]) -> list[list[OutputTar]]:
     """Group the tars of several subsets by where in the pool they begin, as those of the longest subset do."""
     order = {shard: number for number, shard in enumerate(pool.tars)}
 
-    def place(tar: OutputTar) -> tuple[int, int]:
+    def source_position(tar: OutputTar) -> tuple[int, int]:
         return order[tar.parts[0].shard], int(tar.parts[0].rows[0])
 
-    starts = [place(tar) for tar in max(tars, key=len, default=())]
+    starts = [source_position(tar) for tar in max(tars, key=len, default=())]
     groups: list[list[OutputTar]] = [[] for _ in starts]
     for tar in (tar for of_copy in tars for tar in of_copy):
-        groups[max(0, bisect_right(starts, place(tar)) - 1)].append(tar)
+        groups[max(0, bisect_right(starts, source_position(tar)) - 1)].append(tar)
     return groups
 
 

@@ -26,9 +26,8 @@ from benchmark.subset.metadata import Row, write_rows
 from benchmark.subset.subset import ShardSamples
 
 NAME = "{:08d}"  # of a tar, by its number
-_BUFFER = (
-    2**17
-)  # bytes per tar that is open; a megabyte leaves the processor's cache, which takes twice the time
+# Bytes per tar that is open: a megabyte leaves the processor's cache, which takes twice the time.
+_BUFFER = 2**17
 _LIGHT = 100_000  # samples, which take ten seconds
 _BLANK = tarfile.TarInfo().tobuf()
 _OWNER, _TIME, _END = _BLANK[100:124], _BLANK[135:148], _BLANK[156:]
@@ -75,9 +74,9 @@ class WriteTars:
         order = {shard: number for number, shard in enumerate(self.pool.tars)}
         with ExitStack() as stack:
             outputs = [_samples(tar, stack.enter_context(_open(tar)), order) for tar in tars]
-            for shard, samples in groupby(merge(*outputs, key=_place), lambda sample: sample.shard):
+            for shard, samples in groupby(merge(*outputs, key=_source_position), lambda sample: sample.shard):
                 with self.pool.local(shard) as path, path.open("rb") as file:
-                    for _, same in groupby(samples, lambda sample: (sample.place, sample.text)):
+                    for _, same in groupby(samples, lambda sample: (sample.source_position, sample.text)):
                         self._copy(file, list(same))
         return len(tars)
 
@@ -123,9 +122,9 @@ class _Output:
 
 
 class _Sample(NamedTuple):
-    """One sample to copy: its place (number of its tar, row in its index), what it is, and the output for it."""
+    """One sample to copy: where it is (number of its tar, row in its index), what it is, and the output for it."""
 
-    place: tuple[int, int]
+    source_position: tuple[int, int]
     shard: Shard
     uid: str
     text: str
@@ -134,8 +133,8 @@ class _Sample(NamedTuple):
     output: _Output
 
 
-def _place(sample: _Sample) -> tuple[int, int]:
-    return sample.place
+def _source_position(sample: _Sample) -> tuple[int, int]:
+    return sample.source_position
 
 
 def _samples(tar: OutputTar, output: _Output, order: Mapping[Shard, int]) -> Iterator[_Sample]:

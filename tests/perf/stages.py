@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.perf.corpus_statistics import assign, components, fit, rows, write_features
+from tests.perf.divided_scores import sum_of_ranks, write_divided
 from tests.perf.listed_pools import draw_from_clusters, rank_sum, score, write_metadata, write_scored
 from tests.perf.selections import select_share, write_scores
 from tests.perf.tar_pools import copy, first_batch, index, write_tars
@@ -42,6 +43,7 @@ STAGES = (
     Stage("score by a column", write_metadata, score, 100_000, 40, ("column",)),
     Stage("score by language", write_metadata, score, 25_000, 40, ("english",)),
     Stage("rank_sum of two cached scores", write_scored, rank_sum, 100_000, 40),
+    Stage("rank_sum of scores in differently divided files", write_divided, sum_of_ranks, 200_000, 40),
     Stage("select 30% by cached scores", write_scores, select_share, 800_000, 40),
     Stage("draw four epochs of 10% over 1,000 clusters", write_scored, draw_from_clusters, 100_000, 40),
     # The embeddings of a pair take 256 bytes.

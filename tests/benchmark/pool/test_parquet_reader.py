@@ -1,5 +1,6 @@
 """Metadata read as columns, against each row on its own in plain Python."""
 
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import pytest
 
 from benchmark.core.batch import SampleError
 from benchmark.core.uids import decode_uids, make_uid
-from benchmark.pool import parquet_reader
+from benchmark.pool import caption_column, parquet_reader
+from benchmark.pool.caption_column import usable_captions
 from benchmark.pool.parquet_reader import read_metadata
 from benchmark.pool.sample_fields import check_caption, check_uid
 
@@ -92,7 +94,7 @@ def test_columns_are_checked_as_single_rows_are(tmp_path: Path, trial: int) -> N
         "uid": UIDS,
         "status": STATUS,
         "nsfw": NSFW,
-        "url": ["http://a", None],
+        "url": ["http://a", "", None],
         "key": ["7", None],
     }
     usual = {"text": [b"a dog"], "uid": [HEX], "status": ["success"], "nsfw": ["UNLIKELY"]}
@@ -123,6 +125,33 @@ def test_columns_are_checked_as_single_rows_are(tmp_path: Path, trial: int) -> N
     )
     assert [uid for batch in without for uid in decode_uids(batch.uids)] == uids
     assert not any(batch.texts for batch in without)
+
+
+def test_captions_of_one_character_are_usable_unless_a_space() -> None:
+    characters = [chr(n) for n in range(sys.maxunicode + 1) if not 0xD800 <= n < 0xE000]
+    drops = Counter[str]()
+    rows, _ = usable_captions(pa.array(characters, pa.large_string()), drops)
+    expected = [row for row, character in enumerate(characters) if not character.isspace()]
+    assert rows.tolist() == expected
+    assert drops == {"caption_empty": len(characters) - len(expected)}
+
+
+def test_captions_that_begin_with_a_letter_are_not_read_singly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caption_column, "check_caption", None)
+    captions = ["“a dog” on a beach", "¿un perro?", "犬", "「犬」", "𝒟og", "été", "¡", "—"]
+    rows, _ = usable_captions(pa.array(captions, pa.large_string()), Counter())
+    assert rows.tolist() == list(range(len(captions)))
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_uids_of_urls_are_not_made_singly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: pa.DataType
+) -> None:
+    monkeypatch.setattr(parquet_reader, "check_uid", None)
+    urls, texts = ["http://a/é", "http://b", "http://c"], ["a dog", " ", "“犬”"]
+    pq.write_table(pa.table({"url": pa.array(urls, kind), "text": texts}), tmp_path / "a.parquet")
+    (batch,) = read_metadata(str(tmp_path / "a.parquet"), {}, frozenset(), 10, Counter())
+    assert decode_uids(batch.uids) == [make_uid("http://a/é", "a dog"), make_uid("http://c", "“犬”")]
 
 
 @pytest.mark.parametrize(("value", "reason"), [(7, "caption_missing"), (None, "caption_missing")])

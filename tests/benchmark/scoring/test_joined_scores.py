@@ -1,5 +1,6 @@
 """Scores joined shard by shard, and composites over them, against everything at once in dictionaries and numpy."""
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from scipy.stats import rankdata
 from benchmark.core.pool_scores import Columns, PoolScores
 from benchmark.core.ties import highest
 from benchmark.core.uids import UidArray, UidIndex
-from benchmark.scoring import repeated_uids
+from benchmark.scoring import repeated_uids, shuffled_scores
 from benchmark.scoring.joined_scores import JoinedScores
 from benchmark.scoring.score_parts import write_part
 from benchmark.scoring.score_pool import load_parts
@@ -20,6 +21,7 @@ from filters.base import Scores
 from filters.composite import Cascade, Intersect, OverPool, RankSum, Union
 from filters.random import Random
 from tests.benchmark.selection.test_selection_of_parts import plain_sort, random_scores, random_uids
+from tests.pools import hashed_uids
 
 FILTERS = {"a": Random(0), "b": Random(1)}
 Rows = dict[tuple[int, int], float]
@@ -43,6 +45,20 @@ def write_sources(folder: Path, rng: np.random.Generator) -> list[ScoreSource]:
         if paths:
             source = load_parts(paths).source
             sources.append(source if rng.random() < 0.8 else ArraySource(*source.arrays()))
+    return sources
+
+
+def write_divided(
+    folder: Path, rng: np.random.Generator, of_tars: UidArray, of_metadata: UidArray, size: int
+) -> list[ScoreSource]:
+    """The scores of two filters, in files that are divided and named differently."""
+    sources: list[ScoreSource] = []
+    for kind, uids, rows in (("tar", of_tars, size), ("metadata", of_metadata, size * 3 // 2)):
+        paths = []
+        for some in np.split(uids, range(rows, len(uids), rows)):
+            paths.append(folder / f"{kind}{len(paths)}-{kind}.parquet")
+            write_part(paths[-1], some, random_scores(rng, len(some)), {}, 0.0, {})
+        sources.append(load_parts(paths).source)
     return sources
 
 
@@ -74,7 +90,21 @@ def test_parts_are_joined_as_dictionaries_are(
 ) -> None:
     monkeypatch.setattr(repeated_uids, "HASHES_AT_ONCE", 8)
     rng = np.random.default_rng(trial)
-    sources = write_sources(tmp_path, rng)
+    check_join(write_sources(tmp_path, rng), rng)
+
+
+@pytest.mark.parametrize("trial", range(20))
+def test_differently_divided_parts_are_joined_as_dictionaries_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trial: int
+) -> None:
+    monkeypatch.setattr(shuffled_scores, "ROWS", 40)
+    rng = np.random.default_rng(trial)
+    known = random_uids(rng, int(rng.integers(1, 150)))
+    others = rng.choice(known, 80) if trial % 2 else rng.permutation(known)
+    check_join(write_divided(tmp_path, rng, known, others, 19), rng)
+
+
+def check_join(sources: list[ScoreSource], rng: np.random.Generator) -> None:
     some = rng.choice(sources[0].arrays()[0], 30) if rng.integers(2) and len(sources[0]) else None
     joined = JoinedScores(sources, None if some is None else UidIndex(np.unique(some)))
     uids, columns, files = plain_join(sources, None if some is None else set(some.tolist()))
@@ -94,6 +124,22 @@ def test_parts_are_joined_as_dictionaries_are(
         rows = [row for row, first in enumerate(files) if first == file]
         assert ids == uids[rows].tolist()
         assert np.array_equal(scores, columns[0][rows], equal_nan=True)
+
+
+def test_differently_divided_parts_are_joined_in_bounded_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shuffled_scores, "ROWS", 1000)
+    peaks = []
+    for rows in (4_000, 16_000):
+        rng, uids = np.random.default_rng(0), hashed_uids(rows)
+        sources = write_divided(tmp_path / str(rows), rng, uids, rng.permutation(uids), 500)
+        tracemalloc.start()
+        joined = JoinedScores(sources)
+        assert sum(len(uids) for _, uids, _ in joined.by_file(lambda scores, _: scores[0])) == rows
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]
 
 
 def plain_ranks(scores: Scores) -> npt.NDArray[np.float64]:

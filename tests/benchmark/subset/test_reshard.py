@@ -3,6 +3,7 @@
 import json
 import tarfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, read_subset
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
+from benchmark.pool.tar_index import TarIndex
+from benchmark.subset import metadata
 from benchmark.subset import reshard as module
 from benchmark.subset.reshard import Copy, check_unused, reshard
 from benchmark.subset.subset import Subset, selected_samples, use_metadata_captions
@@ -212,3 +215,48 @@ def test_a_used_folder_is_not_written_to(pool: Pool, tmp_path: Path) -> None:
         check_unused(tmp_path / "out")
     with pytest.raises(UserError, match=r"meta\.json is a file; give a folder"):
         check_unused(tmp_path / "out" / "meta.json")
+
+
+class WritesNothing:
+    """An engine that only counts the tars."""
+
+    def run(self, work: Any, pieces: Any) -> Iterator[Any]:
+        yield from map(len, pieces)
+
+
+def test_parts_are_not_searched_anew_for_every_tar(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (part,) = selected_samples(pool, selected([0]))
+    looks, plain = 0, TarIndex.__len__
+
+    def counted(index: TarIndex) -> int:
+        nonlocal looks
+        looks += 1
+        return plain(index)
+
+    monkeypatch.setattr(TarIndex, "__len__", counted)
+    copy = Copy([part] * 300, tmp_path / "out")
+    assert reshard(pool, [copy], WritesNothing(), shard_size=2) == [300]
+    assert looks < 10 * 300
+
+
+def test_metadata_is_read_once_for_several_subsets(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subsets = [[0, 5, 6], [5, 12], [12]]
+    for number, some in enumerate(subsets):
+        write(pool, some, tmp_path / f"alone{number}")
+    read, plain = [], metadata.read_rows
+
+    def counted(url: str, *others: Any) -> Any:
+        read.append(url)
+        return plain(url, *others)
+
+    monkeypatch.setattr(metadata, "read_rows", counted)
+    parts = [selected_samples(pool, selected(some)) for some in subsets]
+    copies = [Copy(some, tmp_path / f"one{number}") for number, some in enumerate(parts)]
+    assert reshard(pool, copies, ENGINE) == [3, 2, 1]
+    assert read == [shard.url for shard in pool.metadata]
+    for number in range(3):
+        assert contents(tmp_path / f"one{number}") == contents(tmp_path / f"alone{number}")
