@@ -9,7 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from benchmark.core.disk_errors import disk_errors_as_one_line
+from benchmark.core.errors import UserError
 from benchmark.core.launch import barrier_group, is_main_process, process_count, wait_for_all
 from benchmark.core.paths import cache_dir
 from benchmark.core.temporaries import temporary_beside
@@ -45,6 +48,12 @@ def shared_by_main(value: T | None, device: torch.device) -> Iterator[T]:
         yield value
 
 
+def require_shared_cache(device: torch.device) -> None:
+    """Raise `UserError` in a process of a launch that does not see the main process's cache, as on another node."""
+    with shared_by_main(np.zeros(1) if is_main_process() else None, device):
+        pass
+
+
 def _send(value: object, path: Path, device: torch.device) -> None:
     import torch
 
@@ -75,6 +84,11 @@ def _write(path: Path, parts: Sequence[memoryview]) -> None:
 
 
 def _mapped(path: Path, sizes: Sequence[int]) -> Iterator[memoryview]:
+    if not path.exists():
+        raise UserError(
+            f"{path.parents[1]}, the cache of the launch's main process, must be seen by all its nodes; set"
+            " XDG_CACHE_HOME to a folder that they share"
+        )
     with path.open("rb") as file:
         whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     start = 0

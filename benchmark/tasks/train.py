@@ -5,7 +5,7 @@ from omegaconf import DictConfig
 from benchmark.config import make_engine, make_pool, make_tracker, resolved, run_facts
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import is_main_process, main_process_first
-from benchmark.core.sharing import shared_by_main
+from benchmark.core.sharing import require_shared_cache, shared_by_main
 from benchmark.downstream_config import load_evaluation_sets, make_models
 from benchmark.pool.pool import Pool
 from benchmark.stages.choose import choose
@@ -24,6 +24,7 @@ def train(cfg: DictConfig) -> None:
     from benchmark.stages.train import train as train_one  # imports torch, for which no mistake waits
 
     device, tracker, models = resolve_device(cfg.device), make_tracker(cfg), make_models(cfg)
+    require_shared_cache(device)
     with main_process_first(device):
         pool = make_pool(cfg)
         validated = any(model.training.validate_every for model in models.values())

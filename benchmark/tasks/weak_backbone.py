@@ -12,7 +12,7 @@ from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, one_launch
 from benchmark.core.paths import cache_dir
-from benchmark.core.sharing import shared_by_main
+from benchmark.core.sharing import require_shared_cache, shared_by_main
 from benchmark.core.uids import find_uids
 from benchmark.results.trackers import Tracker
 from benchmark.selection.selection import Selection
@@ -34,6 +34,7 @@ def weak_backbone(cfg: DictConfig) -> None:
     check_architecture(str(cfg.weak_backbone.architecture))
     cfg = without_evaluation_sets(cfg)
     config, device, tracker = label_config(cfg), resolve_device(cfg.device), make_tracker(cfg)
+    require_shared_cache(device)
     selected = _select(cfg, config) if is_main_process() else None
     with shared_by_main(selected, device) as (subset, sha256, labels):
         _train(cfg, subset, sha256, labels, device, tracker)

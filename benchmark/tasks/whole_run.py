@@ -25,7 +25,7 @@ from benchmark.core.disk import writable_results
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, main_process_first
 from benchmark.core.records import read_records, write_record
-from benchmark.core.sharing import shared_by_main
+from benchmark.core.sharing import require_shared_cache, shared_by_main
 from benchmark.core.usage import peak_rss_bytes
 from benchmark.downstream_config import load_evaluation_sets, make_metrics, make_models
 from benchmark.pool.pool import Pool
@@ -95,6 +95,7 @@ def run_whole(cfg: DictConfig, told: frozenset[str]) -> Finished | None:
     """
     device, tracker = resolve_device(cfg.device), make_tracker(cfg)
     watch = Stopwatch(device.type)
+    require_shared_cache(device)
     with main_process_first(device):
         with watch.stage("pool"):
             pool = make_pool(cfg)

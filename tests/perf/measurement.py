@@ -34,14 +34,15 @@ HEADER = "| work | ours | reference | ratio | goal | peak memory, ours / referen
 class Usage:
     """Seconds on the clock, of processors with those of child processes, and the peak RSS of the process in GiB.
 
-    `anonymous_gib` is the peak without mapped files, whose pages the system drops when memory is short; 0 where it
-    was not measured.
+    `anonymous_gib` is the peak without mapped files, whose pages the system drops when memory is short, and
+    `read_gib` what came from a disk; 0 where they were not measured.
     """
 
     seconds: float
     cpu_seconds: float
     peak_gib: float
     anonymous_gib: float = 0.0
+    read_gib: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -58,12 +58,12 @@ def call(function: Callable[..., object], arguments: Sequence[Any]) -> Usage:
         steps = cast("Iterator[object]", work())
         next(steps)
         work = partial(next, steps, None)
-    before, began = processor_seconds(), time.monotonic()
+    before, read, began = processor_seconds(), _gib_read(), time.monotonic()
     with _peak_anonymous() as anonymous:
         work()
     seconds, cpu_seconds = time.monotonic() - began, processor_seconds() - before
     # Not getrusage: its peak is that of the process which started this one, if that was larger.
-    return Usage(seconds, cpu_seconds, _gib("VmHWM"), max(anonymous))
+    return Usage(seconds, cpu_seconds, _gib("VmHWM"), max(anonymous), _gib_read() - read)
 
 
 @contextmanager
@@ -82,6 +82,11 @@ def _peak_anonymous() -> Iterator[list[float]]:
     finally:
         done.set()
         watcher.join()
+
+
+def _gib_read() -> float:
+    (count,) = re.findall(r"read_bytes: (\d+)", Path("/proc/self/io").read_text())
+    return int(count) / 2**30
 
 
 def _gib(kind: str) -> float:

@@ -145,7 +145,11 @@ def test_several_subsets_in_one_pass(resharding: Resharding, place: str, tmp_pat
     ours = partial(resharding.one_pass, *shares, forgotten=forgotten)
     one_by_one = partial(resharding.one_by_one, *shares, forgotten=forgotten)
     work = f"reshard three times 30% of {OF_SEVERAL * PAIRS:,} in one pass, tars {place}"
-    assert compare(work, ours, "one after the other", one_by_one).ratio < 1
+    row = compare(work, ours, "one after the other", one_by_one)
+    # What one pass saves is reading; where tars are in memory, writing is nearly all that both do.
+    read, of_reference = row.ours.read_gib, row.of_reference.read_gib
+    print(f"read from the disk: {read:.2f} GiB, one after the other {of_reference:.2f} GiB")
+    assert read < 0.4 * of_reference if forgotten else row.cpu_ratio < 1.25
 
 
 def plain_reshard(folder: str, out: str, share: float) -> None:

@@ -1,5 +1,6 @@
 """What the main process of a launch made reaches the others as it was, its arrays mapped from a file."""
 
+import json
 import os
 import subprocess
 import sys
@@ -46,18 +47,21 @@ def test_without_a_launch_the_value_is_itself() -> None:
         assert got is value
 
 
-@pytest.mark.slow
-def test_two_processes_share_arrays(tmp_path: Path) -> None:
-    import json
-
-    (tmp_path / "script.py").write_text(SCRIPT)
+def launch(script: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Run a script in two processes, with the cache in `folder`."""
+    (folder / "script.py").write_text(script)
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    environment["XDG_CACHE_HOME"] = str(tmp_path)
-    done = subprocess.run(
-        [*command, str(tmp_path / "script.py")],
+    environment["XDG_CACHE_HOME"] = str(folder)
+    return subprocess.run(
+        [*command, str(folder / "script.py")],
         env=environment, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_two_processes_share_arrays(tmp_path: Path) -> None:
+    done = launch(SCRIPT, tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     lines = sorted((json.loads(line) for line in done.stdout.splitlines()), key=lambda line: line["main"])
     other, main = lines
@@ -69,3 +73,22 @@ def test_two_processes_share_arrays(tmp_path: Path) -> None:
     }
     assert main == shared | {"main": True, "writable": True, "mapped": False, "files": 1}
     assert other == shared | {"main": False, "writable": False, "mapped": True, "files": 1}
+
+
+WITHOUT_A_SHARED_CACHE = """
+import torch
+from benchmark.core.launch import is_main_process
+from benchmark.core.sharing import _mapped, require_shared_cache
+from benchmark.core import sharing
+
+if not is_main_process():  # as on a node that does not see the main process's disk
+    sharing._mapped = lambda path, sizes: _mapped(path.parent / "another disk" / path.name, sizes)
+require_shared_cache(torch.device("cpu"))
+"""
+
+
+@pytest.mark.slow
+def test_a_node_that_does_not_see_the_cache_says_so(tmp_path: Path) -> None:
+    done = launch(WITHOUT_A_SHARED_CACHE, tmp_path)
+    assert done.returncode == 1
+    assert "must be seen by all its nodes; set XDG_CACHE_HOME" in done.stderr
