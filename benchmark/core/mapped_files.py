@@ -25,9 +25,12 @@ class MappedArray:
     def __reduce__(self) -> tuple[type["MappedArray"], tuple[Path]]:
         return MappedArray, (self.path,)
 
-    @cached_property
+    @property
     def values(self) -> npt.NDArray[Any]:
-        """The array, of which only what is read takes memory; not writable."""
+        """The array, of which only what is read takes memory; not writable.
+
+        It is mapped anew each time: a statistic may have more pieces than a process can have open files.
+        """
         return np.asarray(np.load(self.path, mmap_mode="r", allow_pickle=False))
 
     @property
