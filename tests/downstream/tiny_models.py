@@ -11,6 +11,7 @@ from PIL import Image
 from benchmark.core.batch import Sample, SampleError
 from benchmark.core.metric_logger import CaptionedImage
 from downstream.models.dual_encoder import Unlocked
+from downstream.training.trainer import TrainConfig
 
 COLOURS = {
     "red": (220, 30, 30),
@@ -25,6 +26,12 @@ COLOURS = {
 CAPTIONS = [f"a {colour} square on the {('left', 'right')[i % 2]}" for i, colour in enumerate(COLOURS)]
 SIZE = 32
 UNLOCKED = Unlocked(projection=24, pretrained=True, augment=False)
+
+
+def six_steps(**changes: Any) -> TrainConfig:
+    """Return a recipe of six steps of eight samples, read in this process, with changes."""
+    recipe = {"samples_seen": 48, "batch_size": 8, "lr": 3e-3, "log_every": 1, "seed": 0, "workers": 0}
+    return TrainConfig(**(recipe | changes))
 
 
 def draw(caption: str) -> Image.Image:

@@ -12,8 +12,15 @@ from PIL import Image
 from benchmark.core.errors import UserError
 from downstream import batching
 from downstream.models.captioner import CaptionCollate, Captioner, CaptionLoss
-from downstream.training.trainer import TrainConfig
-from tests.downstream.tiny_models import CAPTIONS, Checkpoints, MemorySubset, Recorder, draw, save_gpt2
+from tests.downstream.tiny_models import (
+    CAPTIONS,
+    Checkpoints,
+    MemorySubset,
+    Recorder,
+    draw,
+    save_gpt2,
+    six_steps,
+)
 
 CPU = torch.device("cpu")
 IMAGES = [draw(caption) for caption in CAPTIONS]
@@ -21,20 +28,11 @@ LEARNT = {"samples_seen": 1500, "lr": 5e-3}  # enough to know eight pairs by hea
 
 
 def make(checkpoints: Checkpoints, **changes: Any) -> Captioner:
-    given = {
-        "samples_seen": 48,
-        "batch_size": 8,
-        "lr": 3e-3,
-        "log_every": 1,
-        "seed": 0,
-        "workers": 0,
-    } | changes
-    batch, ratio = given.pop("eval_batch_size", 5), given.pop("encoder_lr_ratio", 1.0)
-    training = TrainConfig(**given)
+    batch, ratio = changes.pop("eval_batch_size", 5), changes.pop("encoder_lr_ratio", 1.0)
     return Captioner(
         checkpoints.swin,
         checkpoints.gpt2,
-        training,
+        six_steps(**changes),
         16,
         beams=3,
         max_new_tokens=12,

@@ -16,8 +16,15 @@ from downstream.models.contrastive import info_nce
 from downstream.models.dual_encoder import DualEncoder, Unlocked
 from downstream.training import trainer
 from downstream.training.batch_loader import loader
-from downstream.training.trainer import TrainConfig
-from tests.downstream.tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, Recorder, draw
+from tests.downstream.tiny_models import (
+    CAPTIONS,
+    UNLOCKED,
+    Checkpoints,
+    MemorySubset,
+    Recorder,
+    draw,
+    six_steps,
+)
 
 CPU = torch.device("cpu")
 IMAGES = [draw(caption) for caption in CAPTIONS]
@@ -30,15 +37,7 @@ def make(
     unlocked: Unlocked = UNLOCKED,
     **changes: Any,
 ) -> DualEncoder:
-    given = {
-        "samples_seen": 48,
-        "batch_size": 8,
-        "lr": 3e-3,
-        "log_every": 1,
-        "seed": 0,
-        "workers": 0,
-    } | changes
-    training = TrainConfig(**given)
+    training = six_steps(**changes)
     return DualEncoder(checkpoints.vit, checkpoints.bert, training, locked, cache_images, 16, 5, unlocked)
 
 
