@@ -1,9 +1,11 @@
 """Image-based filtering (DataComp, Gadre et al. 2023): keep the clusters nearest to a target's images."""
 
+from __future__ import annotations
+
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,7 @@ from benchmark.core.extras import require
 from benchmark.core.mapped_files import save_array
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.requirements import Requirement
+from benchmark.core.uids import UID_DTYPE, UidArray
 from filters.base import Scores
 from filters.clip import ClipFeatures
 from filters.embeddings.clusters import AssignChunks, ImageClusters, fit_by_worker
@@ -25,6 +28,10 @@ from filters.embeddings.pool_embeddings import (
 )
 from filters.text.language import english_detector, language_revision
 
+if TYPE_CHECKING:
+    import torch
+
+LIGHT_SHARDS = 16  # so many are read in less time than starting a worker process takes
 MINIMUM_WORDS, MINIMUM_CHARACTERS = 2, 6
 # The words that the release counts, fastText's: only ASCII white space separates them, and a newline is one itself.
 FASTTEXT_WORD = re.compile(r"[^ \n\r\t\v\f\0]+|\n")
@@ -85,8 +92,9 @@ class ImageBased(CorpusFilter):
     def _mark(self, corpus: Corpus, target: Floats, kept: npt.NDArray[np.float32]) -> None:
         """Put 1 for each pair of the corpus in a cluster of the target into `kept` (n,), NaN for the others."""
         usable = np.zeros(len(kept), bool)
-        for batch in _with_usable_captions(corpus.batches()):
-            usable[corpus.uids.find(batch.uids)] = True
+        for uids in corpus.map("captions", _UsableCaptions(corpus.shards), len(corpus.shards)):
+            rows_of_shard = corpus.uids.find(uids.values)
+            usable[rows_of_shard[rows_of_shard >= 0]] = True
         kept[:] = np.nan
         if not usable.any():
             return
@@ -115,12 +123,24 @@ class ImageBased(CorpusFilter):
         return self._kept(batch.uids)
 
 
-def _with_usable_captions(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """Yield the batches without captions that are not English or too short."""
-    is_english = english_detector()
-    for batch in batches:
-        kept = [_is_long_enough(text) and is_english(text) for text in batch.texts]
-        yield batch.take(np.flatnonzero(kept))
+class _UsableCaptions:
+    """The uids of the pairs of each shard whose captions are English and long enough."""
+
+    def __init__(self, shards: Sequence[Iterable[Batch]]) -> None:
+        self.light = len(shards) < LIGHT_SHARDS
+        self._shards = shards
+
+    def setup(self, device: torch.device) -> None:
+        """Make the language detector."""
+        self._is_english = english_detector()
+
+    def __call__(self, piece: int, /) -> UidArray:
+        """Return the uids of one shard, (n,)."""
+        found = [np.empty(0, UID_DTYPE)]
+        for batch in self._shards[piece]:
+            usable = [_is_long_enough(text) and self._is_english(text) for text in batch.texts]
+            found.append(batch.uids[np.flatnonzero(usable)])
+        return np.concatenate(found)
 
 
 def _is_long_enough(text: str) -> bool:

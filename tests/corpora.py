@@ -19,7 +19,9 @@ def make_corpus(batches: Sequence[Batch]) -> MappedCorpus:
     for path, batch in zip(paths, batches, strict=True):
         save_features(path, batch.uids, batch.features, {}, 0.0)
     write_rows(paths, None, folder / "rows")
-    return MappedCorpus(CorpusRows(paths, folder / "rows"), batches, folder, LocalEngine("cpu", 1))
+    return MappedCorpus(
+        CorpusRows(paths, folder / "rows"), [[batch] for batch in batches], folder, LocalEngine("cpu", 1)
+    )
 
 
 def fit(scorer: CorpusFilter, batches: Sequence[Batch]) -> None:

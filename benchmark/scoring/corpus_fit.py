@@ -24,7 +24,7 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.corpus_rows import CorpusRows, write_rows
 from benchmark.scoring.feature_cache import map_features
 from benchmark.scoring.score_folder import fit_folder
-from benchmark.scoring.shard_reader import PoolBatches, features_path
+from benchmark.scoring.shard_reader import ShardBatches, features_path
 from benchmark.scoring.survivors import Survivors
 from filters.embeddings.corpus import ByUid, CorpusFilter, Fill, PieceWork
 
@@ -34,16 +34,18 @@ class MappedCorpus:
 
     Args:
         rows: the rows of the corpus.
-        batches: the batches that `score` will get.
+        shards: the batches of each shard.
         folder: where the results stay.
         engine: runs the pieces of a step.
     """
 
-    def __init__(self, rows: CorpusRows, batches: Iterable[Batch], folder: Path, engine: Engine) -> None:
+    def __init__(
+        self, rows: CorpusRows, shards: Sequence[Iterable[Batch]], folder: Path, engine: Engine
+    ) -> None:
         self.folder = folder
         self.scratch = folder / "scratch"
+        self.shards = shards
         self._rows = rows
-        self._batches = batches
         self._engine = engine
 
     @property
@@ -59,10 +61,6 @@ class MappedCorpus:
     def embeddings(self, name: str) -> LazyArray:
         """Return the embeddings of that name."""
         return self._rows.embeddings(name, self.scratch / f"{name}.npy")
-
-    def batches(self) -> Iterable[Batch]:
-        """Return the batches that `score` will get."""
-        return self._batches
 
     def map(self, step: str, work: PieceWork, pieces: int) -> list[MappedArray]:
         """Return the array of each piece; only those that no earlier run wrote are computed."""
@@ -119,8 +117,8 @@ def fit_on_corpus(
         rows = CorpusRows(paths, folder / "rows")
         if survivors is None and not len(rows.uids):
             raise pool.nothing_usable(sum((map_features(path).drops for path in paths), Counter[str]()))
-        batches = PoolBatches(pool, scorer, "cpu", survivors)
-        corpus = MappedCorpus(rows, batches, folder, engine)
+        shards = [ShardBatches(pool, scorer, shard) for shard in pool.shards(scorer.sources)]
+        corpus = MappedCorpus(rows, shards, folder, engine)
         scorer.fit_corpus(corpus)
     return _read_seconds(folder / "seconds.json")
 

@@ -169,6 +169,19 @@ class PoolBatches(Iterable[Batch]):
             raise self.pool.nothing_usable(drops)
 
 
+class ShardBatches(Iterable[Batch]):
+    """The batches of one shard; picklable, for workers."""
+
+    def __init__(self, pool: Pool, reader: Reader, shard: Shard) -> None:
+        self.pool = pool
+        self.reader = reader
+        self.shard = shard
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Yield every batch of the shard for the reader, whose features are in the cache."""
+        yield from ShardReader(self.pool, "cpu").batches(self.shard, self.reader, Counter())
+
+
 def features_path(pool: Pool, shard: Shard, features: Features) -> Path:
     """Return the path of a shard's cached features."""
     folder = cache_dir() / "features" / pool.key / features.key()

@@ -98,6 +98,9 @@ class Corpus(Protocol):
 
     folder: Path  # what is written here stays for scoring
     scratch: Path  # what is written here is removed after the fit
+    shards: Sequence[
+        Iterable[Batch]
+    ]  # the batches of each shard; not all of their pairs have to be in the corpus
 
     @property
     def uids(self) -> MappedUids:
@@ -109,9 +112,6 @@ class Corpus(Protocol):
 
     def embeddings(self, name: str) -> Rows:
         """Return the embeddings of that name, (n, d), in half precision."""
-
-    def batches(self) -> Iterable[Batch]:
-        """Return the batches that `score` will get."""
 
     def map(self, step: str, work: PieceWork, pieces: int) -> Sequence[MappedArray]:
         """Return the array of each piece from 0 on, computed by the engine's workers."""
