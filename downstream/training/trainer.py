@@ -59,8 +59,8 @@ class TrainConfig:
             The gradient is that of the whole batch, see `Stepper`.
         checkpointing: whether activations are computed again in the backward pass: less memory, slower, the same
             gradient.
-        precision: fp32 or bf16; auto is bf16 on a GPU and fp32 on a CPU. The fingerprint of a training holds what it
-            stands for, its identity does not.
+        precision: fp32 or bf16; auto is bf16 on a GPU that computes it, else fp32. The fingerprint of a training
+            holds what it stands for, its identity does not.
     """
 
     samples_seen: PositiveInt
