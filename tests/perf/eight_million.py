@@ -1,6 +1,6 @@
 """Every stage on as many pairs as the paper's pool has, once, with embeddings as wide as CLIP's: within 2 GiB.
 
-It takes most of an hour and 40 GB of disk, so `make perf-8m` runs it and `make perf` does not.
+It takes over an hour and 60 GB of disk, so `make perf-8m` runs it and `make perf` does not.
 
 python -m pytest -m perf -s tests/perf/eight_million.py
 """
