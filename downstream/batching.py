@@ -78,7 +78,7 @@ def pixel_batches(
     if isinstance(images, StoredImages) and len(images.items) >= MANY_IMAGES and processes > 1:
         workers = PixelWorkers(partial(_pixels_of_one, preprocess), processes, device)
         batches = list(chunks(images.items, size))
-        yield from (batch.pixels.to(device, non_blocking=True) for batch in workers.batches(batches))
+        yield from (batch.pixels for batch in workers.batches(batches))
     else:
         yield from (preprocess(chunk).to(device) for chunk in chunks(images, size))
 

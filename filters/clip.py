@@ -65,7 +65,7 @@ class ClipFeatures(Features):
         """Return ``image`` and ``text``, each of shape (n, d)."""
         assert self._clip is not None
         texts = [f"{self.prefix} {text}" for text in batch.texts] if self.prefix else batch.texts
-        return {"image": self._clip.embed_batch(batch), "text": self._clip.embed_texts(texts)}
+        return self._clip.embed_pairs(batch, texts)
 
 
 class Clip(Filter):

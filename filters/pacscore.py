@@ -61,10 +61,7 @@ class PacFeatures(Features):
     def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
         """Return ``image`` and ``text``, each of shape (n, d)."""
         assert self._clip is not None
-        return {
-            "image": self._clip.embed_batch(batch),
-            "text": self._clip.embed_texts([PREFIX + caption for caption in batch.texts]),
-        }
+        return self._clip.embed_pairs(batch, [PREFIX + caption for caption in batch.texts])
 
 
 class PacScore(Filter):

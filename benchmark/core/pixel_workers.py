@@ -26,7 +26,9 @@ from PIL import Image
 
 from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError
+from benchmark.core.gpu_copies import Copied, Copies
 from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent
+from benchmark.core.prefetch import made_ahead
 from benchmark.core.usage import peak_rss_bytes, record_helpers
 
 if TYPE_CHECKING:
@@ -70,18 +72,31 @@ class Block:
     """The pixels of a chunk's m readable images, (m, c, h, w), and for each image the reason why it is not, or None.
 
     `pixels` lie where the next images will be written: they are valid until the next block is asked for.
+    `processor_seconds` are what the processes used for it, `peak_rss_bytes` what they have held at most so far.
     """
 
     pixels: Pixels
     reasons: list[str | None]
+    processor_seconds: float
+    peak_rss_bytes: int
 
 
 @dataclass(frozen=True)
 class PixelBatch:
-    """The same of a batch, as a tensor in memory of its own."""
+    """The pixels and reasons of a batch, as a tensor on the model's device."""
 
     pixels: torch.Tensor
     reasons: list[str | None]
+
+
+@dataclass(frozen=True)
+class _MadeBatch:
+    """A batch that the caller has not asked for yet; the other fields are those of its blocks."""
+
+    pixels: Copied
+    reasons: list[str | None]
+    processor_seconds: float
+    peak_rss_bytes: int
 
 
 @dataclass(frozen=True)
@@ -100,7 +115,7 @@ class PixelWorkers:
     Args:
         preprocess: picklable; returns float32 of the same shape (c, h, w) for every image.
         processes: number of processes, which start with the first images.
-        device: where the pixels go; for a GPU they lie in pinned memory.
+        device: where the pixels go; to a GPU they are copied from pinned memory, beside the model's work.
     """
 
     def __init__(self, preprocess: Preprocessing, processes: int, device: torch.device) -> None:
@@ -110,6 +125,7 @@ class PixelWorkers:
         assert sample.dtype == torch.float32, sample.dtype
         self.shape = tuple(sample.shape)
         self._pinned = device.type == "cuda"
+        self._copies = Copies(device)
         self._slot = CHUNK * sample.numel()
         # Two for each process, even where these are more than `QUEUE_BYTES` (10 MB each at 336 pixels): with fewer, a
         # process would wait until the caller has taken what it filled.
@@ -126,7 +142,12 @@ class PixelWorkers:
         return self._offered >= MANY_IMAGES
 
     def batches(self, batches: Sequence[Sequence[Loadable]]) -> Iterator[PixelBatch]:
-        """Yield the pixels of each batch, in order."""
+        """Yield the pixels of each batch, in order; the next one is put together while the caller works on one."""
+        for made in made_ahead(self._make(batches)):
+            record_helpers(made.processor_seconds, made.peak_rss_bytes)
+            yield PixelBatch(made.pixels.get(), made.reasons)
+
+    def _make(self, batches: Sequence[Sequence[Loadable]]) -> Generator[_MadeBatch, None, None]:
         import torch
 
         chunks = (batch[start : start + CHUNK] for batch in batches for start in range(0, len(batch), CHUNK))
@@ -134,11 +155,13 @@ class PixelWorkers:
             for batch in batches:
                 pixels = torch.empty((len(batch), *self.shape), pin_memory=self._pinned)
                 reasons: list[str | None] = []
+                seconds, peak = 0.0, 0
                 for block in islice(blocks, -(-len(batch) // CHUNK)):
                     readable = reasons.count(None)
                     pixels[readable : readable + len(block.pixels)] = torch.from_numpy(block.pixels)
                     reasons += block.reasons
-                yield PixelBatch(pixels[: reasons.count(None)], reasons)
+                    seconds, peak = seconds + block.processor_seconds, block.peak_rss_bytes
+                yield _MadeBatch(self._copies.begin(pixels[: reasons.count(None)]), reasons, seconds, peak)
 
     def _start_processes(self) -> ProcessPoolExecutor:
         preprocess, processes = self._preprocess, self._processes
@@ -184,10 +207,10 @@ class PixelWorkers:
         filled = future.result()
         waiting.popleft()
         self._peaks[filled.process] = filled.peak_rss_bytes
-        record_helpers(filled.processor_seconds, sum(self._peaks.values()))
         readable = filled.reasons.count(None)
         pixels = self._memory[slot][: readable * (self._slot // CHUNK)]
-        yield Block(pixels.reshape(readable, *self.shape), filled.reasons)
+        peak = sum(self._peaks.values())
+        yield Block(pixels.reshape(readable, *self.shape), filled.reasons, filled.processor_seconds, peak)
         free.append(slot)
 
 

@@ -28,35 +28,49 @@ class ClipModel:
     device: torch.device
     precision: str = "fp32"
 
-    @torch.inference_mode()
     def embed_images(self, images: Sequence[Image.Image]) -> npt.NDArray[np.float32]:
         """Return L2-normalised embeddings of shape (n, d)."""
-        parts = []
-        for start in range(0, len(images), self._chunk):
-            pixels = torch.stack([self.preprocess(image) for image in images[start : start + self._chunk]])
-            parts.append(self._embed(pixels))
-        return _numpy(parts)
+        return _numpy(self._embed_images(images))
 
-    @torch.inference_mode()
     def embed_pixels(self, pixels: torch.Tensor) -> npt.NDArray[np.float32]:
         """Return the embeddings of images that `preprocess` has made pixels of, (n, 3, h, w)."""
-        return _numpy([self._embed(part) for part in pixels.split(self._chunk)])
+        return _numpy(self._embed_pixels(pixels))
 
+    def embed_batch(self, batch: Batch) -> npt.NDArray[np.float32]:
+        """Return the embeddings of the images of a batch, or of their pixels."""
+        return _numpy(self._embed_batch(batch))
+
+    def embed_pairs(self, batch: Batch, texts: Sequence[str]) -> dict[str, npt.NDArray[np.float32]]:
+        """Return ``image`` and ``text``, the embeddings of a batch and of its n `texts`, each of shape (n, d).
+
+        A GPU works on the images while the texts are tokenized.
+        """
+        images, captions = self._embed_batch(batch), self._embed_texts(texts)
+        return {"image": _numpy(images), "text": _numpy([captions])}
+
+    def _embed_batch(self, batch: Batch) -> list[torch.Tensor]:
+        return self._embed_images(batch.images) if batch.pixels is None else self._embed_pixels(batch.pixels)
+
+    def _embed_images(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
+        chunks = (images[start : start + self._chunk] for start in range(0, len(images), self._chunk))
+        return [self._embed(torch.stack([self.preprocess(image) for image in chunk])) for chunk in chunks]
+
+    def _embed_pixels(self, pixels: torch.Tensor) -> list[torch.Tensor]:
+        return [self._embed(part) for part in pixels.split(self._chunk)]
+
+    @torch.inference_mode()
     def _embed(self, pixels: torch.Tensor) -> torch.Tensor:
-        # Copies and kernels of a GPU follow one another in one stream; what overlaps with them is decoding, in other
-        # processes. This one queues copies from pinned memory without waiting for them.
         pixels = pixels.to(self.device, memory_format=torch.channels_last, non_blocking=True)
         with autocast(self.precision, self.device):
             embeddings: torch.Tensor = self.model.encode_image(pixels, normalize=True)
         return embeddings
 
-    def embed_batch(self, batch: Batch) -> npt.NDArray[np.float32]:
-        """Return the embeddings of a batch with images or with their pixels."""
-        return self.embed_images(batch.images) if batch.pixels is None else self.embed_pixels(batch.pixels)
-
     def embed_texts(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return L2-normalised embeddings of shape (n, d)."""
-        return _numpy([torch.nn.functional.normalize(self.project_texts(texts), dim=-1)])
+        return _numpy([self._embed_texts(texts)])
+
+    def _embed_texts(self, texts: Sequence[str]) -> torch.Tensor:
+        return torch.nn.functional.normalize(self.project_texts(texts), dim=-1)
 
     @torch.no_grad()
     def project_texts(self, texts: Sequence[str]) -> torch.Tensor:

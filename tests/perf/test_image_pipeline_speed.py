@@ -7,6 +7,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from PIL import Image
 
 from benchmark.config import demo_model
 from benchmark.core.pixel_workers import PixelWorkers, Preprocessing
@@ -28,6 +30,8 @@ pytestmark = pytest.mark.perf
 CPU = torch.device("cpu")
 CORES = len(os.sched_getaffinity(0))
 IMAGES, BATCH = 1024, 256
+DEVICE_BATCHES, DEVICE_SECONDS = 20, 0.1
+PIXELS = torch.zeros(3, 224, 224)
 IMPORTS = ("open_clip",)
 
 
@@ -89,6 +93,32 @@ def started(preprocess: Preprocessing, folder: str) -> PixelWorkers:
     return workers
 
 
+@dataclass(frozen=True)
+class Blank:
+    """An image that takes hardly any time."""
+
+    def load(self) -> Image.Image:
+        return Image.new("RGB", (8, 8))
+
+
+def same_pixels(_: Image.Image) -> torch.Tensor:
+    return PIXELS
+
+
+def device_in_a_pipeline() -> Iterator[None]:
+    batches = PixelWorkers(same_pixels, CORES, CPU).batches([[Blank()] * BATCH] * (DEVICE_BATCHES + 1))
+    next(batches)
+    yield
+    for _ in batches:
+        time.sleep(DEVICE_SECONDS)
+
+
+def device_alone() -> Iterator[None]:
+    yield
+    for _ in range(DEVICE_BATCHES):
+        time.sleep(DEVICE_SECONDS)
+
+
 def decode(folder: str, preprocess: Preprocessing, share: slice) -> None:
     """Read, decode and preprocess some of the images, keeping nothing."""
     path, index = opened(folder)
@@ -123,10 +153,10 @@ def decode_in_threads(folder: str) -> Iterator[None]:
 
 
 def clock_ratio(
-    work: str, ours: Callable[..., object], name: str, other: Callable[..., object], tar: str
+    work: str, ours: Callable[..., object], name: str, other: Callable[..., object], *tar: str
 ) -> float:
     """Return the seconds on the clock, ours by the other's."""
-    row = compare(work, partial(measure, ours, tar), name, partial(measure, other, tar))
+    row = compare(work, partial(measure, ours, *tar), name, partial(measure, other, *tar))
     return row.ours.seconds / row.of_reference.seconds
 
 
@@ -141,6 +171,12 @@ def test_a_model_of_one_millisecond_waits_for_decoding_on_all_cores(tar: str) ->
 def test_a_model_on_the_cpu_is_not_slower_than_in_series(tar: str) -> None:
     work = f"{IMAGES:,} images through the demo's CLIP, pipeline of {CORES}"
     assert clock_ratio(work, clip_in_a_pipeline, "in series", clip_in_series, tar) < 1 / 0.95
+
+
+def test_a_device_is_busy_where_decoding_keeps_up() -> None:
+    """The device is a clock: what it waits for is that this process puts a batch together."""
+    work = f"{DEVICE_BATCHES} batches of {BATCH} images, decoded at once, through a device of 100 ms a batch"
+    assert clock_ratio(work, device_in_a_pipeline, "the device alone", device_alone) < 1 / 0.9
 
 
 def test_the_pipeline_gives_the_pixels_of_the_series(tar: str) -> None:

@@ -83,14 +83,22 @@ def test_blocks_keep_the_order_and_name_reasons(workers: PixelWorkers) -> None:
     levels = [1, 13, *range(2, 60), *range(2, 60)]
     seen: list[float] = []
     reasons: list[str | None] = []
-    before = processor_seconds()
     for block in workers.blocks(chunks(levels)):
         assert block.pixels.shape[1:] == (3, 1, 1)
         seen += [float(value) for value in block.pixels[:, 0, 0, 0]]
         reasons += block.reasons
     assert seen == pytest.approx([level / 255 for level in levels if level != 13])
     assert reasons == [IMAGE_UNREADABLE if level == 13 else None for level in levels]
-    assert processor_seconds() - before > 0.1  # that of the processes counts
+
+
+@pytest.mark.slow
+def test_what_processes_use_counts_once_their_batch_is_taken(workers: PixelWorkers) -> None:
+    batches = workers.batches([[Grey(1)] * 20, [Grey(1)] * 30])
+    next(batches)
+    time.sleep(0.5)  # the second one is made meanwhile
+    before = processor_seconds()
+    assert len(next(batches).pixels) == 30
+    assert processor_seconds() - before > 2.5  # each image takes .1 s
     assert helpers_peak_rss_bytes() > 50_000_000
 
 

@@ -1,0 +1,46 @@
+"""Pixels copied to a GPU beside its work on earlier ones give the embeddings of a loop without processes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from benchmark.core.pixel_workers import PixelWorkers
+from benchmark.models.clip_models import load_clip
+from tests.filters.checkpoints import open_clip_model
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
+]
+GPU = torch.device("cuda")
+
+
+@dataclass(frozen=True)
+class Noise:
+    """An image of random pixels."""
+
+    seed: int
+
+    def load(self) -> Image.Image:
+        """Return the image."""
+        pixels = np.random.default_rng(self.seed).integers(256, size=(64, 64, 3), dtype=np.uint8)
+        return Image.fromarray(pixels)
+
+
+def test_embeddings_of_pixels_copied_ahead_are_those_of_images(tmp_path: Path) -> None:
+    clip = load_clip(open_clip_model(tmp_path / "clip"), None, GPU)
+    workers = PixelWorkers(clip.preprocess, 2, GPU)
+    batches = [[Noise(256 * batch + row) for row in range(256)] for batch in range(8)]
+
+    def embedded() -> Iterator[np.ndarray]:
+        for made in workers.batches(batches):
+            assert made.pixels.device.type == "cuda"
+            yield clip.embed_pixels(made.pixels)
+
+    for batch, embeddings in zip(batches, embedded(), strict=True):
+        assert np.array_equal(embeddings, clip.embed_images([noise.load() for noise in batch]))
