@@ -37,10 +37,10 @@ class Copies:
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
 
     def begin(self, tensor: torch.Tensor) -> Copied:
-        """Begin to copy a tensor, from pinned memory without waiting; one for the CPU is returned as it is."""
+        """Begin to copy a tensor, from pinned memory without waiting for the end."""
         import torch
 
         if self._stream is None:
-            return Copied(tensor)
+            return Copied(tensor.to(self._device))
         with torch.cuda.stream(self._stream):
             return Copied(tensor.to(self._device, non_blocking=True), self._stream.record_event())
