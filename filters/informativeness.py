@@ -78,6 +78,8 @@ class _CountNgrams(PieceWork):
         self.light = len(shards) < LIGHT_SHARDS
         self._shards = shards
 
+    setup = PieceWork.setup  # nothing to prepare: workers import no torch
+
     def __call__(self, piece: int, /) -> npt.NDArray[np.uint32]:
         """Count the n-grams of one shard."""
         counters = [np.empty(0, np.uint32)]

@@ -68,8 +68,7 @@ class PieceWork(Protocol):
     light: bool
 
     def setup(self, device: torch.device) -> None:
-        """Prepare the worker; work that needs no preparation inherits this."""
-        return
+        """Prepare the worker; work that needs no preparation has this one."""
 
     def __call__(self, piece: int, /) -> npt.NDArray[Any]:
         """Return the array of one piece."""
