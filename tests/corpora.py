@@ -1,4 +1,4 @@
-"""Fitting filters on batches of embeddings as on the cached features of a pool."""
+"""Fitting filters on batches of features as on the cached features of a pool."""
 
 import uuid
 from collections.abc import Sequence
@@ -7,7 +7,6 @@ from benchmark.core.batch import Batch
 from benchmark.core.paths import cache_dir
 from benchmark.engine.local import LocalEngine
 from benchmark.scoring.corpus_fit import MappedCorpus
-from benchmark.scoring.corpus_rows import CorpusRows, write_rows
 from benchmark.scoring.feature_cache import save_features
 from filters.embeddings.corpus import CorpusFilter
 
@@ -17,11 +16,9 @@ def make_corpus(batches: Sequence[Batch]) -> MappedCorpus:
     folder = cache_dir() / "corpora" / uuid.uuid4().hex
     paths = [folder / f"{number}.arrow" for number in range(len(batches))]
     for path, batch in zip(paths, batches, strict=True):
-        save_features(path, batch.uids, batch.features, {}, 0.0)
-    write_rows(paths, None, folder / "rows")
-    return MappedCorpus(
-        CorpusRows(paths, folder / "rows"), [[batch] for batch in batches], folder, LocalEngine("cpu", 1)
-    )
+        arrays = {name: of.tolist() if of.dtype == object else of for name, of in batch.features.items()}
+        save_features(path, batch.uids, arrays, {}, 0.0)
+    return MappedCorpus(paths, [[batch] for batch in batches], folder, LocalEngine("cpu", 1))
 
 
 def fit(scorer: CorpusFilter, batches: Sequence[Batch]) -> None:

@@ -6,7 +6,9 @@ import socket
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar
 
 from benchmark.core.cores import take_cores
@@ -21,6 +23,7 @@ from benchmark.engine.workers import WorkerDiedError, WorkerRun
 
 Piece = TypeVar("Piece")
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 GIB = 1 << 30
 ANSWER_SECONDS = 10.0
 PLACEMENT_SECONDS = 30.0  # between two looks at the cluster's nodes while an actor waits for one
@@ -72,9 +75,10 @@ class RayEngine:
         )(_Actor)
         shared_work = ray.put(work)  # pickled once, not for each actor
         device, cores = "cuda" if self.gpus else "cpu", max(1, int(self.cpus))
+        on_wait = partial(self._on_wait, Lock())
         with _token() as token:
             yield from WorkerRun(
-                lambda _: _RayWorker(make_actor.remote(shared_work, device, cores, token), self._room),
+                lambda _: _RayWorker(make_actor.remote(shared_work, device, cores, token), on_wait),
                 places, pieces, REMEDY,
             ).results()  # fmt: skip
 
@@ -130,6 +134,16 @@ class RayEngine:
             )
         return room
 
+    def _on_wait(self, unsaid: Lock) -> None:
+        """Log that an actor waits for a place, unless the lock is held; raise `UserError` if no node holds it."""
+        self._room()  # the node that it waits for may have gone down
+        if unsaid.acquire(blocking=False):  # and never released: one line per run
+            log.info(
+                "engine=ray: waiting for a free place on the cluster: each actor needs %g CPUs, %g GPUs and %g GiB of"
+                " memory, which other jobs may hold (engine.cpus, engine.gpus, engine.memory_gib)",
+                self.cpus, self.gpus, self.memory_gib,
+            )  # fmt: skip
+
 
 @contextmanager
 def _token() -> Iterator[Path]:
@@ -143,19 +157,19 @@ def _token() -> Iterator[Path]:
 
 
 class _RayWorker:
-    """An actor as a `Worker`."""
+    """An actor as a `Worker`; `on_wait` is called every `PLACEMENT_SECONDS` until it has started."""
 
-    def __init__(self, actor: Any, check_room: Callable[[], int]) -> None:
+    def __init__(self, actor: Any, on_wait: Callable[[], None]) -> None:
         self._actor = actor
-        self._check_room = check_room
+        self._on_wait = on_wait
 
     def setup(self) -> tuple[Any, Usage]:
         import ray
 
-        done = self._actor.setup.remote()
-        while not ray.wait([done], timeout=PLACEMENT_SECONDS)[0]:
-            self._check_room()  # the node that it waits for may have gone down
-        return self._get(done)
+        started = self._actor.started.remote()
+        while not ray.wait([started], timeout=PLACEMENT_SECONDS)[0]:
+            self._on_wait()
+        return self._get(self._actor.setup.remote())
 
     def call(self, piece: Any) -> tuple[Any, Usage]:
         return self._get(self._actor.call.remote(piece))
@@ -191,6 +205,9 @@ class _Actor:
         self._device = device
         self._cores = cores
         self._token = token
+
+    def started(self) -> None:
+        """Answer once the actor has a place; its setup may take longer."""
 
     def setup(self) -> tuple[None, Usage]:
         # Not in the constructor: Ray would report an error there only as a dead actor.

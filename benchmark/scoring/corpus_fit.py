@@ -1,4 +1,4 @@
-"""Fitting filters on the embeddings of a pool: in memory-mapped files, on the engine, resumable."""
+"""Fitting filters on the features of a pool: in memory-mapped files, on the engine, resumable."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 
 import numpy.typing as npt
@@ -25,7 +26,7 @@ from benchmark.scoring.corpus_rows import CorpusRows, write_rows
 from benchmark.scoring.feature_cache import map_features
 from benchmark.scoring.score_folder import fit_folder
 from benchmark.scoring.shard_reader import ShardBatches, features_path
-from benchmark.scoring.survivors import Survivors
+from benchmark.scoring.survivors import Survivors, among
 from filters.embeddings.corpus import ByUid, CorpusFilter, Fill, PieceWork
 
 
@@ -33,20 +34,34 @@ class MappedCorpus:
     """The corpus of `CorpusFilter.fit_corpus`, see `filters.embeddings.corpus.Corpus`.
 
     Args:
-        rows: the rows of the corpus.
+        paths: the features of each shard.
         shards: the batches of each shard.
         folder: where the results stay.
         engine: runs the pieces of a step.
+        survivors: the pairs of the corpus; None for the whole pool.
     """
 
     def __init__(
-        self, rows: CorpusRows, shards: Sequence[Iterable[Batch]], folder: Path, engine: Engine
+        self,
+        paths: Sequence[Path],
+        shards: Sequence[Iterable[Batch]],
+        folder: Path,
+        engine: Engine,
+        survivors: Survivors | None = None,
     ) -> None:
         self.folder = folder
         self.scratch = folder / "scratch"
-        self.shards = shards
-        self._rows = rows
+        self._paths = paths
         self._engine = engine
+        self._survivors = survivors
+        self.shards = [_Among(of, self.uids) for of in shards] if survivors else shards
+
+    @cached_property
+    def _rows(self) -> CorpusRows:
+        folder = self.folder / "rows"
+        if not intact(folder):
+            write_rows(self._paths, self._survivors.index() if self._survivors else None, folder)
+        return CorpusRows(self._paths, folder)
 
     @property
     def uids(self) -> MappedUids:
@@ -78,6 +93,17 @@ class MappedCorpus:
         return ByUid(self.uids, write_array(self.folder / f"{name}.npy", (len(self.uids),), dtype, fill))
 
 
+class _Among(Iterable[Batch]):
+    """The pairs of some batches that are among those `uids`; picklable, for workers, which map the uids."""
+
+    def __init__(self, batches: Iterable[Batch], uids: MappedUids) -> None:
+        self._batches = batches
+        self._uids = uids
+
+    def __iter__(self) -> Iterator[Batch]:
+        yield from among(self._batches, self._uids)
+
+
 class _WritePiece:
     """Writes the array of a piece, so that nothing large goes back to the caller and a killed fit goes on from it."""
 
@@ -87,10 +113,11 @@ class _WritePiece:
         self._paths = paths
 
     def setup(self, device: str) -> None:
-        """Prepare the worker."""
-        import torch
+        """Prepare the worker; work without a `setup` of its own needs no torch."""
+        if type(self._work).setup is not PieceWork.setup:
+            import torch
 
-        self._work.setup(torch.device(device))
+            self._work.setup(torch.device(device))
 
     def __call__(self, piece: int) -> None:
         """Compute and write one piece."""
@@ -112,14 +139,10 @@ def fit_on_corpus(
     (features,) = scorer.features
     paths = [features_path(pool, shard, features) for shard in pool.shards(scorer.sources)]
     with locked(folder), _timed(folder):
-        if not intact(folder / "rows"):
-            write_rows(paths, survivors.index() if survivors else None, folder / "rows")
-        rows = CorpusRows(paths, folder / "rows")
-        if survivors is None and not len(rows.uids):
+        if survivors is None and not any(len(map_features(path).uids) for path in paths):
             raise pool.nothing_usable(sum((map_features(path).drops for path in paths), Counter[str]()))
         shards = [ShardBatches(pool, scorer, shard) for shard in pool.shards(scorer.sources)]
-        corpus = MappedCorpus(rows, shards, folder, engine)
-        scorer.fit_corpus(corpus)
+        scorer.fit_corpus(MappedCorpus(paths, shards, folder, engine, survivors))
     return _read_seconds(folder / "seconds.json")
 
 

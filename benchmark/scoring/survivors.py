@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.core.batch import Batch
+from benchmark.core.mapped_files import MappedUids
 from benchmark.core.paths import cache_dir
 from benchmark.core.seals import intact
 from benchmark.core.uids import UidArray, UidIndex, read_subset, write_subset
@@ -47,7 +48,7 @@ def save_survivors(pool: Pool, uids: UidArray) -> Survivors:
     return survivors
 
 
-def among(batches: Iterable[Batch], survivors: UidIndex | None) -> Iterator[Batch]:
+def among(batches: Iterable[Batch], survivors: UidIndex | MappedUids | None) -> Iterator[Batch]:
     """Yield the samples of each batch that are among the survivors; without survivors, every batch."""
     for batch in batches:
         kept = batch if survivors is None else batch.take(np.flatnonzero(survivors.find(batch.uids) >= 0))

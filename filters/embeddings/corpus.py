@@ -1,4 +1,4 @@
-"""What a filter is fitted on whose scores depend on the embeddings of the whole pool."""
+"""What a filter is fitted on whose scores depend on the features of the whole pool, such as embeddings."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class PieceWork(Protocol):
     light: bool
 
     def setup(self, device: torch.device) -> None:
-        """Prepare the worker."""
+        """Prepare the worker; work that needs no preparation has this one."""
 
     def __call__(self, piece: int, /) -> npt.NDArray[Any]:
         """Return the array of one piece."""
@@ -90,17 +90,16 @@ class ByUid:
 
 
 class Corpus(Protocol):
-    """The embeddings of a pool, or of the pairs of it that reach a filter; each uid once, in ascending order.
+    """The features of a pool, or of the pairs of it that reach a filter.
 
-    Rows of the embeddings are those of `uids`, so what is computed of them does not depend on shards or workers. What
-    a fit computes lies in files: a fit that was killed goes on from those that are there.
+    Rows of the embeddings are those of `uids`, each uid once, in ascending order, so what is computed of them does
+    not depend on shards or workers; `uids` are sorted when they are first asked for. What a fit computes lies in
+    files: a fit that was killed goes on from those that are there.
     """
 
     folder: Path  # what is written here stays for scoring
     scratch: Path  # what is written here is removed after the fit
-    shards: Sequence[
-        Iterable[Batch]
-    ]  # the batches of each shard; not all of their pairs have to be in the corpus
+    shards: Sequence[Iterable[Batch]]  # the batches of each shard, picklable; a uid may be in several
 
     @property
     def uids(self) -> MappedUids:
@@ -121,7 +120,7 @@ class Corpus(Protocol):
 
 
 class CorpusFilter(Filter):
-    """A filter that is fitted on the embeddings by its one entry of `features`, and not on batches."""
+    """A filter that is fitted on its one entry of `features`, such as embeddings, by the engine."""
 
     corpus_dependent: ClassVar[bool] = True
 

@@ -2,8 +2,10 @@
 
 import json
 import math
+import pickle
 import re
 import tracemalloc
+import zlib
 from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -17,17 +19,23 @@ from hydra import compose, initialize_config_dir
 from benchmark.config import CONF, demo_model, make_filter, register_resolvers
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.uids import decode_uids, encode_uids, sort_uids
 from benchmark.engine.local import LocalEngine
+from benchmark.engine.worker_usage import WORKER_RUNS
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.survivors import save_survivors
+from filters import informativeness
+from filters.base import Features
 from filters.composite import Threshold
 from filters.informativeness import Informativeness
 from filters.text.ngrams import Ngrams, ngrams
 from filters.text.parsing import load_pipeline
+from tests.corpora import fit, make_corpus
 from tests.extras import needs_extra
 from tests.filters.text.english_web_treebank import sentences
 from tests.filters.text.parses import vocabulary
-from tests.pools import numbered_uids, rows, write_pool
+from tests.pools import Row, numbered_uids, rows, write_pool
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
@@ -62,7 +70,7 @@ def test_equation_2_by_hand() -> None:
     pool = batch(
         [["dog"], ["dog", "ball"], ["dog"], []], [["big dog"], ["red ball", "dog ball"], ["big dog"], []]
     )
-    made.fit([pool])
+    fit(made, [pool])
     expected = [
         -(math.log(3 / 4) + math.log(2 / 4)) / 2,
         -(math.log(3 / 4) + math.log(1 / 4) + math.log(1 / 4) + math.log(1 / 4)) / 2,
@@ -71,7 +79,7 @@ def test_equation_2_by_hand() -> None:
     ]
     assert made.score(pool) == pytest.approx(expected)
     assert made.score(batch([["cat"]], [[]])) == pytest.approx([math.log(4) / 2]), "as if seen once"
-    made.fit([batch([], [])])
+    fit(made, [batch([], [])])
     assert made.score(batch([["cat"], []], [[], []])) == pytest.approx([0, 0])
 
 
@@ -130,21 +138,121 @@ def test_the_pool_through_the_harness_equals_a_plain_count(tmp_path: Path) -> No
     assert table.scores == pytest.approx([expected[uid] for uid in sorted(expected)], rel=1e-5)
 
 
-@pytest.mark.slow
-def test_memory_does_not_grow_with_the_vocabulary() -> None:
-    def names(size: int):  # type: ignore[no-untyped-def]
-        for start in range(0, size, 1000):
-            yield batch([[f"w{start + n}"] for n in range(1000)], [[f"w{start + n} b"] for n in range(1000)])
+class Planted(Features):
+    """The words of a caption with an even number of letters as unigrams, all pairs of neighbours as bigrams."""
 
-    peaks = []
-    for size in (2_000, 60_000):
+    needs = frozenset({"text"})
+
+    def extract(self, batch: Batch) -> dict[str, list[list[str]]]:
+        words = [text.split() for text in batch.texts]
+        return {
+            "unigrams": [[word for word in of_text if len(word) % 2 == 0] for of_text in words],
+            "bigrams": [[" ".join(two) for two in pairwise(of_text)] for of_text in words],
+        }
+
+
+def planted() -> Informativeness:
+    made = Informativeness(demo_model("parser"))
+    made.features = (Planted(),)
+    return made
+
+
+def captions(count: int) -> list[Row]:
+    """Captions of 0 to 6 words of 60 that begin with any letter; those without words are dropped as empty."""
+    rng, samples = np.random.default_rng(0), rows(count)
+    vocabulary = [f"{chr(0xE0 + n)}{'x' * (n % 3)}" for n in range(60)]
+    for sample in samples:
+        sample.text = " ".join(rng.choice(vocabulary, rng.integers(0, 7)))
+    return samples
+
+
+def naive(samples: list[Row]) -> dict[str, np.float32]:
+    """The scores by uid, from a loop over all n-grams that counts them by their hash."""
+    usable = [sample for sample in samples if sample.text]
+    of_each = Planted().extract(Batch(numbered_uids(len(usable)), [sample.text for sample in usable]))
+    sums = np.zeros((2, len(usable)))
+    for kind, of_kind in enumerate(of_each.values()):
+        hashes = [
+            [zlib.crc32(name.encode()) % informativeness.COUNTERS for name in names] for names in of_kind
+        ]
+        counts = Counter(name for names in hashes for name in names)
+        for row, names in enumerate(hashes):
+            for name in names:
+                sums[kind, row] += np.log(counts.total() / np.array([counts[name]]))[0]
+    scores = (sums[0] + sums[1]) / 2
+    return {sample.uid: np.float32(score) for sample, score in zip(usable, scores, strict=True)}
+
+
+def scores_of(
+    folder: Path, shards: list[list[Row]], workers: int = 1, among: int | None = None
+) -> dict[str, np.float32]:
+    """The scores by uid, of the first uids alone if `among` is given."""
+    pool = Pool("p", str(write_pool(folder, shards)))
+    survivors = None
+    if among is not None:
+        uids = encode_uids([sample.uid for shard in shards for sample in shard][:among])
+        survivors = save_survivors(pool, uids[sort_uids(uids)])
+    table = score_pool(pool, planted(), LocalEngine("cpu", workers), survivors)
+    return dict(zip(decode_uids(table.uids), table.scores, strict=True))
+
+
+@pytest.mark.parametrize("counters", [informativeness.COUNTERS, 16])
+def test_scores_equal_a_plain_loop_over_all_ngrams(
+    counters: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(informativeness, "COUNTERS", counters)  # of 16, n-grams share some
+    samples = captions(300)
+    expected = naive(samples)
+    assert len(expected) < 300
+    assert expected[next(sample.uid for sample in samples if len(sample.text) == 1)] == 0
+    divided = ([samples], [samples[:1], samples[1:30], samples[30:]], [samples[200:], samples[:200]])
+    for number, shards in enumerate(divided):
+        assert scores_of(tmp_path / str(number), shards) == expected
+
+
+def test_only_survivors_are_counted(tmp_path: Path) -> None:
+    samples = captions(100)
+    for among in (40, 0):
+        shards = [samples[:30], samples[30:60], samples[60:]]
+        assert scores_of(tmp_path / str(among), shards, among=among) == naive(samples[:among])
+
+
+@pytest.mark.slow
+def test_workers_count_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = captions(300)
+    monkeypatch.setattr(informativeness, "LIGHT_SHARDS", 0)
+    monkeypatch.setattr("benchmark.scoring.shard_work.LIGHT_SHARDS", 0)
+    runs = len(WORKER_RUNS)
+    assert scores_of(tmp_path / "pool", [samples[:100], samples[100:]], workers=2) == naive(samples)
+    assert len(WORKER_RUNS) == runs + 3  # that extract, count and score
+
+
+def test_workers_get_the_counts_as_a_path() -> None:
+    made = Informativeness(demo_model("parser"))
+    pool = batch([[f"w{n}"] for n in range(5000)], [[] for _ in range(5000)])
+    fit(made, [pool])
+    sent = pickle.dumps(made)
+    assert len(sent) < 1000
+    assert (pickle.loads(sent).score(pool) == made.score(pool)).all()
+
+
+@pytest.mark.slow
+def test_memory_follows_the_counters_not_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+    def peak(size: int) -> int:
         made = Informativeness(demo_model("parser"))
+        names = [[f"w{n}"] for n in range(size)]
+        corpus = make_corpus(
+            [batch(names[start:][:1000], names[start:][:1000]) for start in range(0, size, 1000)]
+        )
         tracemalloc.start()
-        made.fit(names(size))
-        peaks.append(tracemalloc.get_traced_memory()[1])
+        made.fit_corpus(corpus)
+        traced = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    assert peaks[1] < peaks[0] + 1e6
-    assert peaks[1] < 300e6
+        return traced
+
+    assert peak(60_000) < 300e6
+    monkeypatch.setattr(informativeness, "COUNTERS", 1 << 10)
+    assert peak(60_000) < peak(2_000) + 1e6
 
 
 def test_the_papers_threshold_through_hydra() -> None:
@@ -211,7 +319,7 @@ def test_critiques_score_as_in_figure_2(shared_data: Path) -> None:
 
     critiques = strings(json.loads((shared_data / "pccd_val_critiques" / "val_list_label.json").read_text()))
     made = Informativeness(demo_model("parser"))
-    made.fit([read([text[:1000] for text in critiques if len(text.split()) > 3])])
+    fit(made, [read([text[:1000] for text in critiques if len(text.split()) > 3])])
     scores = made.score(read(list(FIGURE_2)))
     assert scores[0] == pytest.approx(1.85, abs=1)
     assert scores == pytest.approx(

@@ -78,8 +78,7 @@ def _read(embeddings: Rows) -> None:
 def fit(features: str, name: str) -> None:
     """The rows and the fit of a filter."""
     with tempfile.TemporaryDirectory() as folder:
-        corpus = MappedCorpus(_rows(features, Path(folder)), (), Path(folder), LocalEngine("cpu", 1))
-        FILTERS[name]().fit_corpus(corpus)
+        FILTERS[name]().fit_corpus(MappedCorpus(_paths(features), (), Path(folder), LocalEngine("cpu", 1)))
 
 
 def components(features: str) -> None:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from tests.perf.corpus_statistics import assign, components, fit, rows, write_features
 from tests.perf.divided_scores import sum_of_ranks, write_divided
 from tests.perf.listed_pools import draw_from_clusters, rank_sum, score, write_metadata, write_scored
+from tests.perf.ngram_counts import fit as count_ngrams
+from tests.perf.ngram_counts import score as score_ngrams
+from tests.perf.ngram_counts import write_ngrams
 from tests.perf.selections import select_share, write_scores
 from tests.perf.tar_pools import copy, first_batch, index, write_tars
 from tests.perf.written_results import report, write_results
@@ -56,6 +59,8 @@ STAGES = (
     Stage("assign images to 400 clusters, 64 dimensions", write_features, assign, 20_000, 100),
     # From the second size on, its chunks of 65,536 rows are full.
     Stage("PCA and k-means of all images, 64 dimensions", write_features, components, 40_000, 100),
+    Stage("fit informativeness", write_ngrams, count_ngrams, 50_000, 40),
+    Stage("score by informativeness, fitted", write_ngrams, score_ngrams, 50_000, 40),
     # One tar is indexed at a time. A tenth of the captions are Python strings for a moment.
     Stage("index tars", write_tars, index, 10_000, 150),
     Stage("reshard 10%, index there", write_tars, copy, 10_000, 150),

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Timer
 
 import numpy as np
 import pytest
@@ -51,6 +52,30 @@ def test_ray_gives_the_scores_of_the_local_engine(
     assert workers.processor_seconds > 0 < workers.peak_rss_bytes
     assert (on_ray.uids == local.uids).all()
     assert np.array_equal(on_ray.scores, local.scores)
+
+
+class Holder:
+    """Another job's actor."""
+
+    def started(self) -> None:
+        """Answer once it has a place."""
+
+
+def test_a_wait_for_a_place_on_ray_is_said_once(
+    ray: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("benchmark.engine.ray.PLACEMENT_SECONDS", 0.5)
+    caplog.set_level("INFO", logger="benchmark.engine.ray")
+    cluster = ray._connect()
+    holder = cluster.remote(num_cpus=cluster.cluster_resources()["CPU"])(Holder).remote()
+    cluster.get(holder.started.remote())
+    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(5), rows(5, start=5)])))
+    timer = Timer(3, cluster.kill, [holder])
+    timer.start()
+    assert len(score_pool(pool, Random(), ray).scores) == 10
+    assert timer.finished.is_set()
+    (line,) = (line for line in caplog.messages if "waiting for a free place" in line)
+    assert "each actor needs 1 CPUs, 0 GPUs and 0 GiB" in line
 
 
 @pytest.mark.full

@@ -12,23 +12,14 @@ from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, encode_uids, make
 from benchmark.pool.pool import Pool
 from benchmark.scoring.shard_reader import PoolBatches
 from benchmark.studies.weak_labels.topics import TopicModel
-from filters.base import Reader
 from filters.informativeness import Informativeness
-from filters.text.ngrams import Ngrams
 
 
-class CaptionNgrams(Reader):
-    """Reads the n-grams of a pool's captions, and the urls of their images.
-
-    Args:
-        parser: name of an installed spaCy pipeline for English, or folder of one.
-    """
+class CaptionNgrams(Informativeness):
+    """Reads the n-grams of a pool's captions, and the urls of their images; scores how informative captions are."""
 
     needs = frozenset({"url"})
     batch_size: ClassVar[int] = 4096
-
-    def __init__(self, parser: str) -> None:
-        self.features = (Ngrams(parser),)
 
 
 class Captions(NamedTuple):
@@ -43,20 +34,19 @@ class CleanedCaptions:
 
     Args:
         pool: its n-grams are in the cache already.
-        parser: see `CaptionNgrams`.
+        reader: fitted on the pool.
         minimum: lowest informativeness of a caption that is kept.
     """
 
-    def __init__(self, pool: Pool, parser: str, minimum: float) -> None:
-        self._batches = PoolBatches(pool, CaptionNgrams(parser), "cpu")
+    def __init__(self, pool: Pool, reader: CaptionNgrams, minimum: float) -> None:
+        self._batches = PoolBatches(pool, reader, "cpu")
+        self._reader = reader
         self._minimum = minimum
-        self._informativeness = Informativeness(parser)
-        self._informativeness.fit(self._batches)
 
     def __iter__(self) -> Iterator[Captions]:
         """Yield all captions, in batches."""
         for batch in self._batches:
-            kept = self._informativeness.score(batch) >= self._minimum
+            kept = self._reader.score(batch) >= self._minimum
             both = zip(kept, batch.features["unigrams"], batch.features["bigrams"], strict=True)
             ngrams = [[*unigrams, *bigrams] if keep else None for keep, unigrams, bigrams in both]
             yield Captions(image_hashes(batch), ngrams)

@@ -25,8 +25,8 @@ from benchmark.core.uids import UID_DTYPE, UidArray, decode_uids, encode_uid_col
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.results.provenance import library_versions
-from benchmark.scoring.shard_reader import ShardReader, features_path
-from benchmark.scoring.shard_work import ExtractShard
+from benchmark.scoring.score_pool import fit_filter
+from benchmark.scoring.shard_reader import ShardReader
 from benchmark.studies.weak_labels.documents import (
     CaptionNgrams,
     CleanedCaptions,
@@ -111,15 +111,8 @@ def _make_labels(
     pool: Pool, reader: CaptionNgrams, config: LabelConfig, engine: Engine, folder: Path
 ) -> None:
     started = time.monotonic()
-    (features,) = reader.features
-    shards = pool.shards(reader.sources)
-    missing = [shard for shard in shards if not intact(features_path(pool, shard, features))]
-    with progress("extract", len(missing), "shards") as advance:
-        for extracted in (
-            engine.run(ExtractShard(pool, dict.fromkeys(missing, (reader,))), missing) if missing else ()
-        ):
-            advance(1, f"{extracted:,} captions")
-    captions = CleanedCaptions(pool, config.parser, config.minimum_informativeness)
+    fit_filter(pool, reader, engine)
+    captions = CleanedCaptions(pool, reader, config.minimum_informativeness)
     vocabulary = choose_vocabulary(captions.ngrams(), config.ngrams, config.max_share)
     _check_vocabulary(vocabulary, pool, config)
     model = TopicModel(vocabulary.ngrams, config.topics, config.batch_size, config.seed)
