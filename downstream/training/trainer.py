@@ -1,5 +1,7 @@
 """The trainer of all models: a budget in samples seen, and an exact resume."""
 
+from __future__ import annotations
+
 import logging
 import math
 import time
@@ -7,10 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
-
-import torch
-from torch import nn
+from typing import TYPE_CHECKING, Any, get_args
 
 from benchmark.core.devices import check_precision, default_precision
 from benchmark.core.errors import UserError
@@ -30,10 +29,15 @@ from downstream.training.activation_checkpointing import checkpoint_activations
 from downstream.training.batch_loader import default_workers, loader
 from downstream.training.checkpointing import TrainState, load_checkpoint, save_checkpoint
 from downstream.training.optimizers import OptimizerName, make_optimizer
-from downstream.training.stepper import Step, Stepper
 from downstream.training.train_report import TrainReport
 from downstream.training.training_data import StepBatches, TrainingData
 from downstream.training.validation import Validate, log_validation
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from downstream.training.stepper import Step, Stepper
 
 log = logging.getLogger(__name__)
 
@@ -142,6 +146,10 @@ class Trainer:
 
         Raises `UserError` if the subset is empty, none of its samples can be read, or the loss diverges.
         """
+        import torch
+
+        from downstream.training.stepper import Stepper
+
         if len(data.source) == 0:
             raise UserError(f"{self.name}: the subset is empty, there is nothing to train on")
         accelerator = make_accelerator(self.device)
@@ -222,6 +230,8 @@ class Trainer:
             values = {"loss": loss, "lr": self.config.lr_at(index), "samples_per_second": rate}
             values["gradient_norm"] = stepped.gradient_norm.item()
             if accelerator.device.type == "cuda":
+                import torch
+
                 values["memory_gib"] = torch.cuda.max_memory_allocated(accelerator.device) / 2**30
             self.tracker.log({f"{self.name}/{name}": value for name, value in values.items()}, step=seen)
         return loss
