@@ -24,10 +24,10 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Items(Protocol[T_co]):
-    """What torch's loader reads: items by number. Picklable. No `Dataset`, whose import is that of torch."""
+    """A map-style dataset, picklable; no subclass of torch's `Dataset`, for which torch would be imported."""
 
     def __getitem__(self, item: int, /) -> T_co:
-        """Return an item, such as the batch of a step."""
+        """Return an item, for example the batch of a step."""
 
 
 def default_workers(device: torch.device) -> int:

@@ -148,8 +148,6 @@ class Trainer:
         """
         import torch
 
-        from downstream.training.stepper import Stepper
-
         if len(data.source) == 0:
             raise UserError(f"{self.name}: the subset is empty, there is nothing to train on")
         accelerator = make_accelerator(self.device)
@@ -173,18 +171,24 @@ class Trainer:
                 save_checkpoint(folder, model, optimizer, total, fingerprint)
             accelerator.wait_for_everyone()
 
-        wrapped, prepared = accelerator.prepare(model, optimizer)
-        precision = recipe.precision_on(accelerator.device.type)
-        share = math.ceil(recipe.batch_size / accelerator.num_processes)
-        micro_batch = recipe.micro_batch if recipe.micro_batch and recipe.micro_batch < share else None
-        stepper = Stepper(
-            accelerator, wrapped, prepared, recipe.max_grad_norm, recipe.seed, precision, micro_batch
-        )
+        stepper = self._stepper(accelerator, *accelerator.prepare(model, optimizer))
         # Each step seeds the generators that dropout draws from; afterwards the caller's are restored.
         with torch.random.fork_rng([accelerator.device] if accelerator.device.type == "cuda" else []):
             self._loop(stepper, data, state, save)
         accelerator.unwrap_model(stepper.model, keep_fp32_wrapper=False).eval()
         return self._report(data, state.over_processes(), resumed_from)
+
+    def _stepper(self, accelerator: Any, model: nn.Module, optimizer: Any) -> Stepper:
+        """Return what takes the steps of the recipe; `accelerator` has prepared model and optimizer."""
+        from downstream.training.stepper import Stepper
+
+        recipe = self.config
+        precision = recipe.precision_on(accelerator.device.type)
+        share = math.ceil(recipe.batch_size / accelerator.num_processes)
+        micro_batch = recipe.micro_batch if recipe.micro_batch and recipe.micro_batch < share else None
+        return Stepper(
+            accelerator, model, optimizer, recipe.max_grad_norm, recipe.seed, precision, micro_batch
+        )
 
     def _loop(
         self, stepper: Stepper, data: TrainingData[Any], state: TrainState, save: Callable[[], None]
