@@ -1,16 +1,20 @@
 """Images in chunks and as the pixels that a model reads; rows of a batch in groups of similar length."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import torch
 from PIL import Image
 
 from benchmark.core.cores import own_cores
 from benchmark.core.pixel_workers import MANY_IMAGES, Loadable, PixelWorkers
+
+if TYPE_CHECKING:
+    import torch
 
 T = TypeVar("T")
 Key = TypeVar("Key")
@@ -99,6 +103,8 @@ def stack_pixels(
     preprocess: Callable[[Image.Image], torch.Tensor], images: list[Image.Image]
 ) -> torch.Tensor:
     """Return `images` as `preprocess` prepares each, shape (n, 3, height, width)."""
+    import torch
+
     return torch.stack([preprocess(image) for image in images])
 
 

@@ -59,11 +59,7 @@ def resolve_device(name: str) -> torch.device:
 
 def default_precision(device: str) -> str:
     """Return the precision on ``"cpu"`` or ``"cuda"`` where none is asked for: bf16 on a GPU that computes it."""
-    if device != "cuda":
-        return "fp32"
-    import torch
-
-    return "bf16" if _computes_bf16(torch.device(device)) else "fp32"
+    return "bf16" if device == "cuda" and _computes_bf16(device) else "fp32"
 
 
 def default_dtype(device: torch.device) -> torch.dtype:
@@ -80,6 +76,15 @@ def check_precision(precision: str) -> str:
     return precision
 
 
+def check_computed(precision: str, device: str) -> None:
+    """Raise `UserError` where ``"cpu"`` or ``"cuda"`` has no instructions for bf16; torch is asked for bf16 alone."""
+    if precision == "bf16" and not _computes_bf16(device):
+        raise UserError(
+            "precision=bf16 needs a GPU that computes bf16, or a CPU with AMX or AVX512-BF16; this machine's"
+            f" {device} does not: use fp32"
+        )
+
+
 def autocast(precision: str, device: torch.device) -> torch.autocast:
     """Return the context of a forward pass: bf16 autocast, or for ``fp32`` one without effect.
 
@@ -87,17 +92,13 @@ def autocast(precision: str, device: torch.device) -> torch.autocast:
     """
     import torch
 
-    if precision == "bf16" and not _computes_bf16(device):
-        raise UserError(
-            "precision=bf16 needs a GPU that computes bf16, or a CPU with AMX or AVX512-BF16; this machine's"
-            f" {device.type} does not: use fp32"
-        )
+    check_computed(precision, device.type)
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
 
 
-def _computes_bf16(device: torch.device) -> bool:
+def _computes_bf16(device: str) -> bool:
     import torch
 
-    if device.type == "cuda":
+    if device == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()

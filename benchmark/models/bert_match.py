@@ -1,19 +1,23 @@
 """BERTScore F1 of pairs of texts (Zhang et al. 2019): bert-score's matching with any encoder."""
 
+from __future__ import annotations
+
 import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, look
 from benchmark.models.checkpoints import load_model, load_pretrained, locate_checkpoint
+
+if TYPE_CHECKING:
+    import torch
 
 BATCH = 64
 

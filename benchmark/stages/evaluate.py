@@ -1,12 +1,13 @@
 """Evaluate a downstream model, and put down what a result keeps of it."""
 
+from __future__ import annotations
+
 import json
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-
-import torch
+from typing import TYPE_CHECKING
 
 from benchmark.core.paths import write_text
 from benchmark.results.result import DownstreamResult
@@ -17,6 +18,9 @@ from downstream.metrics.base import CaptionMetric
 from downstream.metrics.metric import Metric, failure
 from downstream.models.base import Downstream
 from downstream.models.published import Published
+
+if TYPE_CHECKING:
+    import torch
 
 log = logging.getLogger(__name__)
 EVALUATION = "evaluation"  # the set, and the metric, of an evaluation that failed as a whole

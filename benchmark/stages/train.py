@@ -1,13 +1,14 @@
 """Train a downstream model on a subset, or load the same training that was finished before."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import torch
+from typing import TYPE_CHECKING
 
 from benchmark.core.launch import one_launch
 from benchmark.core.paths import cache_dir
@@ -19,6 +20,9 @@ from downstream.evaluation.validation import make_validation
 from downstream.models.base import Downstream, Trainable
 from downstream.training.checkpointing import finished
 from downstream.training.train_report import TrainReport
+
+if TYPE_CHECKING:
+    import torch
 
 log = logging.getLogger(__name__)
 

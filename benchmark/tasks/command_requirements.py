@@ -21,7 +21,7 @@ from benchmark.config import (
     resolved,
     subset_size,
 )
-from benchmark.core.devices import autocast, resolve_device
+from benchmark.core.devices import check_computed, device_type
 from benchmark.core.disk import disk_space, require_writable
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
@@ -54,13 +54,13 @@ def find_requirements(cfg: DictConfig, task: str, *, every: bool = True) -> dict
     Args:
         cfg: the configuration.
         task: name of the task.
-        every: whether parts that import torch are looked at even where another part is a mistake.
+        every: whether parts that may import torch are looked at even where another part is a mistake.
     """
     command, found = Command(cfg), dict[str, list[Requirement]]()
     parts = [part for part in PARTS if part in NEEDS.get(task, ())]
     mistake = False
-    for part in sorted(parts, key=IMPORT_TORCH.__contains__):
-        if every or part not in IMPORT_TORCH or not mistake:
+    for part in sorted(parts, key=MAY_IMPORT_TORCH.__contains__):
+        if every or part not in MAY_IMPORT_TORCH or not mistake:
             found[part] = _found(part, PARTS[part], command)
             mistake = mistake or any(_is_mistake(requirement, part) for requirement in found[part])
     found = {_setting(cfg, part): found[part] for part in parts if part in found}
@@ -162,9 +162,9 @@ def _captions(command: Command) -> Requirements:
 
 
 def _models(command: Command) -> Requirements:
-    device = resolve_device(command.cfg.device)
+    device = device_type(command.cfg.device)
     for model in make_models(command.cfg).values():
-        autocast(model.training.precision_on(device.type), device)  # refuses what the device does not compute
+        check_computed(model.training.precision_on(device), device)
         yield from model.requirements()
     if command.pool:
         command.pool.shards(frozenset({"image"}))
@@ -223,7 +223,8 @@ PARTS: dict[str, Callable[[Command], Requirements]] = {
     "task.output": partial(_writable, "task.output"),
     "cache": _cache,
 }
-IMPORT_TORCH = frozenset({"downstream", "validation", "metrics"})
+# To ask what a GPU computes, or where weights of open_clip lie.
+MAY_IMPORT_TORCH = frozenset({"downstream", "validation", "metrics"})
 SCORE = frozenset({"pool", "filter", "engine", "cache"})
 SELECT = SCORE | {"size", "selector"}
 TRAIN = SELECT | {"captions", "downstream", "tracker"}

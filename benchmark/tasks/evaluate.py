@@ -1,13 +1,14 @@
 """``task=evaluate``: a trained checkpoint, a published model, or published captions, on the evaluation sets."""
 
+from __future__ import annotations
+
 import json
 import logging
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 from omegaconf import DictConfig, OmegaConf
 
 from benchmark.config import make_pool, recorded, resolved
@@ -25,6 +26,9 @@ from benchmark.tasks.preflight import check_before_run
 from benchmark.tasks.run_id import evaluation_identity, portable_hash
 from downstream.models.base import Downstream, model_folder
 from downstream.models.published import Published, PublishedCaptioner, PublishedCaptions, PublishedClip
+
+if TYPE_CHECKING:
+    import torch
 
 log = logging.getLogger(__name__)
 SOURCES = ("checkpoint", "captions", "clip.model", "captioner.checkpoint")

@@ -22,8 +22,8 @@ def check_before_run(cfg: DictConfig) -> frozenset[str]:
     """Raise `UserError` unless everything is there that the command needs, or comes with its first use.
 
     Takes seconds: nothing is scored, drawn, fetched or trained. A mistake in a setting is told without looking at the
-    models, which import torch; weights that are missing are told together. Logs, once, what will be fetched or drawn,
-    and which metrics will be absent; returns the reasons for these. Returns at once within `checked_before`.
+    models, which may import torch; weights that are missing are told together. Logs, once, what will be fetched or
+    drawn, and which metrics will be absent; returns the reasons for these. Returns at once within `checked_before`.
     """
     if (reasons := _checked.get()) is not None:
         return reasons

@@ -1,4 +1,4 @@
-"""``task=run``, once what it needs is there: a mistake is said before torch is imported."""
+"""``task=run``, once what it needs is there: a mistake is said before more is imported."""
 
 from omegaconf import DictConfig
 
@@ -9,6 +9,6 @@ from benchmark.tasks.preflight import check_before_run
 def run(cfg: DictConfig) -> Finished | None:
     """Check what the run needs, then do it, see `run_whole`."""
     told = check_before_run(cfg)
-    from benchmark.tasks.whole_run import run_whole  # imports torch
+    from benchmark.tasks.whole_run import run_whole
 
     return run_whole(cfg, told)

@@ -12,7 +12,7 @@ from benchmark.core.paths import cache_dir
 from benchmark.results.protocol import LIMIT
 from downstream.training.recipe_key import recipe_key
 
-if TYPE_CHECKING:  # it imports torch
+if TYPE_CHECKING:
     from downstream.models.base import Trainable
 
 # The settings that make a run what it is; the rest (where it ran, where it logged) does not change its metrics.

@@ -6,7 +6,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from benchmark.config import choice, subset_size
-from benchmark.core.devices import resolve_device
+from benchmark.core.devices import device_type
 from benchmark.downstream_config import evaluation_limit
 from benchmark.pool.content import pool_content
 from benchmark.pool.pool import Pool
@@ -46,7 +46,7 @@ def run_protocol(
     facts |= {f"metric.{name}": metric.version() for metric in metrics for name in metric.names}
     facts |= dict.fromkeys(("metric.retrieval", "metric.classification"), library("pairsift"))
     facts["evaluation images in the pool"] = FACT
-    device = resolve_device(cfg.device).type
+    device = device_type(cfg.device)
     facts["precision"] = ", ".join(sorted({model.training.precision_on(device) for model in models.values()}))
     overrides = list(HydraConfig.get().overrides.task)
     limit = evaluation_limit(cfg)

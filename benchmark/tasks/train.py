@@ -10,6 +10,7 @@ from benchmark.downstream_config import load_evaluation_sets, make_models
 from benchmark.pool.pool import Pool
 from benchmark.stages.choose import choose
 from benchmark.stages.open_subset import note_lost, open_subset
+from benchmark.stages.train import train as train_one
 from benchmark.subset.index_tars import index_tars
 from benchmark.subset.other_captions import CaptionSources
 from benchmark.subset.subset import Subset
@@ -21,8 +22,6 @@ from benchmark.tasks.run_id import make_run_id, without_evaluation_sets
 def train(cfg: DictConfig) -> None:
     """Train every downstream model on the subset; print the folder of each."""
     check_before_run(cfg)
-    from benchmark.stages.train import train as train_one  # imports torch, for which no mistake waits
-
     device, tracker, models = resolve_device(cfg.device), make_tracker(cfg), make_models(cfg)
     require_shared_cache(device)
     with main_process_first(device):

@@ -1,13 +1,15 @@
 """The whole chain for one filter and one size, ending in a result JSON."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
 from omegaconf import DictConfig
 
 from benchmark.config import (
@@ -56,6 +58,9 @@ from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.metrics.base import CaptionMetric
 from downstream.models.base import Downstream
 from filters.clip import ClipFeatures
+
+if TYPE_CHECKING:
+    import torch
 
 log = logging.getLogger(__name__)
 # What other processes of a launch need: samples and the hash of the selection, or the path of an earlier result.

@@ -1,11 +1,13 @@
 """Captioning: a model's captions of every evaluation set, kept on disk and scored."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from benchmark.core.paths import write_text
 from downstream.batching import DecodedOnAccess, StoredImages
@@ -16,6 +18,9 @@ from downstream.metrics.base import CaptionMetric
 from downstream.metrics.intervals import with_intervals
 from downstream.metrics.metric import ImageId, Metric, ScoresOfImages
 from downstream.metrics.suite import score_domains
+
+if TYPE_CHECKING:
+    import torch
 
 
 def evaluate_captions(

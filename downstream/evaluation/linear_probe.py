@@ -1,18 +1,16 @@
 """The linear probe: a linear classifier on a frozen image tower (DS-CLIP, supplement, section B)."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
-import torch.nn.functional as F  # noqa: N812, the name everyone knows it by
 from PIL import Image
-from torch import nn
-from torch.utils.data import Dataset
 
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
@@ -22,6 +20,10 @@ from downstream.metrics.classification import class_ranks
 from downstream.metrics.ranks import Ranks
 from downstream.training.batch_loader import loader
 from downstream.training.training_data import SampleOrder
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
 
 LOCKED = "the image tower is locked: its probe is the same for every filter"
 LR, MOMENTUM, BATCH_SIZE = 0.1, 0.9, 128
@@ -89,7 +91,7 @@ def _random_box(width: int, height: int, rng: np.random.Generator) -> tuple[floa
 
 
 @dataclass(frozen=True)
-class ProbeBatches(Dataset[tuple[torch.Tensor, torch.Tensor]]):
+class ProbeBatches:
     """Item s is the batch of step s: pixels of random views (n, 3, h, w) and labels (n,).
 
     Every view depends on (seed, position) alone, so the number of workers changes nothing.
@@ -104,7 +106,9 @@ class ProbeBatches(Dataset[tuple[torch.Tensor, torch.Tensor]]):
     def __len__(self) -> int:
         return math.ceil(self.budget / BATCH_SIZE)
 
-    def __getitem__(self, step: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def __getitem__(self, step: int, /) -> tuple[torch.Tensor, torch.Tensor]:
+        import torch
+
         positions = range(step * BATCH_SIZE, min((step + 1) * BATCH_SIZE, self.budget))
         drawn = [self.items[i] for i in self.order.indices(positions.start, positions.stop)]
         views = [
@@ -141,6 +145,9 @@ def probe_ranks(tower: FrozenTower, evaluation_set: ClassificationSet) -> Ranks:
 
 def _train(tower: FrozenTower, batches: ProbeBatches, classes: int, name: str) -> nn.Linear:
     """Return the trained classifier. It starts from zeros: the loss is convex, so no random weights are needed."""
+    import torch
+    from torch import nn
+
     head: nn.Linear = nn.utils.skip_init(nn.Linear, tower.width, classes, device=tower.device)
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)
@@ -151,7 +158,7 @@ def _train(tower: FrozenTower, batches: ProbeBatches, classes: int, name: str) -
             optimizer.param_groups[0]["lr"] = LR * 0.5 * (1 + math.cos(math.pi * step / len(batches)))
             # Cloned: a tensor made in inference mode cannot take part in a gradient.
             features = tower.features(pixels).clone()
-            loss = F.cross_entropy(head(features), labels.to(tower.device))
+            loss = nn.functional.cross_entropy(head(features), labels.to(tower.device))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -159,14 +166,16 @@ def _train(tower: FrozenTower, batches: ProbeBatches, classes: int, name: str) -
     return head
 
 
-@torch.inference_mode()
 def _test_scores(
     tower: FrozenTower, head: nn.Linear, items: Sequence[LabelledImage], view: View
 ) -> npt.NDArray[np.float32]:
     """Return the classifier's scores of `items`, (n, classes)."""
+    import torch
+
     preprocess = partial(_centre_pixels, view, tower.processor)
     batches = pixel_batches(StoredImages(items), preprocess, tower.batch_size, tower.device)
-    scores = [head(tower.features(pixels)).float().cpu() for pixels in batches]
+    with torch.inference_mode():
+        scores = [head(tower.features(pixels)).float().cpu() for pixels in batches]
     stacked: npt.NDArray[np.float32] = torch.cat(scores).numpy()
     return stacked
 

@@ -1,5 +1,7 @@
 """What a caption metric is: a class that turns captions into numbers, or says why it cannot."""
 
+from __future__ import annotations
+
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,9 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 from PIL import Image
 
 from benchmark.core.requirements import Requirement, State, look
@@ -18,6 +19,9 @@ from benchmark.models.checkpoints import revision
 from downstream.metrics.java import Java, find_java
 from downstream.metrics.metric import Corpus, ImageId, ScoresOfImages, UnavailableError
 from downstream.metrics.tokenizer import tokenize_corpus
+
+if TYPE_CHECKING:
+    import torch
 
 
 @dataclass(frozen=True)

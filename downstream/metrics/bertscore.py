@@ -1,11 +1,12 @@
 """BERTScore F1 (Zhang et al. 2019) with bert-score's matching and any encoder of the hub or of a folder."""
 
+from __future__ import annotations
+
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-import torch
+from typing import TYPE_CHECKING
 
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, State, look
@@ -13,6 +14,9 @@ from benchmark.models.bert_match import bert_requirement, load_bert_matcher
 from benchmark.models.checkpoints import locate_checkpoint
 from downstream.metrics.base import CaptionMetric, Outcome, Request, Table, revision_or_none, without_unless
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
+
+if TYPE_CHECKING:
+    import torch
 
 # Embeddings are kept for so many images at a time: all 30,000 captions of COCO would take 2 GB.
 IMAGES_AT_ONCE = 256

@@ -3,19 +3,19 @@
 Both use the same formula; PAC-S has another CLIP and another weight. Features need not be normalised.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from PIL import Image
 
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, State
-from benchmark.models.pac_clip import load_pac_clip
 from benchmark.models.pac_weights import PAC_WEIGHTS, locate_pac_checkpoint, pac_requirements, pac_revision
 
 # In both papers, the prefix stands before every candidate and every reference.
@@ -24,6 +24,9 @@ from benchmark.models.pac_weights import PREFIX as PREFIX
 from downstream.batching import chunks, images_in_order, pixel_batches, stack_pixels
 from downstream.metrics.base import CaptionMetric, Request, Table
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
+
+if TYPE_CHECKING:
+    import torch
 
 CLIPSCORE_WEIGHT = 2.5
 IMAGES_AT_ONCE = 32
@@ -140,6 +143,8 @@ class PacScore(CaptionMetric):
             UnavailableError: the checkpoint is not on this machine.
             UserError: it does not fit the model.
         """
+        from benchmark.models.pac_clip import load_pac_clip
+
         try:
             locate_pac_checkpoint(self.checkpoint)
         except UserError as error:

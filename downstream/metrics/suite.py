@@ -1,16 +1,21 @@
 """All caption metrics of an evaluation: each computed once for every domain, or absent with its reason."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
-import torch
 from PIL import Image
 
 from benchmark.core.errors import UserError
 from downstream.metrics.base import CaptionMetric, Curve, Outcome, Request, Table
 from downstream.metrics.metric import Corpus, ImageId, Metric, ScoresOfImages, UnavailableError, failure
 from downstream.metrics.tokenizer import clean_corpus
+
+if TYPE_CHECKING:
+    import torch
 
 
 def score_captions(
@@ -54,6 +59,8 @@ def score_domains(
         ValueError: a candidate without references.
         KeyError: a domain with an unknown image.
     """
+    import torch
+
     used = {image: candidates[image] for ids in domains.values() for image in ids}
     populated = {domain: ids for domain, ids in domains.items() if ids}
     corpus = clean_corpus(Corpus(used, references))

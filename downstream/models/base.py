@@ -1,5 +1,7 @@
 """What trained models share: identity, train once, save and load, and how checkpoints are loaded."""
 
+from __future__ import annotations
+
 import inspect
 import shutil
 from abc import ABC, abstractmethod
@@ -7,9 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
-
-import torch
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchmark.core.batch import Sample
 from benchmark.core.devices import autocast
@@ -35,7 +35,8 @@ from downstream.training.trainer import TrainConfig
 from downstream.training.training_data import EpochSamples
 from downstream.training.validation import Validate
 
-CPU = torch.device("cpu")
+if TYPE_CHECKING:
+    import torch
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class Trainable(Identified, ABC):
         """Write the model to the folder `path`, in the hub's format where it has one."""
 
     @abstractmethod
-    def load(self, path: Path, device: torch.device = CPU) -> None:
+    def load(self, path: Path, device: torch.device) -> None:
         """Load the model that `save` wrote to `path`, or that `train` left in ``path/model``."""
 
     def working_folders(self, folder: Path) -> list[Path]:
@@ -164,6 +165,8 @@ def model_folder(path: Path) -> Path:
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Draw new weights from `seed`; the global generator is restored afterwards."""
+    import torch
+
     with torch.random.fork_rng([]):
         torch.default_generator.manual_seed(seed)
         yield

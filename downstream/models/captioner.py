@@ -1,111 +1,35 @@
 """The captioner: a vision encoder and a language model joined by new cross-attention (ICC paper, section 4)."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-import torch.nn.functional as F  # noqa: N812, the name everyone knows it by
 from PIL import Image
-from torch import nn
 
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.ranges import NonNegativeFloat, PositiveInt
 from benchmark.models.checkpoints import load_model, load_pretrained, quiet_transformers
-from downstream.batching import groups_of_similar_length, pixel_batches, to_pixels
+from downstream.batching import pixel_batches, to_pixels
 from downstream.evaluation.captioning import evaluate_captions
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.metric import Metric
-from downstream.models.base import CPU, Checkpoint, Downstream, model_folder, seeded
+from downstream.models.base import Checkpoint, Downstream, model_folder, seeded
 from downstream.models.timm_encoder import as_positions, is_timm, load_encoder, timm_processor
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
-from downstream.training.training_data import EpochSamples, Inputs, SampleOrder, TrainingData
+from downstream.training.training_data import EpochSamples, SampleOrder, TrainingData
 
-IGNORED = -100  # label of a position without loss
+if TYPE_CHECKING:
+    import torch
+
 CROSS_ATTENTION = ("crossattention", "ln_cross_attn")  # new weights, which no language model has
-
-
-@dataclass(frozen=True)
-class CaptionCollate:
-    """Turns samples into tensors: ``pixel_values`` (n, 3, h, w), ``decoder_input_ids`` and ``labels`` (n, t)."""
-
-    processor: Any
-    tokenizer: Any
-    max_tokens: int
-
-    def __call__(self, samples: list[Sample]) -> Inputs:
-        """Return the tensors of a batch."""
-        pixels = to_pixels(self.processor, [sample.image for sample in samples])
-        ids, labels = self.tokens([sample.text for sample in samples])
-        return {"pixel_values": pixels, "decoder_input_ids": ids, "labels": labels}
-
-    def tokens(self, captions: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return decoder inputs and labels, each (n, t): ``<bos> a cat <pad>`` and ``a cat <eos> -100``.
-
-        GPT-2 has one special token for start, end and padding: the loss is taken on the first end only. A caption
-        cut at `max_tokens` gets no end, or the model would learn to stop in mid-sentence.
-        """
-        start, end = start_and_end(self.tokenizer)
-        encoded = self.tokenizer(captions, add_special_tokens=False)["input_ids"]
-        targets = [[*ids, end][: self.max_tokens] for ids in encoded]
-        longest = max(map(len, targets))
-        inputs = torch.full((len(captions), longest), end)
-        labels = torch.full((len(captions), longest), IGNORED)
-        for row, target in enumerate(targets):
-            inputs[row, : len(target)] = torch.tensor([start, *target[:-1]])
-            labels[row, : len(target)] = torch.tensor(target)
-        return inputs, labels
-
-
-def start_and_end(tokenizer: Any) -> tuple[int, int]:
-    """Return the ids of the first and the last token of a caption; a tokenizer without bos starts with eos."""
-    end = tokenizer.eos_token_id
-    if end is None:
-        raise UserError(
-            f"the tokenizer of {tokenizer.name_or_path} must have an end token; choose a causal decoder (gpt2)"
-        )
-    return (end if tokenizer.bos_token_id is None else tokenizer.bos_token_id), end
-
-
-class CaptionLoss(nn.Module):
-    """Next-token cross-entropy, summed over the caption tokens of the batch."""
-
-    def __init__(self, model: Any) -> None:
-        super().__init__()
-        self.model = model
-
-    @property
-    def towers(self) -> list[nn.Module]:
-        """Encoder and decoder."""
-        return [self.model.encoder, self.model.decoder]
-
-    def forward(self, inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return (sum of losses, number of tokens)."""
-        if not inputs:  # other processes have samples and wait for the gradients of this one
-            zero = 0 * torch.stack([p.sum() for p in self.parameters() if p.requires_grad]).sum()
-            return zero, zero.detach()
-        ids, labels = inputs["decoder_input_ids"], inputs["labels"]
-        has_loss = labels != IGNORED
-        states = self.model.encoder(pixel_values=inputs["pixel_values"]).last_hidden_state
-        losses = [
-            self._loss(states[rows], ids[rows, :length], labels[rows, :length])
-            for rows, length in groups_of_similar_length(has_loss)
-        ]
-        return torch.stack(losses).sum(), has_loss.sum()
-
-    def _loss(self, states: torch.Tensor, ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return the sum of the losses of captions (n, t), given the states (n, positions, d) of their images."""
-        logits = self.model(encoder_outputs=(states,), decoder_input_ids=ids, use_cache=False).logits
-        return F.cross_entropy(
-            logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED, reduction="sum"
-        )
 
 
 class Captioner(Downstream):
@@ -173,6 +97,8 @@ class Captioner(Downstream):
 
     def _set_tokens(self) -> None:
         """Set start, end and padding tokens and the beam search in the configs that transformers reads."""
+        from downstream.models.caption_loss import start_and_end
+
         start, end = start_and_end(self.tokenizer)
         for config in (self.model.config, self.model.generation_config):
             config.decoder_start_token_id = config.bos_token_id = start
@@ -187,6 +113,8 @@ class Captioner(Downstream):
         self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Train on `subset` for the budget."""
+        from downstream.models.caption_loss import CaptionCollate, CaptionLoss
+
         limit = min(self.max_tokens, self.model.config.decoder.max_position_embeddings)
         collate = CaptionCollate(self.processor, self.tokenizer, limit)
         data = TrainingData(subset, SampleOrder(subset.epochs, self.training.seed), collate)
@@ -194,15 +122,16 @@ class Captioner(Downstream):
         trainer = Trainer(self.name, self.training, self.device, tracker, ratios, self.validate)
         return trainer.fit(CaptionLoss(self.model), data, folder / "checkpoints", fingerprint)
 
-    @torch.inference_mode()
     def caption(self, images: Iterable[Image.Image]) -> list[str]:
         """Return one caption per RGB image, a single line, by beam search; independent of the batch size."""
+        import torch
+
         self.model.eval()
         captions: list[str] = []
         preprocess = partial(to_pixels, self.processor)
         for pixels in pixel_batches(images, preprocess, self.eval_batch_size, self.device):
             # Quiet: generate asks for an attention mask, but every prompt is the start token alone.
-            with self.autocast(), quiet_transformers():
+            with torch.inference_mode(), self.autocast(), quiet_transformers():
                 ids = self.model.generate(pixel_values=pixels)
             # Metrics tools count lines, some of them by Unicode's rules: a caption must be one line.
             captions += [
@@ -229,7 +158,7 @@ class Captioner(Downstream):
         for part in (self.model, self.processor, self.tokenizer):
             part.save_pretrained(path)
 
-    def load(self, path: Path, device: torch.device = CPU) -> None:
+    def load(self, path: Path, device: torch.device) -> None:
         """Load the model that `save` or `train` wrote to `path`, or any `VisionEncoderDecoderModel`."""
         from transformers import AutoImageProcessor, AutoTokenizer, VisionEncoderDecoderModel
 

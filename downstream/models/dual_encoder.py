@@ -3,19 +3,19 @@
 The ViT is locked as in LiT (ICC paper, section 4; Zhai et al. 2022), or trained too (DS-CLIP, supplement, section B).
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from PIL import Image
-from safetensors.torch import load_file, save_file
 
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
@@ -31,13 +31,15 @@ from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.linear_probe import LOCKED, FrozenTower
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.metric import Metric
-from downstream.models.base import CPU, Checkpoint, Downstream, model_folder, seeded
-from downstream.models.contrastive import PairCollate, TwoTowers
-from downstream.training.embeddings import EmbeddedSample, embed_subset
-from downstream.training.image_augmentation import ImageAugmentation
+from downstream.models.base import Checkpoint, Downstream, model_folder, seeded
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
 from downstream.training.training_data import EpochSamples, SampleOrder, Samples, TrainingData
+
+if TYPE_CHECKING:
+    import torch
+
+    from downstream.training.embeddings import EmbeddedSample
 
 Vectors = npt.NDArray[np.float32]
 
@@ -105,6 +107,8 @@ class DualEncoder(Downstream):
     ) -> None:
         from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoTokenizer
 
+        from downstream.models.contrastive import PairCollate, TwoTowers
+
         processor = load_pretrained(AutoImageProcessor, image_encoder)
         tokenizer = load_pretrained(AutoTokenizer, text_encoder)
         # Both towers output their class token's state: a pooler would be an untrained layer.
@@ -124,6 +128,8 @@ class DualEncoder(Downstream):
         self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Train on `subset` for the budget."""
+        from downstream.training.image_augmentation import ImageAugmentation
+
         order = SampleOrder(subset.epochs, self.training.seed)
         source: Samples[Any] = subset
         cached = self.locked and self.cache_images and len(subset) > 0
@@ -138,6 +144,8 @@ class DualEncoder(Downstream):
     def _embed_once(
         self, subset: EpochSamples[Sample], order: SampleOrder, folder: Path, fingerprint: str
     ) -> Samples[EmbeddedSample]:
+        from downstream.training.embeddings import embed_subset
+
         self.device = make_accelerator(self.device).device
         self.model.to(self.device).eval()
         drawn = np.unique(order.indices(0, self.training.samples_seen))
@@ -153,36 +161,41 @@ class DualEncoder(Downstream):
             self.device,
         )
 
-    @torch.inference_mode()
     def image_features(self, pixels: torch.Tensor) -> torch.Tensor:
         """Return the image tower's features of `pixels`, (n, width), before any head."""
-        with self.autocast():
+        import torch
+
+        with torch.inference_mode(), self.autocast():
             return self.model.image_features(pixels.to(self.device, non_blocking=True))
 
-    @torch.inference_mode()
     def embed_images(self, images: Iterable[Image.Image]) -> Vectors:
         """Return the unit vectors of RGB `images`, float32 (n, d)."""
+        import torch
+
         self.model.eval()
         vectors = []
         preprocess = partial(to_pixels, self.collate.processor)
         for pixels in pixel_batches(images, preprocess, self.eval_batch_size, self.device):
             features = self.image_features(pixels)
-            with self.autocast():
+            with torch.inference_mode(), self.autocast():
                 vectors.append(self.model.embed_images(features))
         return self._stack(vectors)
 
-    @torch.inference_mode()
     def embed_texts(self, texts: Iterable[str]) -> Vectors:
         """Return the unit vectors of `texts`, float32 (n, d)."""
+        import torch
+
         self.model.eval()
         vectors = []
         for chunk in chunks(texts, self.eval_batch_size):
             tokens = {name: ids.to(self.device) for name, ids in self.collate.tokens(chunk).items()}
-            with self.autocast():
+            with torch.inference_mode(), self.autocast():
                 vectors.append(self.model.embed_texts(**tokens))
         return self._stack(vectors)
 
     def _stack(self, vectors: list[torch.Tensor]) -> Vectors:
+        import torch
+
         if not vectors:
             return np.empty((0, self.model.text_head.out_features), np.float32)
         stacked: Vectors = torch.cat(vectors).float().cpu().numpy()
@@ -212,6 +225,8 @@ class DualEncoder(Downstream):
 
     def save(self, path: Path) -> None:
         """Write ``image/`` and ``text/`` in the hub's format, the heads in ``heads.safetensors``."""
+        from safetensors.torch import save_file
+
         self.model.image_tower.save_pretrained(path / "image")
         self.collate.processor.save_pretrained(path / "image")
         self.model.text_tower.save_pretrained(path / "text")
@@ -219,8 +234,10 @@ class DualEncoder(Downstream):
         save_file(self._heads(), path / "heads.safetensors")
         write_text(path / "config.json", json.dumps({"locked": self.locked}))
 
-    def load(self, path: Path, device: torch.device = CPU) -> None:
+    def load(self, path: Path, device: torch.device) -> None:
         """Load the model that `save` or `train` wrote to `path`."""
+        from safetensors.torch import load_file
+
         path = model_folder(path)
         if not (path / "heads.safetensors").exists():
             raise UserError(f"{path} must be the folder of a dual encoder, but has no heads.safetensors")

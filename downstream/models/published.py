@@ -1,16 +1,17 @@
 """Published models and captions on the same evaluation sets as the models trained here."""
 
+from __future__ import annotations
+
 import hashlib
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from PIL import Image
 
 from benchmark.core.devices import autocast, default_precision
@@ -24,7 +25,6 @@ from benchmark.models.checkpoints import (
     quiet_transformers,
     revision,
 )
-from benchmark.models.clip_models import load_clip
 from benchmark.models.clip_weights import clip_identity
 from downstream.batching import chunks, pixel_batches, stack_pixels, to_pixels
 from downstream.evaluation.captioning import evaluate_captions, score_captions_of_sets
@@ -35,6 +35,9 @@ from downstream.metrics.base import CaptionMetric
 from downstream.metrics.coco_results import read_coco_results
 from downstream.metrics.metric import Metric
 from downstream.metrics.tokenizer import one_line
+
+if TYPE_CHECKING:
+    import torch
 
 log = logging.getLogger(__name__)
 Vectors = npt.NDArray[np.float32]
@@ -174,12 +177,14 @@ class PublishedCaptioner(Published):
     def _text(self, images: int) -> dict[str, list[str]]:
         return {"text": [self.prompt] * images} if self.prompt else {}
 
-    @torch.inference_mode()
     def caption(self, images: Iterable[Image.Image]) -> list[str]:
         """Return one caption per RGB image, each a single line."""
+        import torch
+
         captions: list[str] = []
         for inputs in self._inputs(images):
-            with autocast(default_precision(self._device.type), self._device), quiet_transformers():
+            precision = default_precision(self._device.type)
+            with torch.inference_mode(), autocast(precision, self._device), quiet_transformers():
                 ids = self._model.generate(
                     **inputs, do_sample=False, num_beams=self.beams, max_new_tokens=self.max_new_tokens
                 )
@@ -215,6 +220,8 @@ class PublishedClip(Published):
 
     def load(self, device: torch.device) -> None:
         """Load the model."""
+        from benchmark.models.clip_models import load_clip
+
         self._clip = load_clip(self._model, self._pretrained, device)
 
     def embed_images(self, images: Iterable[Image.Image]) -> Vectors:

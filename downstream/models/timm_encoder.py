@@ -1,11 +1,14 @@
 """Vision encoders for the captioner, of transformers or of timm: CNNs, ViTs, Swins with channels last."""
 
-from collections.abc import Mapping
-from typing import Any
+from __future__ import annotations
 
-import torch
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from benchmark.models.checkpoints import load_model, load_pretrained
+
+if TYPE_CHECKING:
+    import torch
 
 TIMM = "timm_wrapper"  # what transformers calls the config of any timm model
 

@@ -21,7 +21,7 @@ from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.uids import UidArray, encode_uids
 from downstream.batching import chunks, to_pixels
-from downstream.models.base import CPU, Trainable, model_folder, seeded
+from downstream.models.base import Trainable, model_folder, seeded
 from downstream.models.timm_encoder import timm_processor
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
@@ -177,7 +177,7 @@ class WeakBackbone(Trainable):
 
         save_for_hf(self.model, str(path), safe_serialization=True)
 
-    def load(self, path: Path, device: torch.device = CPU) -> None:
+    def load(self, path: Path, device: torch.device) -> None:
         """Load the model that `save` or `train` wrote to `path`."""
         import timm
 

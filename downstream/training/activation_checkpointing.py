@@ -1,11 +1,13 @@
 """Activation checkpointing: activations are computed again in the backward pass and not kept until then."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from torch import nn
-from torch.nn.modules.batchnorm import _BatchNorm
+if TYPE_CHECKING:
+    from torch import nn
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +31,8 @@ def checkpoint_activations(model: nn.Module, name: str) -> None:
 
 
 def _enabled(tower: Any) -> bool:
+    from torch.nn.modules.batchnorm import _BatchNorm
+
     # Computed again, a batch would count twice in running statistics.
     if any(isinstance(module, _BatchNorm) for module in tower.modules()):
         return False

@@ -1,22 +1,33 @@
 """Batches read ahead in processes of their own, as many as fit into memory."""
 
+from __future__ import annotations
+
 import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
-
-import torch
-from torch.utils.data import DataLoader, Dataset
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from benchmark.core.cores import own_cores
 from benchmark.core.launch import local_process_count
+
+if TYPE_CHECKING:
+    import torch
+    from torch.utils.data import Dataset
 
 log = logging.getLogger(__name__)
 MAX_WORKERS = 16
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  where batches wait, on Linux
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Items(Protocol[T_co]):
+    """A map-style dataset, picklable; no subclass of torch's `Dataset`, for which torch would be imported."""
+
+    def __getitem__(self, item: int, /) -> T_co:
+        """Return an item, for example the batch of a step."""
 
 
 def default_workers(device: torch.device) -> int:
@@ -66,7 +77,7 @@ def queue(workers: int, item_bytes: int) -> tuple[int, int]:
 
 
 def loader(
-    dataset: Dataset[T],
+    dataset: Items[T],
     items: range,
     workers: int,
     device: torch.device,
@@ -76,10 +87,13 @@ def loader(
 
     `item_bytes` tells how large an item is, which bounds how many wait, see `queue`; None for small ones.
     """
+    import torch
+    from torch.utils.data import DataLoader
+
     workers, waiting = queue(workers, item_bytes() if workers and item_bytes else 0)
     return iter(
         DataLoader(
-            dataset,
+            cast("Dataset[T]", dataset),
             batch_size=None,
             sampler=items,
             num_workers=workers,

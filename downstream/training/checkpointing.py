@@ -1,5 +1,7 @@
 """Checkpoints of a training, written atomically, and the marker of a finished one."""
 
+from __future__ import annotations
+
 import json
 import logging
 import math
@@ -7,15 +9,16 @@ import shutil
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-
-import torch
-from safetensors.torch import load_file, save_file
-from torch import nn
+from typing import TYPE_CHECKING
 
 from benchmark.core.json_text import json_text
 from benchmark.core.paths import atomic_folder, write_text
 from benchmark.core.seals import intact
 from downstream.training.train_report import TrainReport
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +37,7 @@ class TrainState:
         """The last logged loss."""
         return self.losses[-1][1] if self.losses else math.nan
 
-    def over_processes(self) -> "TrainState":
+    def over_processes(self) -> TrainState:
         """Return the state with the skipped samples of all processes."""
         from accelerate.utils import gather_object
 
@@ -66,6 +69,9 @@ def save_checkpoint(
     folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, state: TrainState, fingerprint: str
 ) -> None:
     """Write ``folder/step-N`` atomically, then delete older checkpoints."""
+    import torch
+    from safetensors.torch import save_file
+
     older = list(folder.glob("step-*"))
     newest = folder / f"step-{state.step:09d}"
     with atomic_folder(newest) as temporary:
@@ -82,6 +88,9 @@ def load_checkpoint(
     folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, fingerprint: str
 ) -> TrainState:
     """Load the newest checkpoint of `fingerprint` into `model` and `optimizer`; without one, start at step 0."""
+    import torch
+    from safetensors.torch import load_file
+
     newest = max((path for path in folder.glob("step-*") if intact(path)), default=None)
     if newest is None:
         return TrainState()

@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import torch
 from PIL import Image
-from torch.utils.data import Dataset
 
 from benchmark.core.arrow import from_numpy, from_strings, from_values, to_numpy
 from benchmark.core.batch import Sample, SampleError
@@ -84,7 +83,7 @@ class _Chunk(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Chunks(Dataset[_Chunk]):
+class _Chunks:
     """Item c is the c-th chunk of the indices, read and preprocessed."""
 
     subset: Samples[Sample]
@@ -92,7 +91,7 @@ class _Chunks(Dataset[_Chunk]):
     size: int
     preprocess: Callable[[list[Any]], torch.Tensor]
 
-    def __getitem__(self, chunk: int) -> _Chunk:
+    def __getitem__(self, chunk: int, /) -> _Chunk:
         indices = self.indices[chunk * self.size : (chunk + 1) * self.size]
         samples, reasons = read_samples(self.subset, indices)
         pixels = self.preprocess([s.image for s in samples]) if samples else torch.empty(0)

@@ -1,11 +1,14 @@
 """The optimizers of the trainer: AdamW and LAMB."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import torch
-from torch import nn
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
 
 OptimizerName = Literal["adamw", "lamb"]
 
@@ -22,6 +25,8 @@ def make_optimizer(
     `lr_ratios` are factors on the learning rate of parts of the model, by the prefix of their parameters' names. Each
     group of parameters has its factor as `lr_ratio`, which whoever sets its `lr` multiplies in.
     """
+    import torch
+
     groups: list[dict[str, Any]] = []
     for ratio, parameters in _by_ratio(model, lr_ratios).items():
         of_ratio = {"lr_ratio": ratio, "lr": ratio * lr}

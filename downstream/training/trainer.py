@@ -1,5 +1,7 @@
 """The trainer of all models: a budget in samples seen, and an exact resume."""
 
+from __future__ import annotations
+
 import logging
 import math
 import time
@@ -7,10 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
-
-import torch
-from torch import nn
+from typing import TYPE_CHECKING, Any, get_args
 
 from benchmark.core.devices import check_precision, default_precision
 from benchmark.core.errors import UserError
@@ -30,10 +29,15 @@ from downstream.training.activation_checkpointing import checkpoint_activations
 from downstream.training.batch_loader import default_workers, loader
 from downstream.training.checkpointing import TrainState, load_checkpoint, save_checkpoint
 from downstream.training.optimizers import OptimizerName, make_optimizer
-from downstream.training.stepper import Step, Stepper
 from downstream.training.train_report import TrainReport
 from downstream.training.training_data import StepBatches, TrainingData
 from downstream.training.validation import Validate, log_validation
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from downstream.training.stepper import Step, Stepper
 
 log = logging.getLogger(__name__)
 
@@ -142,6 +146,8 @@ class Trainer:
 
         Raises `UserError` if the subset is empty, none of its samples can be read, or the loss diverges.
         """
+        import torch
+
         if len(data.source) == 0:
             raise UserError(f"{self.name}: the subset is empty, there is nothing to train on")
         accelerator = make_accelerator(self.device)
@@ -165,18 +171,24 @@ class Trainer:
                 save_checkpoint(folder, model, optimizer, total, fingerprint)
             accelerator.wait_for_everyone()
 
-        wrapped, prepared = accelerator.prepare(model, optimizer)
-        precision = recipe.precision_on(accelerator.device.type)
-        share = math.ceil(recipe.batch_size / accelerator.num_processes)
-        micro_batch = recipe.micro_batch if recipe.micro_batch and recipe.micro_batch < share else None
-        stepper = Stepper(
-            accelerator, wrapped, prepared, recipe.max_grad_norm, recipe.seed, precision, micro_batch
-        )
+        stepper = self._stepper(accelerator, *accelerator.prepare(model, optimizer))
         # Each step seeds the generators that dropout draws from; afterwards the caller's are restored.
         with torch.random.fork_rng([accelerator.device] if accelerator.device.type == "cuda" else []):
             self._loop(stepper, data, state, save)
         accelerator.unwrap_model(stepper.model, keep_fp32_wrapper=False).eval()
         return self._report(data, state.over_processes(), resumed_from)
+
+    def _stepper(self, accelerator: Any, model: nn.Module, optimizer: Any) -> Stepper:
+        """Return what takes the steps of the recipe; `accelerator` has prepared model and optimizer."""
+        from downstream.training.stepper import Stepper
+
+        recipe = self.config
+        precision = recipe.precision_on(accelerator.device.type)
+        share = math.ceil(recipe.batch_size / accelerator.num_processes)
+        micro_batch = recipe.micro_batch if recipe.micro_batch and recipe.micro_batch < share else None
+        return Stepper(
+            accelerator, model, optimizer, recipe.max_grad_norm, recipe.seed, precision, micro_batch
+        )
 
     def _loop(
         self, stepper: Stepper, data: TrainingData[Any], state: TrainState, save: Callable[[], None]
@@ -222,6 +234,8 @@ class Trainer:
             values = {"loss": loss, "lr": self.config.lr_at(index), "samples_per_second": rate}
             values["gradient_norm"] = stepped.gradient_norm.item()
             if accelerator.device.type == "cuda":
+                import torch
+
                 values["memory_gib"] = torch.cuda.max_memory_allocated(accelerator.device) / 2**30
             self.tracker.log({f"{self.name}/{name}": value for name, value in values.items()}, step=seen)
         return loss

@@ -1,21 +1,24 @@
 """Training batches: a seeded order of samples, cut into steps; unreadable samples are counted by reason."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import Field, dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch.utils.data import Dataset
 
 from benchmark.core.batch import SampleError
 from benchmark.core.model_text import model_text
 
+if TYPE_CHECKING:
+    import torch
+
 IndexArray = npt.NDArray[np.int64]
-Inputs = dict[str, torch.Tensor]
+Inputs = dict[str, "torch.Tensor"]
 PROBED = 16  # samples of which one should be readable
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
@@ -75,7 +78,7 @@ class SampleOrder:
     seed: int
 
     @classmethod
-    def over(cls, samples: int, seed: int) -> "SampleOrder":
+    def over(cls, samples: int, seed: int) -> SampleOrder:
         """Return the order in which every epoch has all of 0 to `samples` - 1."""
         return cls((np.arange(samples, dtype=np.int64),), seed)
 
@@ -173,7 +176,7 @@ class TrainingData(Generic[Pair]):
 
 
 @dataclass(frozen=True)
-class StepBatches(Dataset[TrainingBatch]):
+class StepBatches:
     """Item s is this process's part of step s; the last step is smaller, so that the budget is met exactly."""
 
     data: TrainingData[Any]
@@ -182,7 +185,7 @@ class StepBatches(Dataset[TrainingBatch]):
     rank: int = 0
     ranks: int = 1
 
-    def __getitem__(self, step: int) -> TrainingBatch:
+    def __getitem__(self, step: int, /) -> TrainingBatch:
         start = step * self.batch_size
         positions = range(start, min(start + self.batch_size, self.budget))
         return self.data.batch(positions, self.rank, self.ranks)

@@ -1,12 +1,16 @@
 """Validation: a model measured in the middle of its training, which it does not change."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-
-from torch import nn
+from typing import TYPE_CHECKING
 
 from benchmark.core.metric_logger import CaptionedImage, MetricLogger
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 @dataclass(frozen=True)

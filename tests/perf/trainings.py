@@ -15,7 +15,8 @@ from benchmark.core.batch import Sample
 from benchmark.core.launch import make_accelerator
 from benchmark.demo.training.data import HELD_OUT, captions
 from benchmark.results.trackers import NoTracker
-from downstream.models.captioner import CaptionCollate, Captioner, CaptionLoss
+from downstream.models.caption_loss import CaptionCollate, CaptionLoss
+from downstream.models.captioner import Captioner
 from downstream.models.contrastive import TwoTowers
 from downstream.training.activation_checkpointing import checkpoint_activations
 from downstream.training.optimizers import make_optimizer

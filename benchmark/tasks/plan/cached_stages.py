@@ -101,7 +101,7 @@ def _parts(pool: Pool, scorer: Filter) -> tuple[int, list[Path]]:
 
 def _look_at_trainings(cfg: DictConfig, subset: Path, cached: CachedStages) -> None:
     """Find the finished trainings; none is found where samples have other captions than their own."""
-    # Imported here: the plan of a scoring or selection needs no torch.
+    # Imported here: the plan of a scoring or selection needs no models.
     from benchmark.stages.train import training_fingerprint
     from downstream.training.checkpointing import finished
 
@@ -125,7 +125,7 @@ def _result(cfg: DictConfig, pool: Pool) -> Path | None:
     """
     if cfg.task.name != "run" or not is_sweep():
         return None
-    from benchmark.tasks.run_protocol import run_protocol  # imported with torch
+    from benchmark.tasks.run_protocol import run_protocol
 
     try:
         sets, metrics, models = load_evaluation_sets(cfg), make_metrics(cfg), make_models(cfg)

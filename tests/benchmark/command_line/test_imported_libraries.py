@@ -13,6 +13,7 @@ from benchmark.config import CONF
 from benchmark.core.records import write_record
 from tests.benchmark.report.made_results import result
 from tests.command_line import Run
+from tests.demos import SMALL_RUN
 from tests.pools import rows, write_pool
 
 LIBRARIES = (
@@ -32,6 +33,10 @@ SETTINGS = {"pydantic", "numpy"}  # checked, and numbers of the demo resolved
 SELECT = SETTINGS | {"pyarrow", "PIL", "filelock"}  # a lock is held where the demo is drawn
 RESHARD = SELECT | {"pyarrow.compute"}  # captions are searched
 PLAN = RESHARD | {"rich", "scipy"}  # of a selection whose scores are cached
+RUN_PLAN = PLAN | {
+    "fsspec",
+    "cv2",
+}  # evaluation sets are opened, in tars of the hub too; OpenCV draws the demo
 DOCTOR = PLAN | {
     "torch",
     "fsspec",
@@ -82,11 +87,40 @@ def test_a_selection_from_cached_scores_imports_no_torch(run: Run, tmp_path: Pat
         pytest.param(["filter=random", "size=9m", "plan=true"], marks=pytest.mark.slow),
         pytest.param(["filter=score_file", "filter.path=/nowhere"], marks=pytest.mark.slow),
         pytest.param(["filter=random", "size=9m", "task=train"], marks=pytest.mark.slow),
+        pytest.param(["filter=random", "size=200k", "models=paper"], marks=pytest.mark.slow),
+        pytest.param(["task=evaluate", "task.captions=FILE", "evalset=paper"], marks=pytest.mark.slow),
     ],
     ids=" ".join,
 )
 def test_a_mistake_of_a_run_imports_no_torch(command: list[str], tmp_path: Path) -> None:
-    assert imported(*command, f"results_dir={tmp_path}") <= PLAN | {"cv2", "fsspec"}
+    assert imported(*command, f"results_dir={tmp_path}") <= RUN_PLAN | {
+        "huggingface_hub"
+    }  # weights are sought
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ["filter=icc"],
+        pytest.param(["filter=icc", "downstream=captioner"], marks=pytest.mark.slow),
+        pytest.param(["filter=icc,random", "seed=0,1"], marks=pytest.mark.slow),
+        pytest.param(["filter=icc", "task=train", "validate_every=2000"], marks=pytest.mark.slow),
+    ],
+    ids=" ".join,
+)
+def test_a_plan_of_a_run_imports_no_torch(settings: list[str], tmp_path: Path) -> None:
+    assert imported(*settings, "size=200k", "plan=true", f"results_dir={tmp_path}") <= RUN_PLAN
+
+
+@pytest.mark.slow
+def test_a_plan_finds_trainings_and_results_without_torch(
+    run: Run, small_demo: list[str], tmp_path: Path
+) -> None:
+    command = ["filter=random", *small_demo, *SMALL_RUN[:-1], f"results_dir={tmp_path}"]
+    assert run(*command).returncode == 0
+    for seeds, cached in (("seed=0", "dual_encoder cached"), ("seed=0,1", "cached cached cached")):
+        assert cached in " ".join(run(*command, seeds, "plan=true").stdout.split())
+        assert imported(*command, seeds, "plan=true") <= RUN_PLAN
 
 
 @pytest.mark.parametrize("metadata", [True, pytest.param(False, marks=pytest.mark.slow)])
@@ -109,20 +143,30 @@ def test_doctor_imports_no_more_than_it_looks_at(tmp_path: Path) -> None:
     assert imported("task=doctor", "filter=random", f"results_dir={tmp_path}") <= DOCTOR
 
 
-def test_modules_of_filters_import_no_library_of_models() -> None:
-    """That is the scorer's, in `setup`: where scores are cached, a filter is made and nothing is set up."""
+@pytest.mark.parametrize(
+    ("groups", "modules_at_least", "allowed"),
+    [
+        (["filter", "embedding", "ocr"], 31, RESHARD | {"cv2"}),
+        (["downstream", "training", "metrics", "evalset"], 10, RUN_PLAN),
+    ],
+    ids=["filters", "downstream"],
+)
+def test_modules_of_parts_import_no_library_of_models(
+    groups: list[str], modules_at_least: int, allowed: set[str]
+) -> None:
+    """They do so where they score, train or compute: where all is cached, a part is made and asked for its key."""
     targets = {
-        line.removeprefix("_target_: ").strip()
-        for group in ("filter", "embedding", "ocr")
+        line.strip().removeprefix("_target_: ")
+        for group in groups
         for path in (CONF / group).glob("*.yaml")
         for line in path.read_text().splitlines()
-        if line.startswith("_target_: ")
+        if line.strip().startswith("_target_: ")
     }
     modules = sorted({target.rpartition(".")[0] for target in targets})
-    assert len(modules) > 30
+    assert len(modules) >= modules_at_least
     script = f"import sys, {', '.join(modules)}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert set(LIBRARIES) & set(done.stdout.split()) <= RESHARD | {"cv2"}
+    assert set(LIBRARIES) & set(done.stdout.split()) <= allowed
 
 
 @pytest.mark.slow

@@ -22,9 +22,10 @@ def test_a_task_keeps_the_contract(name: str) -> None:
     assert cfg.task.name == name
     function = hydra.utils.get_method(cfg.task._target_)
     assert function.__module__ == f"benchmark.tasks.{name}"
-    (parameter,) = inspect.signature(function).parameters.values()
-    assert parameter.annotation in (DictConfig, "DictConfig")
-    assert inspect.signature(function).return_annotation in (None, "None", Finished | None)
+    signature = inspect.signature(function, eval_str=True)
+    (parameter,) = signature.parameters.values()
+    assert parameter.annotation is DictConfig
+    assert signature.return_annotation in (None, Finished | None)
     assert inspect.getdoc(function), "the docstring says what the task does and prints"
 
 

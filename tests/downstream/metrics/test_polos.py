@@ -16,9 +16,10 @@ from PIL import Image
 from benchmark.core.errors import UserError
 from downstream.batching import DecodedOnAccess
 from downstream.evaluation.evaluation_sets import ImageFile, Item
-from downstream.metrics import polos as module
+from downstream.metrics import polos, polos_estimator
 from downstream.metrics.metric import Corpus, UnavailableError
-from downstream.metrics.polos import Polos, PolosEstimator, combine
+from downstream.metrics.polos import Polos
+from downstream.metrics.polos_estimator import combine
 from tests.pixel_workers import decode_in_processes
 
 CPU = torch.device("cpu")
@@ -172,8 +173,8 @@ def test_batches_score_as_one_caption_at_a_time(checkpoint, tiny_roberta, state,
     }
     assert scores == pytest.approx(expected, abs=1e-4)
     assert len({round(score, 3) for score in scores.values()}) == 4
-    monkeypatch.setattr(module, "IMAGES_AT_ONCE", 1)
-    monkeypatch.setattr(module, "CAPTIONS_AT_ONCE", 2)
+    monkeypatch.setattr(polos, "IMAGES_AT_ONCE", 1)
+    monkeypatch.setattr(polos_estimator, "CAPTIONS_AT_ONCE", 2)
     assert metric.scores(CORPUS, images, CPU) == pytest.approx(scores, abs=1e-5)
 
 
@@ -221,7 +222,7 @@ def test_weights_that_are_not_there_are_a_reason(tmp_path, tiny_roberta):
 def test_another_folder_is_one_line(checkpoint, tiny_roberta, spoil, message):
     spoil(checkpoint)
     with pytest.raises(UserError, match=message) as error:
-        PolosEstimator.load(checkpoint, tiny_roberta)
+        Polos(str(checkpoint), str(tiny_roberta)).scores(CORPUS, {}, CPU)
     assert "\n" not in str(error.value)
 
 
@@ -229,7 +230,7 @@ def test_a_regressor_of_another_width_is_one_line(checkpoint, tiny_roberta, stat
     wrong = state | {"ff.0.ff.linear_1.weight": torch.zeros(12, 7)}
     torch.save({"state_dict": wrong}, checkpoint / "reprod.ckpt")
     with pytest.raises(UserError, match="takes 7 features, but gets 112"):
-        PolosEstimator.load(checkpoint, tiny_roberta)
+        Polos(str(checkpoint), str(tiny_roberta)).scores(CORPUS, {}, CPU)
 
 
 @dataclass
@@ -244,5 +245,5 @@ def test_a_checkpoint_executes_nothing(checkpoint, tiny_roberta, state, tmp_path
     marker = tmp_path / "executed"
     torch.save({"state_dict": state, "callbacks": Malicious(marker)}, checkpoint / "reprod.ckpt")
     with pytest.raises(UserError, match="cannot be read as weights"):
-        PolosEstimator.load(checkpoint, tiny_roberta)
+        Polos(str(checkpoint), str(tiny_roberta)).scores(CORPUS, {}, CPU)
     assert not marker.exists()

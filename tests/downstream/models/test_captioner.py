@@ -11,7 +11,8 @@ from PIL import Image
 
 from benchmark.core.errors import UserError
 from downstream import batching
-from downstream.models.captioner import CaptionCollate, Captioner, CaptionLoss
+from downstream.models.caption_loss import CaptionCollate, CaptionLoss
+from downstream.models.captioner import Captioner
 from tests.downstream.tiny_models import (
     CAPTIONS,
     Checkpoints,
@@ -106,10 +107,10 @@ def test_transformers_alone_loads_what_was_saved(trained: Any) -> None:
 def test_load_gives_the_same_model(trained: Any, checkpoints: Checkpoints, tmp_path: Path) -> None:
     captioner, folder, _, _ = trained
     again = make(checkpoints)
-    again.load(folder)
+    again.load(folder, CPU)
     assert again.caption(IMAGES[:2]) == CAPTIONS[:2]
     captioner.save(tmp_path)
-    again.load(tmp_path)
+    again.load(tmp_path, CPU)
     assert all(torch.equal(tensor, weights(again)[name]) for name, tensor in weights(captioner).items())
 
 

@@ -266,16 +266,16 @@ def test_load_gives_the_same_model(trained: Any, checkpoints: Checkpoints, tmp_p
 
     encoder, folder, _, _ = trained
     again = make(checkpoints)
-    again.load(folder)
+    again.load(folder, CPU)
     assert equal(weights(encoder), weights(again))
     assert AutoModel.from_pretrained(folder / "model/text").config.model_type == "bert"
     unlocked = make(checkpoints, locked=False)
     unlocked.build(CPU)
     unlocked.save(tmp_path)
-    again.load(tmp_path)
+    again.load(tmp_path, CPU)
     assert equal(weights(unlocked), weights(again))
     with pytest.raises(UserError, match="must be the folder of a dual encoder"):
-        again.load(tmp_path / "text")
+        again.load(tmp_path / "text", CPU)
 
 
 @pytest.mark.perf

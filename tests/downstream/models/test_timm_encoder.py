@@ -8,7 +8,8 @@ import timm
 import torch
 from timm.models import save_for_hf
 
-from downstream.models.captioner import CaptionCollate, Captioner, CaptionLoss
+from downstream.models.caption_loss import CaptionCollate, CaptionLoss
+from downstream.models.captioner import Captioner
 from downstream.models.timm_encoder import is_timm, load_encoder, positions
 from downstream.training.trainer import TrainConfig
 from tests.downstream.tiny_models import CAPTIONS, SIZE, Checkpoints, MemorySubset, Recorder, draw
@@ -69,11 +70,11 @@ def test_build_train_save_and_load_agree(
     captioner.train(eight_pairs, tmp_path / "run", CPU, Recorder(), "f")
     captions = captioner.caption(IMAGES)
     again = make(folder[0], checkpoints.gpt2)
-    again.load(tmp_path / "run")
+    again.load(tmp_path / "run", CPU)
     assert again.caption(IMAGES) == captions
     again.save(tmp_path / "copy")
     third = make(folder[0], checkpoints.gpt2)
-    third.load(tmp_path / "copy")
+    third.load(tmp_path / "copy", CPU)
     assert third.caption(IMAGES) == captions
     pairs = zip(captioner.model.state_dict().items(), third.model.state_dict().items(), strict=True)
     assert all(a == b and torch.equal(one, other) for (a, one), (b, other) in pairs)

@@ -9,7 +9,7 @@ import timm
 import torch
 from torch import nn
 
-from downstream.models.captioner import CaptionCollate, CaptionLoss
+from downstream.models.caption_loss import CaptionCollate, CaptionLoss
 from downstream.training.activation_checkpointing import checkpoint_activations
 from downstream.training.recipe_key import recipe_key
 from downstream.training.stepper import Stepper

@@ -13,7 +13,6 @@ from torch import nn
 from benchmark.core import progress
 from benchmark.core.disk_errors import UnwritableError
 from benchmark.core.errors import UserError
-from downstream.training import checkpointing
 from downstream.training.optimizers import make_optimizer
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
@@ -207,7 +206,7 @@ def test_a_kill_during_a_checkpoint_leaves_the_previous_one(
             raise OSError("no space left")
         saved(state, path)
 
-    monkeypatch.setattr(checkpointing.torch, "save", full_disk)
+    monkeypatch.setattr(torch, "save", full_disk)
     with pytest.raises(UnwritableError, match="the disk is full"):
         fit(Guess(), tmp_path / "cut", checkpoint_every=20)
     assert [path.name for path in (tmp_path / "cut").iterdir()] == ["step-000000004"]
