@@ -19,7 +19,7 @@ pytestmark = pytest.mark.perf
 PAIRS = 2000
 
 
-def seconds_beside_torch(work: str, arguments: list[str], goal: float) -> float:
+def seconds_beside_torch(work: str, arguments: list[str], goal: float | None = None) -> float:
     """Return the processor seconds of a command by those of ``import torch``."""
     command = partial(measure_command, sys.executable, "-m", "benchmark", *arguments)
     reference = partial(measure_command, sys.executable, "-c", "import torch")
@@ -35,6 +35,11 @@ def test_a_selection_from_cached_scores(run: Run, tmp_path: Path) -> None:
     select = ["task=select", "pool=img2dataset", f"pool.url={pool}", "filter=random", "size.samples=500"]
     assert run(*select).returncode == 0  # leaves the scores in the cache
     assert seconds_beside_torch(f"select 500 of {PAIRS:,} pairs, scores cached", select, 0.5) < 0.8
+
+
+def test_a_plan_of_a_whole_run(tmp_path: Path) -> None:
+    plan = ["filter=icc", "size=200k", "plan=true", f"results_dir={tmp_path}"]
+    assert seconds_beside_torch("plan of a whole run on the demo", plan) < 0.8
 
 
 def test_a_report(tmp_path: Path) -> None:

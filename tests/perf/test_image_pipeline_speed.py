@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -30,8 +30,7 @@ pytestmark = pytest.mark.perf
 CPU = torch.device("cpu")
 CORES = len(os.sched_getaffinity(0))
 IMAGES, BATCH = 1024, 256
-DEVICE_BATCHES, DEVICE_SECONDS = 20, 0.1
-PIXELS = torch.zeros(3, 224, 224)
+DEVICE_BATCHES, DEVICE_SECONDS = 20, 0.15  # 1,700 images a second, about what 16 cores decode
 IMPORTS = ("open_clip",)
 
 
@@ -101,8 +100,14 @@ class Blank:
         return Image.new("RGB", (8, 8))
 
 
+@cache
+def pixels() -> torch.Tensor:
+    """Not made on import: a fork of a process whose torch has used its threads would wait for them."""
+    return torch.zeros(3, 224, 224)
+
+
 def same_pixels(_: Image.Image) -> torch.Tensor:
-    return PIXELS
+    return pixels()
 
 
 def device_in_a_pipeline() -> Iterator[None]:
@@ -175,7 +180,7 @@ def test_a_model_on_the_cpu_is_not_slower_than_in_series(tar: str) -> None:
 
 def test_a_device_is_busy_where_decoding_keeps_up() -> None:
     """The device is a clock: what it waits for is that this process puts a batch together."""
-    work = f"{DEVICE_BATCHES} batches of {BATCH} images, decoded at once, through a device of 100 ms a batch"
+    work = f"{DEVICE_BATCHES} batches of {BATCH} images, decoded at once, through a device of 150 ms a batch"
     assert clock_ratio(work, device_in_a_pipeline, "the device alone", device_alone) < 1 / 0.9
 
 
