@@ -1,6 +1,7 @@
 """Work on the processes and GPUs of one machine."""
 
 import multiprocessing
+import os
 import pickle
 import signal
 import threading
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 from benchmark.core.cores import available_cores, take_cores
 from benchmark.core.devices import device_type, resolve_device
 from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent
+from benchmark.core.paths import cache_dir
 from benchmark.core.ranges import Device, Processes
 from benchmark.engine.base import Work
 from benchmark.engine.worker_usage import Usage, own_usage
@@ -76,7 +78,7 @@ class _Process:
         context = multiprocessing.get_context("forkserver")
         self._pipe, its_end = context.Pipe()
         # Pickled here, so that the worker imports the work's module, and numpy with it, once it has its cores.
-        arguments = its_end, pickle.dumps(work), device, cores
+        arguments = its_end, pickle.dumps(work), device, cores, str(cache_dir().parent)
         self._process = context.Process(target=_serve, args=arguments)
         self._process.start()
         its_end.close()
@@ -120,9 +122,10 @@ def _ending(exit_code: int) -> str:
     return signal.Signals(-exit_code).name if exit_code < 0 else f"exit code {exit_code}"
 
 
-def _serve(pipe: "Connection[bytes, Any]", pickled: bytes, device: str, cores: int) -> None:
+def _serve(pipe: "Connection[bytes, Any]", pickled: bytes, device: str, cores: int, caches: str) -> None:
     """Set up the work, answer, and do so for each piece that comes in a tuple, until an empty tuple comes."""
     threading.Thread(target=end_with_parent, daemon=True).start()
+    os.environ["XDG_CACHE_HOME"] = caches  # the fork server's may be older
     take_cores(cores)
     work: Work[Any, Any] = pickle.loads(pickled)  # noqa: S301 (its own)
     with suppress(EOFError, ConnectionError):  # the command has ended: nobody waits for an answer

@@ -39,7 +39,7 @@ def test_a_selection_from_cached_scores(run: Run, tmp_path: Path) -> None:
 
 def test_a_plan_of_a_whole_run(tmp_path: Path) -> None:
     plan = ["filter=icc", "size=200k", "plan=true", f"results_dir={tmp_path}"]
-    # It looks for all that the run needs and reads 90 results; with torch imported it took more than twice of torch.
+    # It looks for all that the run needs and reads 90 results; with torch it took nearly twice of it.
     assert seconds_beside_torch("plan of a whole run on the demo", plan) < 1.5
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.core.errors import UserError
+from benchmark.core.paths import cache_dir
 from benchmark.core.usage import helpers_peak_rss_bytes
 from benchmark.engine.local import LocalEngine, _serve
 from benchmark.engine.worker_usage import WORKER_RUNS
@@ -264,13 +265,37 @@ def test_an_error_of_the_work_is_not_tried_again(tmp_path: Path) -> None:
     assert "raise KeyError(piece.name)" in str(raised.value.__cause__)
 
 
+class CacheFolder:
+    """Work that tells the cache folder of its worker."""
+
+    light = False
+
+    def setup(self, device: str) -> None:
+        """Prepare nothing."""
+
+    def __call__(self, piece: int) -> Path:
+        """Return the folder."""
+        return cache_dir()
+
+
+def test_workers_have_the_cache_folder_of_their_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "another"):  # the fork server is of the first
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
+        folders = set(LocalEngine("cpu", 2).run(CacheFolder(), [1, 2]))
+        assert folders == {tmp_path / name / "pairsift"}
+
+
 @pytest.mark.parametrize("during_setup", [True, False])
 def test_a_worker_whose_command_has_ended_ends_without_an_error(during_setup: bool) -> None:
     of_command, of_worker = multiprocessing.Pipe()
     with ThreadPoolExecutor(1) as threads:
         if during_setup:
             of_command.close()
-        served = threads.submit(_serve, of_worker, pickle.dumps(Square()), "cpu", 1)
+        served = threads.submit(
+            _serve, of_worker, pickle.dumps(Square()), "cpu", 1, os.environ["XDG_CACHE_HOME"]
+        )
         if not during_setup:
             of_command.recv()
             of_command.close()

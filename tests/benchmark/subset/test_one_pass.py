@@ -1,7 +1,6 @@
 """Several subsets written in one pass over the pool, on one process or many."""
 
 import tarfile
-from multiprocessing import forkserver
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +75,6 @@ def test_workers_write_the_same_bytes(pool: Pool, tmp_path: Path, monkeypatch: p
 
 @pytest.fixture(params=[99, pytest.param(0, marks=pytest.mark.slow)])
 def light(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    forkserver._forkserver._stop()  # it would know the cache folder of an earlier test
     monkeypatch.setattr(index_module, "_LIGHT", request.param)
 
 
