@@ -1,1 +1,0 @@
-"""The stages that tasks share: score and select, open the subset, train, evaluate."""

@@ -1,1 +1,0 @@
-"""The selected samples: random access, their other captions, new tars."""
