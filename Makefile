@@ -47,10 +47,10 @@ check: setup ## ruff and mypy --strict
 
 perf: setup ## Measure speed and memory on this machine: half an hour on two slow cores
 	$(UV) pip install --quiet --python $(PYTHON) --constraint constraints.txt --editable '.[$(EXTRAS),perf]'
-	OMP_NUM_THREADS=$$(nproc) $(PYTHON) -m pytest -m perf -s --durations=10
+	OMP_NUM_THREADS=$$(nproc) $(PYTHON) -m pytest bench -m perf -s --durations=10
 
 perf-8m: setup ## Measure every stage on eight million pairs, once: over an hour, 60 GB of disk
-	OMP_NUM_THREADS=$$(nproc) $(PYTHON) -m pytest -m perf -s tests/perf/eight_million.py
+	OMP_NUM_THREADS=$$(nproc) $(PYTHON) -m pytest -m perf -s bench/eight_million.py
 
 fuzz: setup ## Damaged files through the readers for ten minutes
 	$(PYTHON) -m tests.hostile.fuzz

@@ -2,8 +2,8 @@
 
 It takes over an hour and 60 GB of disk, so `make perf-8m` runs it and `make perf` does not.
 
-python -m pytest -m perf -s tests/perf/eight_million.py
-python -m pytest -m perf -s tests/perf/eight_million.py -k "normsim or clusters"
+python -m pytest -m perf -s bench/eight_million.py
+python -m pytest -m perf -s bench/eight_million.py -k "normsim or clusters"
 """
 
 import shutil
@@ -12,11 +12,11 @@ from functools import partial
 
 import pytest
 
-from tests.perf.corpus_statistics import write_features
-from tests.perf.measured_once import measure_once
-from tests.perf.measurement import measure
-from tests.perf.stages import STAGES, Stage
-from tests.perf.written_results import write_results
+from bench.corpus_statistics import write_features
+from bench.measured_once import measure_once
+from bench.measurement import measure
+from bench.stages import STAGES, Stage
+from bench.written_results import write_results
 
 pytestmark = pytest.mark.perf
 PAIRS, WIDTH = 8_000_000, 512

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from bench.measurement import Usage, keep, median, write_table
 from benchmark.results.provenance import machine
-from tests.perf.measurement import Usage, keep, median, write_table
 
 BEGIN, END = "<!-- growth: begin -->", "<!-- growth: end -->"
 SHORT = 3.0  # processor seconds

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch  # noqa: F401  imported by scoring when it begins; imports are not counted
 
+from bench.caches import cache_beside, copied_cache
 from benchmark.core.uids import UID_DTYPE, decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
@@ -19,7 +20,6 @@ from filters.base import Filter
 from filters.column import Column
 from filters.composite import RankSum
 from filters.english import English
-from tests.perf.caches import cache_beside, copied_cache
 
 ROWS = 25_000  # of a file
 CLUSTERS, EPOCHS = 1000, 4

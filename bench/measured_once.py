@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from bench.measurement import Usage, keep, write_table
 from benchmark.results.provenance import machine
-from tests.perf.measurement import Usage, keep, write_table
 
 BEGIN, END = "<!-- once: begin -->", "<!-- once: end -->"
 HEADER = "| work | seconds | processor seconds | peak memory, GiB | in no file | goal | measured |"

@@ -22,8 +22,8 @@ from typing import IO, Any
 from benchmark.core.paths import write_text
 from benchmark.results.provenance import machine
 
-ROOT = Path(__file__).resolve().parents[2]
-PROCESSES = "tests.perf.processes"
+ROOT = Path(__file__).resolve().parents[1]
+PROCESSES = "bench.processes"
 ROWS, PAGE = ROOT / "docs" / "performance.json", ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PAIRS = 3

@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from benchmark.config import demo_model
+from bench.caches import cache_beside, copied_cache
+from bench.listed_pools import write_metadata
 from benchmark.core.uids import encode_uid_column
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
+from benchmark.run.config import demo_model
 from benchmark.scoring.feature_cache import save_features
 from benchmark.scoring.score_pool import fit_filter, score_pool
 from benchmark.scoring.shard_reader import features_path
 from filters.informativeness import Informativeness
-from tests.perf.caches import cache_beside, copied_cache
-from tests.perf.listed_pools import write_metadata
 
 SHARD, WORDS = 20_000, 1_000_000
 ENGINE = LocalEngine("cpu", 1)

@@ -1,6 +1,6 @@
 """The other side of `measurement`: the processes that do the work and say what it took.
 
-``python -m tests.perf.processes command COMMAND ...`` runs a command and prints its usage; ``... serve MODULE``
+``python -m bench.processes command COMMAND ...`` runs a command and prints its usage; ``... serve MODULE``
 imports a module once, as this takes longer than most work, and forks for each call of one of its functions.
 """
 
@@ -22,8 +22,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
+from bench.measurement import Usage
 from benchmark.core.usage import processor_seconds
-from tests.perf.measurement import Usage
 
 
 def serve(module: str) -> None:

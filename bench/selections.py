@@ -1,6 +1,6 @@
 """Selection from score parts: ours, and two passes in plain numpy.
 
-``python -m tests.perf.selections FOLDER PAIRS`` writes parts of that many pairs to a new folder, 20 bytes of each,
+``python -m bench.selections FOLDER PAIRS`` writes parts of that many pairs to a new folder, 20 bytes of each,
 selects 30% of them, prints what it took, and removes the folder.
 """
 
@@ -13,11 +13,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bench.measurement import Usage, measure
 from benchmark.core.uids import UID_DTYPE
 from benchmark.scoring.score_parts import write_part
 from benchmark.scoring.score_pool import load_parts
 from benchmark.selection.top_k import select_top_k
-from tests.perf.measurement import Usage, measure
 
 ROWS = 100_000  # of a part
 DIGIT = 1 << 16
@@ -96,7 +96,7 @@ def report(name: str, usage: Usage, k: int) -> None:
 if __name__ == "__main__":
     target, pairs = sys.argv[1], int(sys.argv[2])
     k = pairs * 3 // 10
-    from tests.perf import selections  # functions are measured by the name of their module
+    from bench import selections  # functions are measured by the name of their module
 
     measure(selections.write_scores, target, pairs)
     try:

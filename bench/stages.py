@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.perf.corpus_statistics import assign, components, fit, rows, write_features
-from tests.perf.divided_scores import sum_of_ranks, write_divided
-from tests.perf.listed_pools import draw_from_clusters, rank_sum, score, write_metadata, write_scored
-from tests.perf.ngram_counts import fit as count_ngrams
-from tests.perf.ngram_counts import score as score_ngrams
-from tests.perf.ngram_counts import write_ngrams
-from tests.perf.selections import select_share, write_scores
-from tests.perf.tar_pools import copy, first_batch, index, write_tars
-from tests.perf.written_results import report, write_results
+from bench.corpus_statistics import assign, components, fit, rows, write_features
+from bench.divided_scores import sum_of_ranks, write_divided
+from bench.listed_pools import draw_from_clusters, rank_sum, score, write_metadata, write_scored
+from bench.ngram_counts import fit as count_ngrams
+from bench.ngram_counts import score as score_ngrams
+from bench.ngram_counts import write_ngrams
+from bench.selections import select_share, write_scores
+from bench.tar_pools import copy, first_batch, index, write_tars
+from bench.written_results import report, write_results
 
 Write = Callable[[str, int], None]
 

@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from bench.caches import cache_beside, copied_cache
 from benchmark.core.batch import Sample
 from benchmark.core.uids import UID_DTYPE, UidArray, decode_uids, unite_uids
 from benchmark.engine.local import LocalEngine
+from benchmark.pool.index_tars import index_tars
 from benchmark.pool.pool import Pool
+from benchmark.pool.reshard import Copy, reshard
+from benchmark.pool.subset import selected_samples, use_metadata_captions
+from benchmark.run.open_subset import open_subset
 from benchmark.selection.selection import Selection
-from benchmark.stages.open_subset import open_subset
-from benchmark.subset.index_tars import index_tars
-from benchmark.subset.reshard import Copy, reshard
-from benchmark.subset.subset import selected_samples, use_metadata_captions
 from downstream.training.batch_loader import loader
 from downstream.training.training_data import SampleOrder, StepBatches, TrainingData
-from tests.perf.caches import cache_beside, copied_cache
 from tests.pools import Row, jpeg, write_tar
 
 ROWS = 10_000  # of a tar

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from bench.measurement import compare, measure
 from downstream.evaluation.captioning import score_captions_of_sets
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from downstream.metrics.coco_metrics import Bleu, Cider, RougeL
 from downstream.metrics.java import find_java
 from downstream.metrics.meteor import Meteor, _kept
-from tests.perf.measurement import compare, measure
 
 pytestmark = pytest.mark.perf
 SETS, IMAGES = ("coco", "nocaps", "flickr30k"), 700

@@ -1,6 +1,6 @@
 """Scoring and selecting by a metadata column, from nothing, beside plain Arrow and DataComp's recipe.
 
-python -m pytest -m perf -s tests/perf/test_column_speed.py
+python -m pytest -m perf -s bench/test_column_speed.py
 """
 
 import os
@@ -14,13 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 import torch  # noqa: F401  imported by scoring when it begins; imports are not counted
 
+from bench.listed_pools import write_metadata
+from bench.measurement import compare, measure
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from benchmark.selection.top_k import select_top_k
 from filters.column import Column
-from tests.perf.listed_pools import write_metadata
-from tests.perf.measurement import compare, measure
 
 pytestmark = pytest.mark.perf
 LISTED, SHARDS = 3_200_000, 32

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.perf.corpus_statistics import gather, rows, write_features
-from tests.perf.measurement import compare, measure
+from bench.corpus_statistics import gather, rows, write_features
+from bench.measurement import compare, measure
 
 pytestmark = pytest.mark.perf
 PAIRS, WIDTH = 320_000, 512

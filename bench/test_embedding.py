@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmark.config import demo_model
-from tests.perf.embedding import Passes, in_a_pipeline, in_series
-from tests.perf.photos import write_photos
-from tests.perf.processes import call
+from bench.embedding import Passes, in_a_pipeline, in_series
+from bench.photos import write_photos
+from bench.processes import call
+from benchmark.run.config import demo_model
 
 CLIP = f"local-dir:{demo_model('clip')}"
 

@@ -1,6 +1,6 @@
 """What a command costs before it says anything, beside the import of torch, each in processes of its own.
 
-python -m pytest -m perf -s tests/perf/test_first_line_speed.py
+python -m pytest -m perf -s bench/test_first_line_speed.py
 """
 
 import sys
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.measurement import compare, measure_command
 from benchmark.core.records import write_record
-from tests.benchmark.report.made_results import result
+from tests.benchmark.results.report.made_results import result
 from tests.command_line import Run
-from tests.perf.measurement import compare, measure_command
 from tests.pools import rows, write_pool
 
 pytestmark = pytest.mark.perf

@@ -1,6 +1,6 @@
 """Images through CLIP's models on a GPU: how long it computes, with a process per core that decodes and in series.
 
-python -m pytest -m perf -s tests/perf/test_gpu_speed.py
+python -m pytest -m perf -s bench/test_gpu_speed.py
 """
 
 import json
@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.perf.embedding import in_a_pipeline, in_series
-from tests.perf.measurement import compare, measure
-from tests.perf.photos import write_photos
+from bench.embedding import in_a_pipeline, in_series
+from bench.measurement import compare, measure
+from bench.photos import write_photos
 
 pytestmark = [
     pytest.mark.perf,

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.perf import measured_once, measurement
-from tests.perf.growth import BEGIN, END, growth
-from tests.perf.measured_once import measure_once
-from tests.perf.measurement import Usage, compare
+from bench import measured_once, measurement
+from bench.growth import BEGIN, END, growth
+from bench.measured_once import measure_once
+from bench.measurement import Usage, compare
 
 
 @pytest.fixture

@@ -1,15 +1,15 @@
 """Every stage at three sizes: how processor seconds and memory grow with the pool.
 
-python -m pytest -m perf -s tests/perf/test_growth_speed.py
+python -m pytest -m perf -s bench/test_growth_speed.py
 """
 
 from pathlib import Path
 
 import pytest
 
-from tests.perf.growth import growth
-from tests.perf.measurement import Usage, measure
-from tests.perf.stages import STAGES, Stage, Write
+from bench.growth import growth
+from bench.measurement import Usage, measure
+from bench.stages import STAGES, Stage, Write
 
 pytestmark = pytest.mark.perf
 LINEAR = 1.15  # an exponent of 1, and what two measurements differ

@@ -17,13 +17,13 @@ import pytest
 import torch
 from PIL import Image
 
-from benchmark.config import demo_model
+from bench.measurement import compare, measure
+from bench.photos import photos
 from benchmark.core.pixel_workers import PixelWorkers, Preprocessing
 from benchmark.models.clip_models import ClipModel, load_clip
 from benchmark.pool.tar_index import TarIndex
 from benchmark.pool.tar_reader import TarImage, read_images, read_pixels
-from tests.perf.measurement import compare, measure
-from tests.perf.photos import photos
+from benchmark.run.config import demo_model
 from tests.pools import numbered_uids
 
 pytestmark = pytest.mark.perf

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from bench.measurement import compare, measure
+from bench.photos import write_photos
 from benchmark.core.pixel_workers import PixelWorkers, Preprocessing
 from benchmark.pool.tar_index import index_tar
 from benchmark.pool.tar_reader import read_pixels
-from tests.perf.measurement import compare, measure
-from tests.perf.photos import write_photos
 
 pytestmark = pytest.mark.perf
 WORKERS = len(os.sched_getaffinity(0))

@@ -1,6 +1,6 @@
 """Detection and recognition against the plain loop of RapidOCR's README, in turns, each in a process of its own.
 
-    python -m pytest -m perf -s tests/perf/test_ocr_speed.py
+    python -m pytest -m perf -s bench/test_ocr_speed.py
 
 On pictures of the demo's pool and one thread, as a worker has it; the models are loaded before measuring begins.
 """
@@ -16,10 +16,10 @@ import pytest
 import torch
 from PIL import Image
 
+from bench.measurement import compare, measure
 from benchmark.demo.draws import sample_pair
 from benchmark.demo.training.data import pool_mix
 from filters.ocr.rapid import RapidSpotter
-from tests.perf.measurement import compare, measure
 
 pytestmark = pytest.mark.perf
 COUNT = 32

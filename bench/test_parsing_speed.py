@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.config import demo_model
+from bench.measurement import compare, measure
 from benchmark.core.batch import Batch
 from benchmark.demo.draws import generator
 from benchmark.demo.language.descriptions.descriptions import describe
 from benchmark.demo.language.trees import text_of
 from benchmark.demo.noise import pool_scene
+from benchmark.run.config import demo_model
 from filters.complexity_action import ComplexityAction, rank
 from filters.text.parsing import load_pipeline
 from filters.text.scene_graph import scene_graph
 from tests.filters.text.english_web_treebank import pipeline, sentences
-from tests.perf.measurement import compare, measure
 from tests.pools import numbered_uids
 
 pytestmark = pytest.mark.perf

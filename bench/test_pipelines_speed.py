@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmark.config import demo_model
+from bench.measurement import compare, measure
 from benchmark.demo.training.data import HELD_OUT, captions
+from benchmark.run.config import demo_model
 from filters.icc.sba import FrozenParts, SemanticBottleneck
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
-from tests.perf.measurement import compare, measure
 
 pytestmark = pytest.mark.perf
 COUNTS = {"SBA": 64, "VBA": 16}

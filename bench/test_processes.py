@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from bench.measurement import measure, measure_command
 from benchmark.engine.local import LocalEngine
-from tests.perf.measurement import measure, measure_command
 
 MIB = 1 << 20
 IMPORTS = ("wave",)

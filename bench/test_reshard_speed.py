@@ -1,6 +1,6 @@
 """Index and resharding of 100,000 pairs of 30 kB beside plain ways: `tarfile` and json, and ``cp -r`` of the pool.
 
-python -m pytest -m perf -s tests/perf/test_reshard_speed.py
+python -m pytest -m perf -s bench/test_reshard_speed.py
 """
 
 import io
@@ -17,15 +17,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from bench.measurement import Row, Usage, compare, measure, measure_command
+from bench.reshard_pools import BYTES, PAIRS, TARS, chosen, forget, linked, tars_of, write_tars
 from benchmark.core.uids import decode_uids, unite_uids
 from benchmark.engine.local import LocalEngine
+from benchmark.pool.index_tars import index_tars
 from benchmark.pool.pool import Pool
+from benchmark.pool.reshard import Copy, reshard
+from benchmark.pool.subset import Subset, selected_samples, use_metadata_captions
 from benchmark.pool.tar_index import TarIndex, index_tar, save_index
-from benchmark.subset.index_tars import index_tars
-from benchmark.subset.reshard import Copy, reshard
-from benchmark.subset.subset import Subset, selected_samples, use_metadata_captions
-from tests.perf.measurement import Row, Usage, compare, measure, measure_command
-from tests.perf.reshard_pools import BYTES, PAIRS, TARS, chosen, forget, linked, tars_of, write_tars
 
 pytestmark = pytest.mark.perf
 OF_SEVERAL, OF_THE_LOOP = 5, 2  # tars of the pools of longer work

@@ -1,6 +1,6 @@
 """The distilled scorer at the released one's size, beside Hugging Face's model on padded batches.
 
-    python -m pytest -m perf -s tests/perf/test_scorer_speed.py
+    python -m pytest -m perf -s bench/test_scorer_speed.py
 
 On real alt texts, with random weights but for the head.
 """
@@ -19,14 +19,14 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
+from bench.measurement import compare, measure
+from bench.scorer_checkpoint import distilroberta_size, fit_head, laion_captions, word_concreteness
 from benchmark.core.batch import Batch
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from filters.icc.scorer import DistilledScorer
 from tests.filters.checkpoints import roberta_scorer
-from tests.perf.measurement import compare, measure
-from tests.perf.scorer_checkpoint import distilroberta_size, fit_head, laion_captions, word_concreteness
 from tests.pools import numbered_uids
 
 pytestmark = pytest.mark.perf

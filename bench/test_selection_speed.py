@@ -1,6 +1,6 @@
 """Selection from cached scores beside DuckDB and plain numpy, each in processes of its own.
 
-python -m pytest -m perf -s tests/perf/test_selection_speed.py
+python -m pytest -m perf -s bench/test_selection_speed.py
 """
 
 from functools import partial
@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 import torch  # noqa: F401  imported by scoring when it begins; imports are not counted
 
-from tests.perf import selections
-from tests.perf.measurement import compare, measure
+from bench import selections
+from bench.measurement import compare, measure
 
 pytestmark = pytest.mark.perf
 CACHED = 12_800_000
@@ -31,7 +31,7 @@ def seconds_beside_ours(scores: str, reference: str, function: object, goal: flo
 
 def test_cached_scores_beside_duckdb(scores: str) -> None:
     pytest.importorskip("duckdb")
-    from tests.perf import duckdb_selection
+    from bench import duckdb_selection
 
     assert seconds_beside_ours(scores, "DuckDB", duckdb_selection.select, 0.8) < 0.8
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.perf.processes import call
-from tests.perf.stages import STAGES, Stage
+from bench.processes import call
+from bench.stages import STAGES, Stage
 
 
 @pytest.mark.slow

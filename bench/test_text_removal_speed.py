@@ -13,14 +13,14 @@ import pytest
 import torch
 from PIL import Image
 
-from benchmark.config import demo_model
+from bench.measurement import compare, measure
 from benchmark.core.batch import Batch
 from benchmark.demo.draws import sample_pair
 from benchmark.demo.training.data import pool_mix
 from benchmark.models.clip_models import load_clip
+from benchmark.run.config import demo_model
 from filters.ocr.rapid import RapidSpotter
 from filters.text_removal import TextRemovedClip
-from tests.perf.measurement import compare, measure
 from tests.pools import numbered_uids
 
 pytestmark = pytest.mark.perf

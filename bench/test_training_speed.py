@@ -1,20 +1,20 @@
 """Trainings against the trainer of transformers and the model alone, and the memory of a batch computed in parts.
 
-python -m pytest -m perf -s tests/perf/test_training_speed.py
+python -m pytest -m perf -s bench/test_training_speed.py
 """
 
 from functools import partial
 
 import pytest
 
-from tests.perf.measurement import compare, measure
+from bench.measurement import compare, measure
 
 pytestmark = pytest.mark.perf
 SAMPLES, PAIRS, MICRO_BATCH = 400, 128, 16
 
 
 def test_a_captioner_beside_its_model_alone() -> None:
-    from tests.perf.trainings import model_alone, train
+    from bench.trainings import model_alone, train
 
     work = f"train the demo's captioner on {SAMPLES} samples"
     row = compare(
@@ -24,7 +24,7 @@ def test_a_captioner_beside_its_model_alone() -> None:
 
 
 def test_a_captioner_beside_the_trainer_of_transformers() -> None:
-    from tests.perf.trainings import train, train_with_transformers
+    from bench.trainings import train, train_with_transformers
 
     work = f"train the demo's captioner on {SAMPLES} samples, in groups of similar length"
     reference = partial(measure, train_with_transformers, SAMPLES)
@@ -33,7 +33,7 @@ def test_a_captioner_beside_the_trainer_of_transformers() -> None:
 
 
 def test_a_batch_in_parts_takes_less_memory() -> None:
-    from tests.perf.trainings import contrastive_step
+    from bench.trainings import contrastive_step
 
     work = f"a step of {PAIRS} pairs, micro_batch={MICRO_BATCH}"
     in_parts = partial(measure, contrastive_step, PAIRS, MICRO_BATCH)
@@ -42,7 +42,7 @@ def test_a_batch_in_parts_takes_less_memory() -> None:
 
 
 def test_checkpointing_a_text_tower_takes_less_memory() -> None:
-    from tests.perf.trainings import contrastive_step
+    from bench.trainings import contrastive_step
 
     work = f"a step of {PAIRS} pairs, checkpointing"
     again = partial(measure, contrastive_step, PAIRS, None, True)
@@ -51,7 +51,7 @@ def test_checkpointing_a_text_tower_takes_less_memory() -> None:
 
 
 def test_checkpointing_a_captioner_takes_less_memory() -> None:
-    from tests.perf.trainings import train
+    from bench.trainings import train
 
     work = f"train the demo's captioner on {SAMPLES} samples, checkpointing"
     again = partial(measure, train, SAMPLES, True)

@@ -1,6 +1,6 @@
 """`make demo` from an empty cache, measured once.
 
-python -m pytest -m perf -s tests/perf/test_whole_demo.py
+python -m pytest -m perf -s bench/test_whole_demo.py
 """
 
 import shlex
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.perf.measured_once import measure_once
-from tests.perf.measurement import Usage, measure_command
+from bench.measured_once import measure_once
+from bench.measurement import Usage, measure_command
 
 pytestmark = pytest.mark.perf
 OF_TESTS = ("OMP_NUM_THREADS", "OPENCV_FOR_THREADS_NUM", "TOKENIZERS_PARALLELISM")

@@ -10,11 +10,11 @@ import torch
 from PIL import Image
 from transformers import BertConfig, BertModel, Seq2SeqTrainer, Seq2SeqTrainingArguments, ViTConfig, ViTModel
 
-from benchmark.config import demo_model
 from benchmark.core.batch import Sample
 from benchmark.core.launch import make_accelerator
 from benchmark.demo.training.data import HELD_OUT, captions
 from benchmark.results.trackers import NoTracker
+from benchmark.run.config import demo_model
 from downstream.models.caption_loss import CaptionCollate, CaptionLoss
 from downstream.models.captioner import Captioner
 from downstream.models.contrastive import TwoTowers

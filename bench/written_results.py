@@ -4,8 +4,8 @@ import json
 import shutil
 from pathlib import Path
 
+from bench.measurement import ROOT
 from tests.command_line import run_main
-from tests.perf.measurement import ROOT
 
 FILTERS = ("random", "clip", "icc", "oracle")
 

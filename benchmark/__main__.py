@@ -7,21 +7,21 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.command_line.bounds import check_arguments, check_config_dir
-from benchmark.command_line.environment import set_environment
-from benchmark.command_line.help_text import answer
-from benchmark.command_line.jobs import WrongJobsError, run_job, run_single
-from benchmark.command_line.mistakes import end_with_mistakes
-from benchmark.command_line.overrides import normalised
-from benchmark.command_line.own_filters import name_own_filters
-from benchmark.command_line.stopping import raise_if_stopped, stop_on_signals
-from benchmark.command_line.sweep_runs import run_sweeps
-from benchmark.command_line.sweeps import is_single_run, planned_sweeps
-from benchmark.command_line.wrong_overrides import explain_command
-from benchmark.config import CONF, USER_ERRORS, register_resolvers
+from benchmark.cli.bounds import check_arguments, check_config_dir
+from benchmark.cli.environment import set_environment
+from benchmark.cli.help_text import answer
+from benchmark.cli.jobs import WrongJobsError, run_job, run_single
+from benchmark.cli.mistakes import end_with_mistakes
+from benchmark.cli.overrides import normalised
+from benchmark.cli.own_filters import name_own_filters
+from benchmark.cli.stopping import raise_if_stopped, stop_on_signals
+from benchmark.cli.sweep_runs import run_sweeps
+from benchmark.cli.sweeps import is_single_run, planned_sweeps
+from benchmark.cli.wrong_overrides import explain_command
 from benchmark.core.errors import UserError
 from benchmark.core.garbage import collect_again
 from benchmark.core.progress import configure_logging
+from benchmark.run.config import CONF, USER_ERRORS, register_resolvers
 
 with_hydra = hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 

@@ -7,7 +7,7 @@ import hydra
 import pytest
 from hydra import compose, initialize_config_dir
 
-from benchmark.config import CONF, register_resolvers
+from benchmark.run.config import CONF, register_resolvers
 
 SMALL_DEMO = [
     "pool.demo.pairs=2000", "pool.demo.shard_size=500", "pool.demo.evaluation={coco: 24, nocaps: 6, flickr30k: 12}",

@@ -4,7 +4,7 @@ import re
 import sys
 from pathlib import Path
 
-from benchmark.config import CONF
+from benchmark.run.config import CONF
 
 PAGE = (CONF.parent / "docs" / "own_filter.md").read_text()
 

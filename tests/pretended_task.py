@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from omegaconf import DictConfig
 
 from benchmark.core.errors import UserError
-from benchmark.tasks.output import Finished, print_result
+from benchmark.run.output import Finished, print_result
 
 CLOCK = SimpleNamespace(now=0.0)
 PRETEND = ["task=report", f"task._target_={__name__}.pretend"]  # reports need nothing that is checked first

@@ -15,7 +15,7 @@ import hydra
 import pytest
 from hydra import compose, initialize_config_dir
 
-from benchmark.config import CONF, make_filter, register_resolvers
+from benchmark.run.config import CONF, make_filter, register_resolvers
 from benchmark.selection.selection import Selector
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.metrics.base import CaptionMetric

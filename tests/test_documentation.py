@@ -19,10 +19,10 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from omegaconf import DictConfig, OmegaConf
 
-from benchmark.command_line.help_text import answer
-from benchmark.command_line.overrides import normalised
-from benchmark.command_line.own_filters import name_own_filters
-from benchmark.config import CONF, register_resolvers
+from benchmark.cli.help_text import answer
+from benchmark.cli.overrides import normalised
+from benchmark.cli.own_filters import name_own_filters
+from benchmark.run.config import CONF, register_resolvers
 from tests.command_line import Run
 from tests.own_filters import install_own_filters, write_own_filters
 

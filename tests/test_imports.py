@@ -13,10 +13,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("benchmark", "filters", "downstream")
 # The way of the data: a module imports from its own room and from earlier ones.
 ROOMS = (
-    "benchmark.core", "benchmark.models", "benchmark.pool", "benchmark.engine", "filters", "benchmark.scoring",
-    "benchmark.selection", "benchmark.subset", "downstream", "benchmark.results", "benchmark.report",
-    "benchmark.studies", "benchmark.demo", "benchmark.api", "benchmark.config", "benchmark.downstream_config",
-    "benchmark.stages", "benchmark.tasks", "benchmark.command_line", "benchmark.__main__",
+    "benchmark.core", "benchmark.models", "benchmark.engine", "benchmark.pool", "filters", "benchmark.scoring",
+    "benchmark.selection", "downstream", "benchmark.results", "benchmark.studies", "benchmark.demo", "benchmark.api",
+    "benchmark.run", "benchmark.cli", "benchmark.__main__",
 )  # fmt: skip
 PLUG_INS = ("filters", "downstream")
 OFFERED_TO_PLUG_INS = ("benchmark.core", "benchmark.models")
@@ -98,7 +97,7 @@ def test_rooms_import_from_earlier_rooms_without_circles() -> None:
         ("filters.clip", "from downstream.models.captioner import Captioner"),
         ("downstream.models.base", "from benchmark.pool.pool import Pool"),
         ("benchmark.core.uids", "def late():\n    import benchmark.scoring.score_pool"),
-        ("benchmark.core.uids", "def late():\n    from benchmark.tasks import run"),
+        ("benchmark.core.uids", "def late():\n    from benchmark.run import run"),
         ("benchmark.pool.pool", "if TYPE_CHECKING:\n    from filters.base import Filter"),
         ("benchmark.core.errors", "def late():\n    from benchmark.core import paths, uids"),
     ],

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from benchmark.config import CONF, shipped_names
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.run.config import CONF, shipped_names
 
 HELP = frozenset({"--help", "-h"})
 COMMAND = "python -m benchmark"

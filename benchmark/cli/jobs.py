@@ -17,10 +17,10 @@ from hydra.core.utils import run_job as hydra_job
 from hydra.types import HydraContext, RunMode, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from benchmark.command_line.mistakes import end_with_mistakes, of_job
-from benchmark.command_line.wrong_overrides import explain_command
-from benchmark.config import CONF, USER_ERRORS, call_task, choice, explain
+from benchmark.cli.mistakes import end_with_mistakes, of_job
+from benchmark.cli.wrong_overrides import explain_command
 from benchmark.core.errors import UserError
+from benchmark.run.config import CONF, USER_ERRORS, call_task, choice, explain
 
 # The classes of Hydra's parts with which the jobs of a sweep run in this process.
 HERE = {
@@ -134,7 +134,7 @@ def run_job(cfg: DictConfig) -> None:
         print_plan([(choice(cfg, "filter"), cfg)])
         return
     # Imported here: a misspelt command should be answered before pydantic is imported.
-    from benchmark.command_line.settings_schema import check_settings
+    from benchmark.cli.settings_schema import check_settings
 
     check_settings(cfg)  # the task itself checks what it needs
     check_shards(cfg)
@@ -155,11 +155,11 @@ def check_job(cfg: DictConfig) -> frozenset[str]:
 
     Returns what `check_before_run` returns.
     """
-    from benchmark.command_line.settings_schema import check_settings
+    from benchmark.cli.settings_schema import check_settings
 
     try:
         check_settings(cfg)
-        from benchmark.tasks.preflight import check_before_run  # imported once the settings are right
+        from benchmark.run.preflight import check_before_run  # imported once the settings are right
 
         check_shards(cfg)
         return check_before_run(cfg)
@@ -170,7 +170,7 @@ def check_job(cfg: DictConfig) -> frozenset[str]:
 def check_shards(cfg: DictConfig) -> None:
     """Raise `UserError` unless ``shards=`` can be understood, and belongs to the task."""
     if cfg.shards is not None:
-        from benchmark.tasks.settings import shard_share
+        from benchmark.run.settings import shard_share
 
         shard_share(cfg)
 
@@ -194,8 +194,8 @@ class Settings(Iterable[DictConfig]):
 
 def print_plan(jobs: Iterable[tuple[str, DictConfig]]) -> None:
     """Print the plan of jobs, each a name and its settings; nothing is run."""
-    from benchmark.report.terminal import print_tables
-    from benchmark.tasks.plan.plan import Plan
+    from benchmark.results.report.terminal import print_tables
+    from benchmark.run.plan.plan import Plan
 
     plan = Plan()
     for name, cfg in jobs:

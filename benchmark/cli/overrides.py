@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmark.command_line.column_names import add_column_names
-from benchmark.command_line.free_text import FREE_TEXT, quote_free_text
-from benchmark.config import CONF, shipped_names
+from benchmark.cli.column_names import add_column_names
+from benchmark.cli.free_text import FREE_TEXT, quote_free_text
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.run.config import CONF, shipped_names
 
 GROUPS = tuple(sorted(path.name for path in CONF.iterdir() if path.is_dir()))
 # Groups of which a list is one choice, not a sweep.

@@ -11,8 +11,8 @@ from typing import Any
 
 from hydra.core.config_store import ConfigStore
 
-from benchmark.config import installed_filters, shipped_names
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.run.config import installed_filters, shipped_names
 
 FILTER = re.compile(r"(?P<key>\+?filter(@[\w.]+)?)=(?P<names>.*)")  # also a part: filter@filter.filters.a=...
 NAME = re.compile(r"[^\s,()\[\]'\"]+")  # of one filter in a sweep

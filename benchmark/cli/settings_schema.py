@@ -12,12 +12,12 @@ from omegaconf.errors import OmegaConfBaseException
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from benchmark.command_line.bounds import requirement_of_any
-from benchmark.command_line.settings import SETTINGS, TASKS
-from benchmark.command_line.signatures import Signature, read_signature
-from benchmark.config import explain, subset_size
+from benchmark.cli.bounds import requirement_of_any
+from benchmark.cli.settings import SETTINGS, TASKS
+from benchmark.cli.signatures import Signature, read_signature
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.ranges import Name
+from benchmark.run.config import explain, subset_size
 
 # Keys of a node with a `_target_` that are not handed to it.
 NOT_HANDED_OVER = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "family"})
@@ -160,7 +160,7 @@ class _Check:
 
 
 def _plain_signature(types: Mapping[str, Any], node: DictConfig) -> Signature:
-    """Return a mapping of `benchmark.command_line.settings` as the signature of a node."""
+    """Return a mapping of `benchmark.cli.settings` as the signature of a node."""
     named = {name.rstrip("?"): kind for name, kind in types.items() if name != "*"}
     others = {key: types["*"] for key in map(str, node) if key not in named} if "*" in types else {}
     return Signature(named | others, frozenset(name for name in named if name in types))

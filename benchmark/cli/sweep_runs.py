@@ -19,7 +19,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import TaskFunction
 from omegaconf import DictConfig
 
-from benchmark.command_line.jobs import (
+from benchmark.cli.jobs import (
     Job,
     Settings,
     check_jobs,
@@ -27,16 +27,16 @@ from benchmark.command_line.jobs import (
     print_plan,
     settings_of,
 )
-from benchmark.command_line.mistakes import of_job
-from benchmark.command_line.outcomes import Outcome, counts, job_file, read_outcome, write_outcome
-from benchmark.command_line.stopping import end_with, is_stop, raise_if_stopped
-from benchmark.config import USER_ERRORS, call_task, explain, register_resolvers
+from benchmark.cli.mistakes import of_job
+from benchmark.cli.outcomes import Outcome, counts, job_file, read_outcome, write_outcome
+from benchmark.cli.stopping import end_with, is_stop, raise_if_stopped
 from benchmark.core.disk_errors import disk_errors_as_one_line
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, process_count
 from benchmark.core.paths import cache_dir
 from benchmark.core.progress import configure_logging, log_to_file
-from benchmark.tasks.output import Finished
+from benchmark.run.config import USER_ERRORS, call_task, explain, register_resolvers
+from benchmark.run.output import Finished
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ class Sweep:
             jobs: the jobs.
             checked: what `check_jobs` returned of them.
         """
-        from benchmark.tasks.preflight import checked_before  # imported with torch
+        from benchmark.run.preflight import checked_before  # imported with torch
 
         for number, job in enumerate(jobs):
             job.place(number, self.folder)
@@ -112,7 +112,7 @@ class Sweep:
 
     def _share_work(self, jobs: Sequence[Job]) -> None:
         """Do what jobs of one task share; whatever goes wrong, each job then does its own part of it."""
-        from benchmark.tasks.shared_work import share_work  # imported with torch
+        from benchmark.run.shared_work import share_work  # imported with torch
 
         by_task = defaultdict(list)
         for job in jobs:
@@ -163,8 +163,8 @@ class Sweep:
     def print_outcomes(self) -> None:
         """Print a row per job, and the headline metrics of those with a result."""
         # Imported here: a misspelt command should be answered before torch is imported.
-        from benchmark.command_line.sweep_tables import outcome_tables
-        from benchmark.report.terminal import print_tables
+        from benchmark.cli.sweep_tables import outcome_tables
+        from benchmark.results.report.terminal import print_tables
 
         if is_main_process():
             print_tables(outcome_tables(self._outcomes()), stderr=True)

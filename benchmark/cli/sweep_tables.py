@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmark.command_line.outcomes import Outcome, counts
+from benchmark.cli.outcomes import Outcome, counts
 from benchmark.core.records import scan_records
-from benchmark.report.run_table import joint_tables
-from benchmark.report.table import Table, plain
+from benchmark.results.report.run_table import joint_tables
+from benchmark.results.report.table import Table, plain
 from benchmark.results.result import Result
 
 

@@ -7,8 +7,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override, RangeSweep
 from omegaconf import OmegaConf
 
-from benchmark.config import CONF
 from benchmark.core.errors import UserError
+from benchmark.run.config import CONF
 
 MULTIRUN = "--multirun"
 MAX_RUNS = 1_000  # of a command; each is composed and checked before the first

@@ -11,8 +11,8 @@ from hydra.errors import HydraException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from benchmark.command_line.overrides import GROUPS, settings_given
-from benchmark.config import CONF, explain
+from benchmark.cli.overrides import GROUPS, settings_given
+from benchmark.run.config import CONF, explain
 
 # Of settings with equal names, those below these come first.
 FIRST = ("downstream", "filter", "task", "pool", "evalset", "selector")

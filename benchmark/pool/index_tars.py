@@ -6,7 +6,7 @@ from benchmark.core.progress import progress
 from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
-from benchmark.subset.subset import IMAGE_NEEDS
+from benchmark.pool.subset import IMAGE_NEEDS
 
 _LIGHT = 5  # tars of 10,000 samples, which take as long as two workers with their start
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -16,9 +17,8 @@ from benchmark.core.paths import atomic_write
 from benchmark.core.progress import progress
 from benchmark.core.uids import UidArray, UidIndex, decode_uids
 from benchmark.pool.pool import Pool
+from benchmark.pool.readable import check_readable
 from benchmark.pool.sample_fields import check_caption
-from benchmark.subset.readable import check_readable
-from filters.base import Scores
 
 SCHEMA = pa.schema({"uid": pa.string(), "url": pa.string(), "caption": pa.string(), "score": pa.float32()})
 ROW_GROUP = 50_000
@@ -34,7 +34,13 @@ class Written:
     urls: int
 
 
-def write_pairs(path: Path, pool: Pool, uids: UidArray, scores: Scores, tolerate: float = 0.0) -> Written:
+def write_pairs(
+    path: Path,
+    pool: Pool,
+    uids: UidArray,
+    scores: npt.NDArray[np.float32 | np.float64],
+    tolerate: float = 0.0,
+) -> Written:
     """Write ``uid, url, caption, score`` of k pairs, in the order of the pool; memory is bounded by `ROW_GROUP`.
 
     Args:
@@ -72,7 +78,7 @@ def read_captions(path: Path) -> Iterator[str]:
             yield from batch["caption"].to_pylist()
 
 
-def _kept(pool: Pool, uids: UidArray, scores: Scores) -> Iterator[pa.Table]:
+def _kept(pool: Pool, uids: UidArray, scores: npt.NDArray[np.float32]) -> Iterator[pa.Table]:
     """Yield the pairs of each batch of the pool; of a uid that occurs several times the first."""
     index, left = UidIndex(uids), np.ones(len(uids), bool)
     shards = pool.shards(_TEXT)
@@ -90,7 +96,7 @@ def _kept(pool: Pool, uids: UidArray, scores: Scores) -> Iterator[pa.Table]:
             advance(1, "")
 
 
-def _table(batch: Batch, scores: Scores) -> pa.Table:
+def _table(batch: Batch, scores: npt.NDArray[np.float32]) -> pa.Table:
     urls = [_url(value) for value in batch.columns["url"]]
     return pa.table([decode_uids(batch.uids), urls, batch.texts, scores], schema=SCHEMA)
 

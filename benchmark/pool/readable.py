@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,8 +21,7 @@ from benchmark.core.seals import intact
 from benchmark.core.uids import UidArray, find_uids, unite_uids
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
-from benchmark.scoring.losses import rounded_up
-from benchmark.subset.subset import Subset, selected_samples
+from benchmark.pool.subset import Subset, selected_samples
 
 log = logging.getLogger(__name__)
 CHUNK = 256  # images that a thread decodes at a time
@@ -108,6 +108,6 @@ def check_readable(selected: int, lost: Mapping[str, int], tolerate: float) -> N
     if count > tolerate * selected:
         raise UserError(
             f"{text}, which leaves {selected - count:,}; complete the pool's images, or go on with fewer pairs by"
-            f" selection.tolerate={rounded_up(count / selected):g}"
+            f" selection.tolerate={math.ceil(100 * count / selected) / 100:g}"
         )
     log.warning("subset: %s; selection.tolerate=%g allows it", text, tolerate)

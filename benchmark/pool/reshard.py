@@ -17,11 +17,11 @@ from benchmark.core.output_folder import OutputFolder
 from benchmark.core.progress import progress
 from benchmark.core.uids import UID_DTYPE, UidArray, write_subset
 from benchmark.engine.base import Engine
+from benchmark.pool.metadata import copy_metadata
 from benchmark.pool.pool import Pool
+from benchmark.pool.subset import ShardSamples
 from benchmark.pool.tar_index import Integers
-from benchmark.subset.metadata import copy_metadata
-from benchmark.subset.subset import ShardSamples
-from benchmark.subset.tar_writer import NAME, OutputTar, WriteTars
+from benchmark.pool.tar_writer import NAME, OutputTar, WriteTars
 
 SHARD_SIZE = 10_000  # samples per tar
 VERSION = 1  # raised when the same samples get other files

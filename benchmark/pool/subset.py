@@ -27,10 +27,10 @@ from benchmark.core.uids import (
     unite_uids,
 )
 from benchmark.pool.layout import Shard
+from benchmark.pool.other_captions import OtherCaptions
 from benchmark.pool.pool import Pool
 from benchmark.pool.tar_index import Integers, TarIndex
 from benchmark.pool.tar_reader import read_image
-from benchmark.subset.other_captions import OtherCaptions
 
 log = logging.getLogger(__name__)
 IMAGE_NEEDS = frozenset({"image", "text"})

@@ -19,11 +19,11 @@ from benchmark.core.output_folder import OutputFolder
 from benchmark.core.tar_members import BLOCK
 from benchmark.core.uids import decode_uids
 from benchmark.pool.layout import Shard
+from benchmark.pool.metadata import Row, write_rows
 from benchmark.pool.pool import Pool
+from benchmark.pool.subset import ShardSamples
 from benchmark.pool.tar_index import Members
 from benchmark.pool.tar_samples import IMAGE_EXTENSIONS, parse_json
-from benchmark.subset.metadata import Row, write_rows
-from benchmark.subset.subset import ShardSamples
 
 NAME = "{:08d}"  # of a tar, by its number
 # Bytes per tar that is open: a megabyte leaves the processor's cache, which takes twice the time.

@@ -7,12 +7,12 @@ from benchmark.core.batch import SampleError
 from benchmark.core.ties import hash_uids, highest
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, decode_uids
 from benchmark.pool.pool import Pool
+from benchmark.pool.subset import captions_of, selected_samples
 from benchmark.pool.tar_reader import read_image
 from benchmark.results.pictures import GalleryPair, Place
 from benchmark.results.thumbnails import short_text, thumbnail
 from benchmark.scoring.repeated_uids import Block
 from benchmark.scoring.score_table import ArraySource, ScoreSource
-from benchmark.subset.subset import captions_of, selected_samples
 from filters.base import Scores
 
 PAIRS = 6  # per place

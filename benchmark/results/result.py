@@ -58,7 +58,7 @@ class Result:
         run_id: a readable name and a hash of what the metrics depend on.
         protocol: what it shares with the runs that it can be compared with.
         filter: name of the filter's config.
-        family: the filter's family, see `benchmark.report.families`; empty if its config names none.
+        family: the filter's family, see `benchmark.results.report.families`; empty if its config names none.
         size: pairs to keep, as written for the paper's pool.
         k: pairs kept.
         pool: name of the pool.

@@ -13,11 +13,11 @@ from benchmark.core.extras import require
 from benchmark.core.ties import hash_uids
 from benchmark.core.uids import UID_DTYPE, UidArray
 from benchmark.pool.pool import Pool
+from benchmark.pool.subset import captions_of
 from benchmark.results.histograms import Numbers, histogram
 from benchmark.results.selection_summary import SKETCH, SelectionSummary, Shares
 from benchmark.results.text_in_images import have_text
 from benchmark.scoring.score_table import ArraySource, ScoreSource
-from benchmark.subset.subset import captions_of
 from filters.base import Filter
 
 SAMPLE = 20_000  # captions of the pool, and as many kept ones: a share of them has a standard error of at most .0035

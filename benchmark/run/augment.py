@@ -5,15 +5,15 @@ import logging
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.config import make_engine, make_pool
 from benchmark.core.batch import counts
 from benchmark.core.paths import cache_dir
 from benchmark.core.storage import local_path
-from benchmark.stages.choose import choose
-from benchmark.stages.open_subset import open_subset
+from benchmark.run.choose import choose
+from benchmark.run.config import make_engine, make_pool
+from benchmark.run.open_subset import open_subset
+from benchmark.run.output import print_result
 from benchmark.studies.augmentation.base import Augmenter
 from benchmark.studies.augmentation.caption_writer import write_captions
-from benchmark.tasks.output import print_result
 
 log = logging.getLogger(__name__)
 

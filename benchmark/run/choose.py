@@ -11,7 +11,14 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from benchmark.config import (
+from benchmark.core.errors import UserError
+from benchmark.core.json_text import finite_or_none
+from benchmark.core.launch import is_main_process
+from benchmark.core.paths import cache_dir
+from benchmark.engine.base import Engine
+from benchmark.pool.pool import Pool
+from benchmark.results.provenance import library_versions
+from benchmark.run.config import (
     choice,
     filter_settings,
     make_engine,
@@ -20,13 +27,6 @@ from benchmark.config import (
     resolved,
     subset_size,
 )
-from benchmark.core.errors import UserError
-from benchmark.core.json_text import finite_or_none
-from benchmark.core.launch import is_main_process
-from benchmark.core.paths import cache_dir
-from benchmark.engine.base import Engine
-from benchmark.pool.pool import Pool
-from benchmark.results.provenance import library_versions
 from benchmark.scoring.losses import check_losses
 from benchmark.scoring.score_folder import remove_scores, score_folder, score_paths
 from benchmark.scoring.score_pool import score_pool

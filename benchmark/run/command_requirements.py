@@ -10,17 +10,6 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from benchmark.config import (
-    USER_ERRORS,
-    choice,
-    explain,
-    make_engine,
-    make_filter,
-    make_pool,
-    make_tracker,
-    resolved,
-    subset_size,
-)
 from benchmark.core.devices import check_computed, device_type
 from benchmark.core.disk import disk_space, require_writable
 from benchmark.core.errors import UserError
@@ -33,17 +22,28 @@ from benchmark.core.requirements import (
     on_first_use,
     only_looking,
 )  # fmt: skip
-from benchmark.downstream_config import (
+from benchmark.pool.other_captions import CaptionSources
+from benchmark.pool.pool import Pool
+from benchmark.run.choose import asked_for, check_size
+from benchmark.run.config import (
+    USER_ERRORS,
+    choice,
+    explain,
+    make_engine,
+    make_filter,
+    make_pool,
+    make_tracker,
+    resolved,
+    subset_size,
+)
+from benchmark.run.downstream_config import (
     evaluation_limit,
     evaluation_nodes,
     load_evaluation_set,
     make_metrics,
     make_models,
 )
-from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import check_columns
-from benchmark.stages.choose import asked_for, check_size
-from benchmark.subset.other_captions import CaptionSources
 
 Requirements = Iterator[Requirement]
 

@@ -6,13 +6,15 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.config import choice, filter_settings, make_engine, make_filter, make_pool, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.records import read_records, write_record
 from benchmark.demo.rated_captions import demo_captions
-from benchmark.report.terminal import console, print_tables
 from benchmark.results.provenance import library_versions
+from benchmark.results.report.terminal import console, print_tables
+from benchmark.run.config import choice, filter_settings, make_engine, make_filter, make_pool, resolved
+from benchmark.run.output import print_result
+from benchmark.run.preflight import check_before_run
 from benchmark.studies.concreteness.coloured_captions import coloured_line, contribution_table
 from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation, check_needs, evaluate, fit
 from benchmark.studies.concreteness.explanation import Explanation, leave_one_out
@@ -22,8 +24,6 @@ from benchmark.studies.concreteness.rated_texts import (
     read_word_ratings,
 )
 from benchmark.studies.concreteness.tables import concreteness_tables
-from benchmark.tasks.output import print_result
-from benchmark.tasks.preflight import check_before_run
 from filters.base import Filter
 
 log = logging.getLogger(__name__)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from benchmark.results.trackers import Tracker
     from filters.base import Filter
 
-CONF = Path(__file__).resolve().parent.parent / "conf"
+CONF = Path(__file__).resolve().parents[2] / "conf"
 USER_ERRORS = (UserError, HydraException, OmegaConfBaseException)
 
 
@@ -62,7 +62,7 @@ def _budget(samples: int, *, _root_: DictConfig) -> int:
 
 def demo_model(name: str) -> str:
     """Return the folder of the demo's scale model `name`, for example ``clip``."""
-    return str(Path(__file__).resolve().parent / "demo" / "models" / name)
+    return str(Path(__file__).resolve().parents[1] / "demo" / "models" / name)
 
 
 def _demo_evalset(name: str, *, _root_: DictConfig) -> str:
@@ -124,7 +124,7 @@ def _drop_families(node: DictConfig) -> None:
 
 
 def filter_family(cfg: DictConfig) -> str:
-    """Return the family that the filter's config names, see `benchmark.report.families`; empty if it names none."""
+    """Return the family that the filter's config names, see `results.report.families`; empty if it names none."""
     return str(cfg.filter.get("family") or "")
 
 

@@ -4,10 +4,10 @@ from omegaconf import DictConfig
 
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
-from benchmark.downstream_config import evaluation_nodes
 from benchmark.results.wandb_dashboard import DashboardSettings, default_entity, save
 from benchmark.results.wandb_tracker import has_key
-from benchmark.tasks.output import print_result
+from benchmark.run.downstream_config import evaluation_nodes
+from benchmark.run.output import print_result
 
 # Model: the use of an evaluation set in its config, and the metric that filters are compared by there.
 COMPARED = {

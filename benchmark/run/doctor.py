@@ -12,8 +12,8 @@ from benchmark.core.disk import free_bytes
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import Requirement, State
-from benchmark.report.terminal import shown
-from benchmark.tasks.command_requirements import find_requirements
+from benchmark.results.report.terminal import shown
+from benchmark.run.command_requirements import find_requirements
 
 STYLES = {State.PRESENT: "green", State.FIRST_USE: "yellow", State.WITHOUT: "yellow", State.MISSING: "red"}
 

@@ -8,16 +8,16 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from benchmark.config import make_filter
 from benchmark.core.records import scan_records
 from benchmark.core.seals import intact
 from benchmark.core.uids import read_subset, unite_uids
+from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
 from benchmark.results.protocol import Protocol
 from benchmark.results.result import Result
-from benchmark.stages.choose import Chosen, subset_path
-from benchmark.subset.other_captions import CaptionSources
-from benchmark.tasks.run_id import make_run_id
+from benchmark.run.choose import Chosen, subset_path
+from benchmark.run.config import make_filter
+from benchmark.run.run_id import make_run_id
 
 log = logging.getLogger(__name__)
 

@@ -9,16 +9,16 @@ import torch
 from omegaconf import DictConfig
 from PIL import Image
 
-from benchmark.config import make_pool, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import atomic_write
 from benchmark.core.pixel_workers import Preprocessing
 from benchmark.core.progress import progress
 from benchmark.core.storage import local_path
-from benchmark.downstream_config import evaluation_nodes, load_evaluation_set
 from benchmark.models.clip_models import load_clip
-from benchmark.tasks.output import print_result
+from benchmark.run.config import make_pool, resolved
+from benchmark.run.downstream_config import evaluation_nodes, load_evaluation_set
+from benchmark.run.output import print_result
 from downstream.batching import StoredImages, pixel_batches
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item

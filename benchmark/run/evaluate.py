@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from benchmark.config import make_pool, recorded, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
 from benchmark.core.records import write_record
-from benchmark.downstream_config import load_evaluation_sets, make_metrics, make_models
 from benchmark.models.checkpoints import revision
 from benchmark.results.evaluation import Evaluation
 from benchmark.results.provenance import provenance
-from benchmark.stages.evaluate import evaluate_all
-from benchmark.tasks.output import Finished, failure_text, print_result
-from benchmark.tasks.preflight import check_before_run
-from benchmark.tasks.run_id import evaluation_identity, portable_hash
+from benchmark.run.config import make_pool, recorded, resolved
+from benchmark.run.downstream_config import load_evaluation_sets, make_metrics, make_models
+from benchmark.run.evaluation import evaluate_all
+from benchmark.run.output import Finished, failure_text, print_result
+from benchmark.run.preflight import check_before_run
+from benchmark.run.run_id import evaluation_identity, portable_hash
 from downstream.models.base import Downstream, model_folder
 from downstream.models.published import Published, PublishedCaptioner, PublishedCaptions, PublishedClip
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from benchmark.core.paths import write_text
 from benchmark.results.result import DownstreamResult
-from benchmark.stages.train import Trained
+from benchmark.run.training import Trained
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.metrics.base import CaptionMetric

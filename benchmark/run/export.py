@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 from omegaconf import DictConfig
 
-from benchmark.config import make_pool
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.locks import locked
@@ -18,17 +17,18 @@ from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.records import read_records
 from benchmark.core.temporaries import is_temporary
 from benchmark.core.uids import read_subset, write_subset
+from benchmark.pool.pairs import read_captions, write_pairs
 from benchmark.pool.pool import Pool
-from benchmark.report.data_card import CaptionStatistics, Lengths, data_card
 from benchmark.results.eval_results import eval_results
+from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
 from benchmark.results.result import Result
 from benchmark.results.text_in_images import have_text
+from benchmark.run.choose import Chosen, choose
+from benchmark.run.config import make_pool
+from benchmark.run.output import print_result
+from benchmark.run.preflight import check_before_run
 from benchmark.selection.selection import Selection, subset_files
-from benchmark.stages.choose import Chosen, choose
 from benchmark.studies.text_spotting.vocabulary import count_ngrams
-from benchmark.subset.pairs import read_captions, write_pairs
-from benchmark.tasks.output import print_result
-from benchmark.tasks.preflight import check_before_run
 from filters.text.language import language_detector
 
 log = logging.getLogger(__name__)

@@ -6,15 +6,15 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.config import make_engine, resolved
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.launch import one_launch, process_count, process_device
 from benchmark.models.checkpoints import locate_checkpoint
+from benchmark.run.config import make_engine, resolved
+from benchmark.run.output import print_result
 from benchmark.studies.icc_build.build import Build, Plan
 from benchmark.studies.icc_build.captions import Captions
-from benchmark.tasks.output import print_result
 from filters.icc.modes import choose_measure, measures
 from filters.icc.sba import FrozenParts, SemanticBottleneck
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck

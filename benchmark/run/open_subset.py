@@ -8,13 +8,13 @@ import numpy as np
 
 from benchmark.core.launch import is_main_process
 from benchmark.core.uids import UidIndex
+from benchmark.pool.fetch import fetch_subset
+from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
+from benchmark.pool.readable import check_readable, unreadable_images
+from benchmark.pool.subset import Subset
+from benchmark.run.choose import Chosen
 from benchmark.selection.selection import Selection, write_selection
-from benchmark.stages.choose import Chosen
-from benchmark.subset.fetch import fetch_subset
-from benchmark.subset.other_captions import CaptionSources
-from benchmark.subset.readable import check_readable, unreadable_images
-from benchmark.subset.subset import Subset
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import State
-from benchmark.tasks.command_requirements import find_requirements
+from benchmark.run.command_requirements import find_requirements
 
 log = logging.getLogger(__name__)
 LOGGED = {State.FIRST_USE: "on first use", State.WITHOUT: "missing"}

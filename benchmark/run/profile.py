@@ -6,14 +6,15 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.config import make_engine, make_pool, resolved
 from benchmark.core.extras import require
 from benchmark.core.paths import write_text
 from benchmark.core.records import write_record
 from benchmark.pool.pool import Pool
-from benchmark.report.html_page import page, table_html
-from benchmark.report.table import Table
-from benchmark.report.terminal import print_tables
+from benchmark.results.report.html_page import page, table_html
+from benchmark.results.report.table import Table
+from benchmark.results.report.terminal import print_tables
+from benchmark.run.config import make_engine, make_pool, resolved
+from benchmark.run.output import print_result
 from benchmark.studies.profile.page import profile_page
 from benchmark.studies.profile.pool_sample import PoolSample
 from benchmark.studies.profile.profiling import Tools, profile_pool
@@ -21,7 +22,6 @@ from benchmark.studies.profile.tables import profile_tables
 from benchmark.studies.web_likeness.caption_profile import profile_captions
 from benchmark.studies.web_likeness.statistics import TooFewWordsError
 from benchmark.studies.web_likeness.tables import likeness_table
-from benchmark.tasks.output import print_result
 
 log = logging.getLogger(__name__)
 

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 from omegaconf import DictConfig
 
-from benchmark.config import USER_ERRORS, make_engine, make_pool, resolved
 from benchmark.core.errors import UserError
 from benchmark.engine.base import Engine
+from benchmark.pool.fetch import fetch_subset
+from benchmark.pool.index_tars import index_tars
 from benchmark.pool.pool import Pool
+from benchmark.pool.readable import count_unreadable
+from benchmark.pool.reshard import Copy, check_copy, check_unused
+from benchmark.pool.reshard import reshard as write_tars
+from benchmark.pool.subset import selected_samples, use_metadata_captions
+from benchmark.run.choose import choose
+from benchmark.run.config import USER_ERRORS, make_engine, make_pool, resolved
+from benchmark.run.open_subset import open_subset
+from benchmark.run.output import print_result
+from benchmark.run.preflight import check_before_run
 from benchmark.selection.selection import Selection
-from benchmark.stages.choose import choose
-from benchmark.stages.open_subset import open_subset
-from benchmark.subset.fetch import fetch_subset
-from benchmark.subset.index_tars import index_tars
-from benchmark.subset.readable import count_unreadable
-from benchmark.subset.reshard import Copy, check_copy, check_unused
-from benchmark.subset.reshard import reshard as write_tars
-from benchmark.subset.subset import selected_samples, use_metadata_captions
-from benchmark.tasks.output import print_result
-from benchmark.tasks.preflight import check_before_run
 
 TOGETHER = 4_000_000  # samples of all subsets that are written in one pass, which take two gigabytes
 

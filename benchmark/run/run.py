@@ -2,13 +2,13 @@
 
 from omegaconf import DictConfig
 
-from benchmark.tasks.output import Finished
-from benchmark.tasks.preflight import check_before_run
+from benchmark.run.output import Finished
+from benchmark.run.preflight import check_before_run
 
 
 def run(cfg: DictConfig) -> Finished | None:
     """Check what the run needs, then do it, see `run_whole`."""
     told = check_before_run(cfg)
-    from benchmark.tasks.whole_run import run_whole
+    from benchmark.run.whole_run import run_whole
 
     return run_whole(cfg, told)

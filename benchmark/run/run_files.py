@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmark.pool.pool import Pool
+from benchmark.pool.subset import Subset
 from benchmark.results.examples import examples
 from benchmark.results.gallery import gallery
 from benchmark.results.pictures import write_examples, write_gallery
 from benchmark.results.selection_statistics import summarise
 from benchmark.results.selection_summary import write_selection_summary
-from benchmark.stages.choose import Chosen
-from benchmark.subset.subset import Subset
+from benchmark.run.choose import Chosen
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.models.base import Downstream

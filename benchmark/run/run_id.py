@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from benchmark.config import CONF, choice, filter_settings, resolved, size_name
 from benchmark.core.paths import cache_dir
 from benchmark.results.protocol import LIMIT
+from benchmark.run.config import CONF, choice, filter_settings, resolved, size_name
 from downstream.training.recipe_key import recipe_key
 
 if TYPE_CHECKING:

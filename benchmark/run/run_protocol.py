@@ -5,12 +5,9 @@ from collections.abc import Mapping, Sequence
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from benchmark.config import choice, subset_size
 from benchmark.core.devices import device_type
-from benchmark.downstream_config import evaluation_limit
 from benchmark.pool.content import pool_content
 from benchmark.pool.pool import Pool
-from benchmark.report.leaderboard_tables import thousands
 from benchmark.results.contamination import FACT
 from benchmark.results.protocol import (
     QUICK_TRY,
@@ -20,6 +17,9 @@ from benchmark.results.protocol import (
     protocol_overrides,
     published_experiment,
 )
+from benchmark.results.report.leaderboard_tables import thousands
+from benchmark.run.config import choice, subset_size
+from benchmark.run.downstream_config import evaluation_limit
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.metrics.base import CaptionMetric

@@ -2,14 +2,14 @@
 
 from omegaconf import DictConfig
 
-from benchmark.config import make_engine, make_filter, make_pool
 from benchmark.core.batch import counts
+from benchmark.run.choose import make_scores
+from benchmark.run.config import make_engine, make_filter, make_pool
+from benchmark.run.output import print_result
+from benchmark.run.preflight import check_before_run
+from benchmark.run.settings import shard_share
 from benchmark.scoring.score_folder import score_folder
 from benchmark.scoring.score_share import score_share
-from benchmark.stages.choose import make_scores
-from benchmark.tasks.output import print_result
-from benchmark.tasks.preflight import check_before_run
-from benchmark.tasks.settings import shard_share
 
 
 def score(cfg: DictConfig) -> None:

@@ -2,10 +2,10 @@
 
 from omegaconf import DictConfig
 
-from benchmark.config import make_pool
-from benchmark.stages.choose import choose
-from benchmark.tasks.output import print_result
-from benchmark.tasks.preflight import check_before_run
+from benchmark.run.choose import choose
+from benchmark.run.config import make_pool
+from benchmark.run.output import print_result
+from benchmark.run.preflight import check_before_run
 
 
 def select(cfg: DictConfig) -> None:

@@ -9,7 +9,10 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from benchmark.config import (
+from benchmark.engine.base import Engine
+from benchmark.pool.pool import Pool
+from benchmark.run.choose import sweep_folder
+from benchmark.run.config import (
     USER_ERRORS,
     filter_settings,
     make_engine,
@@ -17,14 +20,11 @@ from benchmark.config import (
     make_pool,
     resolved,
 )
-from benchmark.engine.base import Engine
-from benchmark.pool.pool import Pool
+from benchmark.run.reshard import reshard_together
+from benchmark.run.run_id import make_run_id
 from benchmark.scoring.score_folder import remove_scores
 from benchmark.scoring.score_pool import check_columns
 from benchmark.scoring.shared_features import extract_shared
-from benchmark.stages.choose import sweep_folder
-from benchmark.tasks.reshard import reshard_together
-from benchmark.tasks.run_id import make_run_id
 from filters.base import Filter
 
 Jobs = Iterable[DictConfig]  # can be iterated several times; Hydra answers as in the job that is at hand

@@ -7,20 +7,20 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.config import make_engine, make_pool
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.records import read_records, write_record
 from benchmark.models.checkpoints import revision
 from benchmark.models.clip_models import load_clip
 from benchmark.models.clip_weights import LOCAL, clip_revision
-from benchmark.report.terminal import print_tables
 from benchmark.results.provenance import library_versions
+from benchmark.results.report.terminal import print_tables
+from benchmark.run.config import make_engine, make_pool
+from benchmark.run.output import print_result
 from benchmark.studies.text_spotting.evaluation import Model, TextSpottingEvaluation, evaluate
 from benchmark.studies.text_spotting.tables import text_spotting_tables
 from benchmark.studies.text_spotting.text_sources import captions, image_texts, read_texts
 from benchmark.studies.text_spotting.vocabulary import Vocabulary, count_ngrams
-from benchmark.tasks.output import print_result
 
 log = logging.getLogger(__name__)
 CAPTIONS, OCR = "captions", "ocr"

@@ -2,21 +2,21 @@
 
 from omegaconf import DictConfig
 
-from benchmark.config import make_engine, make_pool, make_tracker, resolved, run_facts
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import is_main_process, main_process_first
 from benchmark.core.sharing import require_shared_cache, shared_by_main
-from benchmark.downstream_config import load_evaluation_sets, make_models
+from benchmark.pool.index_tars import index_tars
+from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
-from benchmark.stages.choose import choose
-from benchmark.stages.open_subset import note_lost, open_subset
-from benchmark.stages.train import train as train_one
-from benchmark.subset.index_tars import index_tars
-from benchmark.subset.other_captions import CaptionSources
-from benchmark.subset.subset import Subset
-from benchmark.tasks.output import print_result
-from benchmark.tasks.preflight import check_before_run
-from benchmark.tasks.run_id import make_run_id, without_evaluation_sets
+from benchmark.pool.subset import Subset
+from benchmark.run.choose import choose
+from benchmark.run.config import make_engine, make_pool, make_tracker, resolved, run_facts
+from benchmark.run.downstream_config import load_evaluation_sets, make_models
+from benchmark.run.open_subset import note_lost, open_subset
+from benchmark.run.output import print_result
+from benchmark.run.preflight import check_before_run
+from benchmark.run.run_id import make_run_id, without_evaluation_sets
+from benchmark.run.training import train as train_one
 
 
 def train(cfg: DictConfig) -> None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from benchmark.core.launch import one_launch
 from benchmark.core.paths import cache_dir
+from benchmark.pool.subset import Subset
 from benchmark.results.trackers import Tracker
-from benchmark.subset.subset import Subset
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.validation import make_validation

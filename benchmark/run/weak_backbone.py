@@ -7,23 +7,23 @@ import hydra
 import torch
 from omegaconf import DictConfig
 
-from benchmark.config import make_engine, make_pool, make_tracker, run_facts
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, one_launch
 from benchmark.core.paths import cache_dir
 from benchmark.core.sharing import require_shared_cache, shared_by_main
 from benchmark.core.uids import find_uids
+from benchmark.pool.subset import Subset
 from benchmark.results.trackers import Tracker
+from benchmark.run.choose import choose
+from benchmark.run.config import make_engine, make_pool, make_tracker, run_facts
+from benchmark.run.open_subset import open_subset
+from benchmark.run.output import print_result
+from benchmark.run.run_id import make_run_id, without_evaluation_sets
+from benchmark.run.training import training_fingerprint
+from benchmark.run.weak_labels import label_config
 from benchmark.selection.selection import Selection
-from benchmark.stages.choose import choose
-from benchmark.stages.open_subset import open_subset
-from benchmark.stages.train import training_fingerprint
 from benchmark.studies.weak_labels.labels import LabelConfig, label_pool, read_labels
-from benchmark.subset.subset import Subset
-from benchmark.tasks.output import print_result
-from benchmark.tasks.run_id import make_run_id, without_evaluation_sets
-from benchmark.tasks.weak_labels import label_config
 from downstream.models.weak_backbone import TopicLabels, check_architecture
 
 log = logging.getLogger(__name__)

@@ -6,12 +6,12 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from benchmark.config import make_engine, make_pool, resolved
 from benchmark.core.extras import require
-from benchmark.report.table import Table, plain
-from benchmark.report.terminal import print_tables
+from benchmark.results.report.table import Table, plain
+from benchmark.results.report.terminal import print_tables
+from benchmark.run.config import make_engine, make_pool, resolved
+from benchmark.run.output import print_result
 from benchmark.studies.weak_labels.labels import LabelConfig, label_pool
-from benchmark.tasks.output import print_result
 
 SHOWN_TOPICS = 20  # topics in the table; topics.json has all of them
 

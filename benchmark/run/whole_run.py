@@ -12,7 +12,29 @@ from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
 
-from benchmark.config import (
+from benchmark.core.devices import resolve_device
+from benchmark.core.disk import writable_results
+from benchmark.core.errors import UserError
+from benchmark.core.launch import is_main_process, main_process_first
+from benchmark.core.records import read_records, write_record
+from benchmark.core.sharing import require_shared_cache, shared_by_main
+from benchmark.core.usage import peak_rss_bytes
+from benchmark.pool.index_tars import index_tars
+from benchmark.pool.other_captions import CaptionSources
+from benchmark.pool.pool import Pool
+from benchmark.pool.subset import Subset
+from benchmark.results.contamination import contamination
+from benchmark.results.contamination_counts import Contamination
+from benchmark.results.near_images import NearImages
+from benchmark.results.protocol import Protocol
+from benchmark.results.provenance import provenance
+from benchmark.results.report.run_table import run_table
+from benchmark.results.report.terminal import print_tables
+from benchmark.results.result import DownstreamResult, Result, Scoring
+from benchmark.results.stopwatch import Stopwatch
+from benchmark.results.trackers import Tracker
+from benchmark.run.choose import Chosen, choose
+from benchmark.run.config import (
     choice,
     filter_family,
     make_engine,
@@ -22,37 +44,15 @@ from benchmark.config import (
     resolved,
     run_facts,
 )
-from benchmark.core.devices import resolve_device
-from benchmark.core.disk import writable_results
-from benchmark.core.errors import UserError
-from benchmark.core.launch import is_main_process, main_process_first
-from benchmark.core.records import read_records, write_record
-from benchmark.core.sharing import require_shared_cache, shared_by_main
-from benchmark.core.usage import peak_rss_bytes
-from benchmark.downstream_config import load_evaluation_sets, make_metrics, make_models
-from benchmark.pool.pool import Pool
-from benchmark.report.run_table import run_table
-from benchmark.report.terminal import print_tables
-from benchmark.results.contamination import contamination
-from benchmark.results.contamination_counts import Contamination
-from benchmark.results.near_images import NearImages
-from benchmark.results.protocol import Protocol
-from benchmark.results.provenance import provenance
-from benchmark.results.result import DownstreamResult, Result, Scoring
-from benchmark.results.stopwatch import Stopwatch
-from benchmark.results.trackers import Tracker
-from benchmark.stages.choose import Chosen, choose
-from benchmark.stages.evaluate import evaluate_trained
-from benchmark.stages.open_subset import kept_by_noise, note_lost, open_subset
-from benchmark.stages.train import train
-from benchmark.subset.index_tars import index_tars
-from benchmark.subset.other_captions import CaptionSources
-from benchmark.subset.subset import Subset
-from benchmark.tasks.earlier_result import earlier_result, is_sweep
-from benchmark.tasks.output import Finished, failure_text, print_result
-from benchmark.tasks.run_files import write_run_files
-from benchmark.tasks.run_id import make_run_id
-from benchmark.tasks.run_protocol import run_protocol
+from benchmark.run.downstream_config import load_evaluation_sets, make_metrics, make_models
+from benchmark.run.earlier_result import earlier_result, is_sweep
+from benchmark.run.evaluation import evaluate_trained
+from benchmark.run.open_subset import kept_by_noise, note_lost, open_subset
+from benchmark.run.output import Finished, failure_text, print_result
+from benchmark.run.run_files import write_run_files
+from benchmark.run.run_id import make_run_id
+from benchmark.run.run_protocol import run_protocol
+from benchmark.run.training import train
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.metrics.base import CaptionMetric

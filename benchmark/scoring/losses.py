@@ -41,11 +41,6 @@ def check_losses(pool: Pool, table: ScoreTable, shards: int, tolerate: float) ->
     if share > tolerate:
         raise UserError(
             f"score: {text}, more than scoring.tolerate={tolerate:g} allows; mend the pool, or go on with"
-            f" scoring.tolerate={rounded_up(share):g}"
+            f" scoring.tolerate={math.ceil(share * 100) / 100:g}"
         )
     log.warning("score: %s", text)
-
-
-def rounded_up(share: float) -> float:
-    """Return the next share in whole percent."""
-    return math.ceil(share * 100) / 100

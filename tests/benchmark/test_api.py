@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from benchmark.api import evaluate, score, select
-from benchmark.config import CONF
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids, read_subset
 from benchmark.pool.pool import Pool
+from benchmark.run.config import CONF
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
 from downstream.models.published import PublishedClip
 from filters.column import Column

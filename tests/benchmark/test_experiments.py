@@ -8,9 +8,9 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
-from benchmark.command_line.jobs import job_overrides
-from benchmark.command_line.sweeps import planned_sweeps
-from benchmark.config import CONF, register_resolvers
+from benchmark.cli.jobs import job_overrides
+from benchmark.cli.sweeps import planned_sweeps
+from benchmark.run.config import CONF, register_resolvers
 from benchmark.selection.selection import Selector
 from downstream.models.dual_encoder import DualEncoder
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from benchmark.pool.pool import Pool
-from benchmark.stages.train import Trained, train
-from benchmark.subset.subset import Subset
+from benchmark.pool.subset import Subset
+from benchmark.run.training import Trained, train
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
 from downstream.models.dual_encoder import DualEncoder
 from downstream.training.trainer import TrainConfig

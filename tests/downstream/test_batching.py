@@ -10,8 +10,8 @@ import torch
 from PIL import Image
 from transformers import AutoImageProcessor
 
-from benchmark.config import demo_model
 from benchmark.models.checkpoints import load_pretrained
+from benchmark.run.config import demo_model
 from downstream import batching
 from downstream.batching import (
     CPU_GROUP,

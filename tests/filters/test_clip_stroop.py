@@ -5,10 +5,10 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
-from benchmark.config import CONF
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.models.clip_models import load_clip
+from benchmark.run.config import CONF
 from filters.clip_stroop import ClipStroop
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import numbered_uids

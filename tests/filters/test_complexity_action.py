@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.config import demo_model
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.run.config import demo_model
 from filters.complexity_action import ComplexityAction, rank
 from filters.text import parsing
 from filters.text.parsing import MAX_CHARACTERS, load_pipeline, pipeline_revision

@@ -16,13 +16,13 @@ from hydra.errors import InstantiationException
 from omegaconf import DictConfig, OmegaConf
 from safetensors.torch import save_file
 
-from benchmark.config import CONF, make_filter, register_resolvers
 from benchmark.core.batch import CAPTION_EMPTY, IMAGE_UNREADABLE, Batch
 from benchmark.core.extras import EXTRAS
 from benchmark.core.installation import install_command
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
+from benchmark.run.config import CONF, make_filter, register_resolvers
 from benchmark.scoring.score_pool import fit_filter, score_pool
 from benchmark.scoring.shard_reader import ShardReader
 from benchmark.scoring.shard_work import is_light

@@ -4,9 +4,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from scipy.stats import spearmanr
 
-from benchmark.config import demo_model
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.run.config import demo_model
 from filters.icc import roberta_weights
 from filters.icc import scorer as module
 from filters.icc.packing import pack

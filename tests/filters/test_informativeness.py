@@ -16,13 +16,13 @@ import pytest
 import torch
 from hydra import compose, initialize_config_dir
 
-from benchmark.config import CONF, demo_model, make_filter, register_resolvers
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids, encode_uids, sort_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.engine.worker_usage import WORKER_RUNS
 from benchmark.pool.pool import Pool
+from benchmark.run.config import CONF, demo_model, make_filter, register_resolvers
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.survivors import save_survivors
 from filters import informativeness

@@ -97,7 +97,7 @@ def test_the_cache_key_has_prefix_and_weights(
 def test_without_the_authors_weights_it_says_where_they_are() -> None:
     from hydra import compose, initialize_config_dir
 
-    from benchmark.config import CONF, make_filter, register_resolvers
+    from benchmark.run.config import CONF, make_filter, register_resolvers
 
     register_resolvers()
     with initialize_config_dir(str(CONF), version_base="1.3"):

@@ -15,7 +15,7 @@ import webdataset as wds
 from PIL import Image
 from timm.models import save_for_hf
 
-from benchmark.config import demo_model
+from benchmark.run.config import demo_model
 from tests.command_line import Done, Run
 from tests.pools import rows, write_pool
 

@@ -29,7 +29,7 @@ from benchmark.pool.tar_index import index_tar
 from benchmark.pool.tar_reader import read_images
 from benchmark.results.result import Result
 from filters.score_file import ScoreFile
-from tests.benchmark.report.made_results import result
+from tests.benchmark.results.report.made_results import result
 from tests.pools import jpeg, rows, write_metadata, write_tar
 
 SECONDS = 5.0  # for a file of some kilobytes

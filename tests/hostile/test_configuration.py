@@ -8,10 +8,10 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
-from benchmark.command_line.settings_schema import check_settings
-from benchmark.config import CONF, register_resolvers
+from benchmark.cli.settings_schema import check_settings
 from benchmark.core.errors import UserError
-from tests.benchmark.command_line.test_commands import separate_settings, with_settings
+from benchmark.run.config import CONF, register_resolvers
+from tests.benchmark.cli.test_commands import separate_settings, with_settings
 from tests.command_line import Run, assert_one_line
 
 NINES = "9" * 5_000

@@ -25,17 +25,17 @@ from benchmark.core.seals import intact, remove_sealed
 from benchmark.core.storage import upload
 from benchmark.core.temporaries import _remove_orphans
 from benchmark.models import hub_files
+from benchmark.pool import reshard
 from benchmark.pool.pool import Pool
+from benchmark.pool.reshard import Copy
+from benchmark.pool.subset import selected_samples
+from benchmark.run import export
+from benchmark.run.plan import disk
 from benchmark.scoring.score_folder import remove_scores, score_folder
 from benchmark.selection.selection import Selection
 from benchmark.studies.augmentation import caption_writer
 from benchmark.studies.icc_build import steps
 from benchmark.studies.icc_build.steps import Steps
-from benchmark.subset import reshard
-from benchmark.subset.reshard import Copy
-from benchmark.subset.subset import selected_samples
-from benchmark.tasks import export
-from benchmark.tasks.plan import disk
 from filters.random import Random
 from tests.hostile.damage import flip
 from tests.pools import numbered_uids, rows, write_pool

@@ -12,14 +12,14 @@ from benchmark.core.errors import UserError
 from benchmark.core.json_text import json_text
 from benchmark.core.paths import cache_dir
 from benchmark.core.records import read_records, scan_records, write_record
-from benchmark.report.certainty import RunFolders
-from benchmark.report.image_samples import read_image_scores
-from benchmark.report.leaderboard_tables import leaderboard
+from benchmark.results.report.certainty import RunFolders
+from benchmark.results.report.image_samples import read_image_scores
+from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.result import Result
 from downstream.evaluation import embedding
 from downstream.evaluation.image_scores import FILE, ImageScores
 from downstream.metrics.metric import FAILED, Metric
-from tests.benchmark.report.made_results import result, trained
+from tests.benchmark.results.report.made_results import result, trained
 from tests.command_line import Done, Run, assert_one_line
 from tests.demos import SMALL_RUN
 from tests.hostile.damage import DAMAGES, Damage, cached_files, small_disk, truncate
@@ -178,7 +178,7 @@ def test_metrics_that_fail_are_missing_and_the_rest_is_kept(
 def test_a_results_folder_lost_while_training_costs_nothing(
     small: list[str], tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from benchmark.tasks import whole_run as run_task
+    from benchmark.run import whole_run as run_task
 
     train = run_task.train
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.core.records import write_record
-from tests.benchmark.report.made_results import result
+from tests.benchmark.results.report.made_results import result
 from tests.command_line import run_main
 from tests.pools import rows, write_pool
 

@@ -15,9 +15,9 @@ import torch
 
 from benchmark.core.errors import UserError
 from benchmark.core.uids import UidIndex, encode_uids, read_subset
+from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.parquet_reader import read_captions, read_metadata, read_numbers, read_rows
 from benchmark.pool.pool import Pool
-from benchmark.subset.other_captions import CaptionSources
 from filters.basic import Basic
 from filters.column import Column
 from filters.lexicon import Lexicon

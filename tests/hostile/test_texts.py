@@ -12,16 +12,16 @@ import torch
 from PIL import Image
 from rich.console import Console
 
-from benchmark.command_line.mistakes import end_with_mistakes
+from benchmark.cli.mistakes import end_with_mistakes
 from benchmark.core.metric_logger import CaptionedImage
 from benchmark.core.model_text import MAX_CHARACTERS
 from benchmark.core.progress import configure_logging
 from benchmark.core.uids import decode_uids
 from benchmark.pool.pool import Pool
-from benchmark.report.certainty import RunFolders
-from benchmark.report.page.page import leaderboard_page
-from benchmark.report.table import Table, plain, to_markdown
-from benchmark.report.terminal import print_tables
+from benchmark.results.page.page import leaderboard_page
+from benchmark.results.report.certainty import RunFolders
+from benchmark.results.report.table import Table, plain, to_markdown
+from benchmark.results.report.terminal import print_tables
 from benchmark.results.tensorboard_tracker import _table
 from benchmark.results.wandb_tracker import WandbTracker
 from benchmark.scoring.shard_reader import PoolBatches
@@ -39,7 +39,7 @@ from downstream.metrics.tokenizer import clean_corpus
 from downstream.training.training_data import SampleOrder, StepBatches, TrainingData
 from filters.base import Filter
 from filters.score_file import ScoreFile
-from tests.benchmark.report.made_run_folders import full_result, write_run_folder
+from tests.benchmark.results.report.made_run_folders import full_result, write_run_folder
 from tests.downstream.tiny_models import CAPTIONS, MemorySubset
 from tests.pools import Row, jpeg, write_pool
 

@@ -8,9 +8,9 @@ import torch
 from hydra import compose, initialize_config_dir
 from safetensors.torch import save_file
 
-from benchmark.config import CONF, make_filter, register_resolvers
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
+from benchmark.run.config import CONF, make_filter, register_resolvers
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ScoreTable
 from filters.base import Composite, Filter

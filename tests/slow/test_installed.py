@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.config import CONF
 from benchmark.core.uids import read_subset
+from benchmark.run.config import CONF
 from tests.own_filters import write_own_filters
 from tests.pools import rows, write_metadata
 

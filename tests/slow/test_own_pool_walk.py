@@ -12,9 +12,9 @@ import pytest
 
 from benchmark.core.errors import UserError
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, read_subset
+from benchmark.pool.fetch import fetch_subset
 from benchmark.pool.pool import Pool
-from benchmark.subset.fetch import fetch_subset
-from benchmark.subset.subset import Subset
+from benchmark.pool.subset import Subset
 from tests.command_line import Done, Run, assert_one_line
 from tests.extras import needs_extra
 from tests.pools import rows, write_metadata, write_tar
@@ -29,7 +29,7 @@ import sys
 from pathlib import Path
 from benchmark.core.uids import read_subset
 from benchmark.pool.pool import Pool
-from benchmark.subset.fetch import fetch_subset
+from benchmark.pool.fetch import fetch_subset
 fetch_subset(Pool("img2dataset", sys.argv[1]), read_subset(Path(sys.argv[2])))
 """
 

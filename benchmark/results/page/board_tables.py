@@ -4,21 +4,21 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 
 from benchmark.core.batch import NO_SCORE
-from benchmark.report.certainty import Compared
-from benchmark.report.contamination_notes import contamination_notes
-from benchmark.report.headlines import REFERENCE
-from benchmark.report.leaderboard_entries import Entry, evaluations
-from benchmark.report.leaderboard_tables import COLUMNS
-from benchmark.report.loss_notes import loss_notes
-from benchmark.report.page.estimates import (
+from benchmark.results.page.estimates import (
     Estimate,
     Measure,
     all_measures,
     estimate,
     headline_measures,
 )
-from benchmark.report.scoring_costs import scoring_costs
-from benchmark.report.table import MISSING
+from benchmark.results.report.certainty import Compared
+from benchmark.results.report.contamination_notes import contamination_notes
+from benchmark.results.report.headlines import REFERENCE
+from benchmark.results.report.leaderboard_entries import Entry, evaluations
+from benchmark.results.report.leaderboard_tables import COLUMNS
+from benchmark.results.report.loss_notes import loss_notes
+from benchmark.results.report.scoring_costs import scoring_costs
+from benchmark.results.report.table import MISSING
 from benchmark.results.result import Result
 
 

@@ -3,17 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from benchmark.report.certainty import Compared, RunFolders, compare_entries
-from benchmark.report.headlines import headlines
-from benchmark.report.leaderboard_entries import Leaderboard, group, leaderboards
-from benchmark.report.page.board_tables import PageTable, board_tables, seconds_text
-from benchmark.report.page.estimates import chart_measures, headline_measures, ranked
-from benchmark.report.page.galleries import CaptionedSet, FilterPanel, captioned_sets, filter_panel
-from benchmark.report.page.plotly_charts import Chart, Styles, line_styles
-from benchmark.report.page.quality_charts import cost_chart, diversity_chart, size_chart, training_chart
-from benchmark.report.page.run_files import RunFiles
-from benchmark.report.page.selection_charts import kept_chart, overlap_chart
-from benchmark.report.scoring_costs import scoring_costs
+from benchmark.results.page.board_tables import PageTable, board_tables, seconds_text
+from benchmark.results.page.estimates import chart_measures, headline_measures, ranked
+from benchmark.results.page.galleries import CaptionedSet, FilterPanel, captioned_sets, filter_panel
+from benchmark.results.page.plotly_charts import Chart, Styles, line_styles
+from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart, training_chart
+from benchmark.results.page.run_files import RunFiles
+from benchmark.results.page.selection_charts import kept_chart, overlap_chart
+from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
+from benchmark.results.report.headlines import headlines
+from benchmark.results.report.leaderboard_entries import Leaderboard, group, leaderboards
+from benchmark.results.report.scoring_costs import scoring_costs
 from benchmark.results.result import Result
 
 

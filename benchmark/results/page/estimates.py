@@ -4,10 +4,10 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmark.report.headlines import headlines
-from benchmark.report.leaderboard_entries import Entry, evaluations
-from benchmark.report.leaderboard_tables import COLUMNS, UNITS
-from benchmark.report.significance import t_interval
+from benchmark.results.report.headlines import headlines
+from benchmark.results.report.leaderboard_entries import Entry, evaluations
+from benchmark.results.report.leaderboard_tables import COLUMNS, UNITS
+from benchmark.results.report.significance import t_interval
 
 LEGEND = (
     "An interval is, for one seed, the 95% bootstrap interval over evaluation images, which says nothing of other"

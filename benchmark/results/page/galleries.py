@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchmark.report.leaderboard_entries import Entry
-from benchmark.report.page.plotly_charts import Chart
-from benchmark.report.page.run_files import RunFiles
-from benchmark.report.page.selection_charts import score_chart
+from benchmark.results.page.plotly_charts import Chart
+from benchmark.results.page.run_files import RunFiles
+from benchmark.results.page.selection_charts import score_chart
 from benchmark.results.pictures import Example, GalleryPair
+from benchmark.results.report.leaderboard_entries import Entry
 from benchmark.results.selection_summary import SelectionSummary, Shares
 
 PLACES = {

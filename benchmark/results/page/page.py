@@ -8,15 +8,15 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from benchmark.core.visible import visible
-from benchmark.report.certainty import RANKS, RunFolders
-from benchmark.report.families import FAMILIES
-from benchmark.report.page.boards import BoardView, board_views
-from benchmark.report.page.estimates import LEGEND
-from benchmark.report.page.galleries import thumbnails
-from benchmark.report.page.images import Images
-from benchmark.report.page.plotly_charts import Json
-from benchmark.report.significance import MIN_SEEDS
-from benchmark.report.table import Table
+from benchmark.results.page.boards import BoardView, board_views
+from benchmark.results.page.estimates import LEGEND
+from benchmark.results.page.galleries import thumbnails
+from benchmark.results.page.images import Images
+from benchmark.results.page.plotly_charts import Json
+from benchmark.results.report.certainty import RANKS, RunFolders
+from benchmark.results.report.families import FAMILIES
+from benchmark.results.report.significance import MIN_SEEDS
+from benchmark.results.report.table import Table
 from benchmark.results.result import Result
 
 
@@ -59,7 +59,7 @@ def leaderboard_page(results: Sequence[Result], folders: RunFolders, tables: Seq
 
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("benchmark.report.page"),
+        loader=PackageLoader("benchmark.results.page"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown,
@@ -76,7 +76,7 @@ def _shown(value: object) -> object:
 
 
 def _static(name: str) -> str:
-    return (files("benchmark.report.page") / "static" / name).read_text(encoding="utf-8")
+    return (files("benchmark.results.page") / "static" / name).read_text(encoding="utf-8")
 
 
 def _policy(scripts: Iterable[str]) -> str:

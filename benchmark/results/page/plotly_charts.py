@@ -7,10 +7,10 @@ from html import escape
 from typing import Any
 
 from benchmark.core.visible import visible
-from benchmark.report.families import UPPER_BOUND
-from benchmark.report.headlines import REFERENCE
-from benchmark.report.leaderboard_entries import Entry
-from benchmark.report.svg import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY, shortened
+from benchmark.results.report.families import UPPER_BOUND
+from benchmark.results.report.headlines import REFERENCE
+from benchmark.results.report.leaderboard_entries import Entry
+from benchmark.results.report.svg import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY, shortened
 
 Json = dict[str, Any]
 Styles = Mapping[str, Json]  # lines and markers by label

@@ -3,10 +3,8 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from benchmark.report.leaderboard_entries import Entry
-from benchmark.report.leaderboard_tables import thousands
-from benchmark.report.page.estimates import Estimate, Measure, estimate
-from benchmark.report.page.plotly_charts import (
+from benchmark.results.page.estimates import Estimate, Measure, estimate
+from benchmark.results.page.plotly_charts import (
     NEUTRAL,
     Chart,
     Json,
@@ -16,8 +14,10 @@ from benchmark.report.page.plotly_charts import (
     number,
     words,
 )
-from benchmark.report.page.run_files import Losses
-from benchmark.report.scoring_costs import scoring_costs
+from benchmark.results.page.run_files import Losses
+from benchmark.results.report.leaderboard_entries import Entry
+from benchmark.results.report.leaderboard_tables import thousands
+from benchmark.results.report.scoring_costs import scoring_costs
 
 LABELLED = 12  # points of a chart that can have their names beside them
 POINTS = 100  # of a loss curve

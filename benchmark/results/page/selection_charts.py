@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, combinations, pairwise
 
-from benchmark.report.leaderboard_entries import Entry
-from benchmark.report.page.plotly_charts import (
+from benchmark.results.page.plotly_charts import (
     COLOURS,
     Chart,
     Json,
@@ -16,7 +15,8 @@ from benchmark.report.page.plotly_charts import (
     stacked_bars,
     words,
 )
-from benchmark.report.svg import AMBER, BLUE, BROWN, GREEN, GREY, INDIGO, ORANGE, PINK, SKY, YELLOW
+from benchmark.results.report.leaderboard_entries import Entry
+from benchmark.results.report.svg import AMBER, BLUE, BROWN, GREEN, GREY, INDIGO, ORANGE, PINK, SKY, YELLOW
 from benchmark.results.selection_summary import Histogram, SelectionSummary, jaccard
 
 # Kinds of captions by their grade: first those that describe what is seen.

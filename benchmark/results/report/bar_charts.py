@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmark.report.svg import (
+from benchmark.results.report.svg import (
     CHARACTER,
     WIDE,
     Frame,

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.report.headlines import REFERENCE, Headline
-from benchmark.report.image_samples import ImageScores, read_image_scores, resampled_values
-from benchmark.report.leaderboard_entries import Entry
-from benchmark.report.significance import Comparison, Estimate, Interval, compare
-from benchmark.report.table import MISSING, Table, plain
+from benchmark.results.report.headlines import REFERENCE, Headline
+from benchmark.results.report.image_samples import ImageScores, read_image_scores, resampled_values
+from benchmark.results.report.leaderboard_entries import Entry
+from benchmark.results.report.significance import Comparison, Estimate, Interval, compare
+from benchmark.results.report.table import MISSING, Table, plain
 from benchmark.results.result import Result
 from downstream.metrics.corpus_scores import Doubles
 

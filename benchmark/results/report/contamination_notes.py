@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from benchmark.report.leaderboard_entries import Entry
+from benchmark.results.report.leaderboard_entries import Entry
 
 
 def contamination_notes(entries: Iterable[Entry]) -> list[str]:

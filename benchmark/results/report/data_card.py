@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.report.loss_notes import loss_note
+from benchmark.pool.pairs import Written
+from benchmark.results.report.loss_notes import loss_note
 from benchmark.results.result import Result
 from benchmark.selection.manifest import Manifest
-from benchmark.subset.pairs import Written
 
 TEMPLATE = Path(__file__).with_suffix(".md.jinja")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

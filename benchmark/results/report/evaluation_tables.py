@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from benchmark.report.leaderboard_tables import COLUMNS, metric_cell, ties_notes
-from benchmark.report.table import Table, plain
 from benchmark.results.evaluation import Evaluation
+from benchmark.results.report.leaderboard_tables import COLUMNS, metric_cell, ties_notes
+from benchmark.results.report.table import Table, plain
 from downstream.metrics.metric import Metric
 
 

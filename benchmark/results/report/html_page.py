@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from benchmark.core.visible import visible_html
-from benchmark.report.table import Cell, Table
+from benchmark.results.report.table import Cell, Table
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">

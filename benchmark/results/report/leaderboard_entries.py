@@ -5,8 +5,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchmark.report.families import UPPER_BOUND, family_position
 from benchmark.results.protocol import Protocol, flat_facts
+from benchmark.results.report.families import UPPER_BOUND, family_position
 from benchmark.results.result import Result
 
 # The settings that tell runs of one filter and one protocol apart.

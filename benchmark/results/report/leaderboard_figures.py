@@ -1,9 +1,9 @@
 """Filters ranked by a headline metric, as bars."""
 
-from benchmark.report.bar_charts import Bar, ranked_bars
-from benchmark.report.certainty import Compared
-from benchmark.report.headlines import REFERENCE
-from benchmark.report.svg import BLUE, GREY, ORANGE, SKY
+from benchmark.results.report.bar_charts import Bar, ranked_bars
+from benchmark.results.report.certainty import Compared
+from benchmark.results.report.headlines import REFERENCE
+from benchmark.results.report.svg import BLUE, GREY, ORANGE, SKY
 
 
 def headline_bars(compared: Compared) -> str:

@@ -5,15 +5,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from benchmark.core.batch import NO_SCORE
-from benchmark.report.certainty import RunFolders, certainty_table, compare_entries
-from benchmark.report.contamination_notes import contamination_notes
-from benchmark.report.headlines import Headline, headlines
-from benchmark.report.leaderboard_entries import Entry, Leaderboard, evaluations, leaderboards
-from benchmark.report.loss_notes import loss_notes
-from benchmark.report.paper_rows import paper_rows
-from benchmark.report.scoring_costs import scoring_costs
-from benchmark.report.significance import t_interval
-from benchmark.report.table import MISSING, Cell, Table, plain
+from benchmark.results.report.certainty import RunFolders, certainty_table, compare_entries
+from benchmark.results.report.contamination_notes import contamination_notes
+from benchmark.results.report.headlines import Headline, headlines
+from benchmark.results.report.leaderboard_entries import Entry, Leaderboard, evaluations, leaderboards
+from benchmark.results.report.loss_notes import loss_notes
+from benchmark.results.report.paper_rows import paper_rows
+from benchmark.results.report.scoring_costs import scoring_costs
+from benchmark.results.report.significance import t_interval
+from benchmark.results.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from benchmark.core.records import LeftOut
-from benchmark.report.table import Table, plain
+from benchmark.results.report.table import Table, plain
 
 
 def left_out_tables(files: Sequence[LeftOut]) -> list[Table]:

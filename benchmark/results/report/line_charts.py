@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from benchmark.report.svg import (
+from benchmark.results.report.svg import (
     WIDE,
     Limits,
     Series,

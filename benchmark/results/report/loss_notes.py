@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from benchmark.core.batch import counts
-from benchmark.report.leaderboard_entries import Entry
+from benchmark.results.report.leaderboard_entries import Entry
 from benchmark.results.result import Result
 
 

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from benchmark.core.errors import UserError, did_you_mean
-from benchmark.report.leaderboard_tables import COLUMNS, TIED
 from benchmark.results.evaluation import Evaluation
+from benchmark.results.report.leaderboard_tables import COLUMNS, TIED
 from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
 

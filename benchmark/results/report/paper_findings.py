@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchmark.report.certainty import Compared, RunFolders, compare_entries, estimate_text
-from benchmark.report.headlines import Headline
-from benchmark.report.leaderboard_entries import Entry, by_setting, group
-from benchmark.report.leaderboard_tables import thousands
-from benchmark.report.published_figures import ICC, Measure, paper_figure
-from benchmark.report.significance import Comparison
-from benchmark.report.table import Cell, Table, plain
+from benchmark.results.report.certainty import Compared, RunFolders, compare_entries, estimate_text
+from benchmark.results.report.headlines import Headline
+from benchmark.results.report.leaderboard_entries import Entry, by_setting, group
+from benchmark.results.report.leaderboard_tables import thousands
+from benchmark.results.report.published_figures import ICC, Measure, paper_figure
+from benchmark.results.report.significance import Comparison
+from benchmark.results.report.table import Cell, Table, plain
 from benchmark.results.result import Result
 
 CIDER = Headline("captioner", "CIDEr", "coco", "CIDEr")

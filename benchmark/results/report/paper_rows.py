@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from benchmark.report.leaderboard_entries import Entry
-from benchmark.report.published_figures import Measure, PublishedTable, published_tables
-from benchmark.report.table import MISSING, Cell, plain
+from benchmark.results.report.leaderboard_entries import Entry
+from benchmark.results.report.published_figures import Measure, PublishedTable, published_tables
+from benchmark.results.report.table import MISSING, Cell, plain
 
 
 def paper_rows(

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Sequence
 
-from benchmark.report.leaderboard_tables import thousands
-from benchmark.report.metric_columns import SHORT
-from benchmark.report.published_figures import Measure, PublishedTable, published_tables
-from benchmark.report.table import Cell, Table, plain
+from benchmark.results.report.leaderboard_tables import thousands
+from benchmark.results.report.metric_columns import SHORT
+from benchmark.results.report.published_figures import Measure, PublishedTable, published_tables
+from benchmark.results.report.table import Cell, Table, plain
 
 BEST = "†"
 SETS = {"coco": "COCO", "nocaps": "NoCaps", "flickr30k": "Flickr30k", "imagenet": "ImageNet"}

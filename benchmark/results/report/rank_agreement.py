@@ -8,10 +8,10 @@ from itertools import combinations
 
 import numpy as np
 
-from benchmark.report.headlines import Headline, headlines
-from benchmark.report.leaderboard_entries import Entry, by_setting, group
-from benchmark.report.leaderboard_tables import thousands
-from benchmark.report.table import MISSING, Cell, Table, plain
+from benchmark.results.report.headlines import Headline, headlines
+from benchmark.results.report.leaderboard_entries import Entry, by_setting, group
+from benchmark.results.report.leaderboard_tables import thousands
+from benchmark.results.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
 
 METRICS = {"CIDEr": "CIDEr", "text_to_image_R@1": "T2I R@1"}

@@ -3,10 +3,10 @@
 import statistics
 from collections.abc import Iterable, Sequence
 
-from benchmark.report.headlines import REFERENCE
-from benchmark.report.leaderboard_tables import metric_cell
-from benchmark.report.loss_notes import loss_note
-from benchmark.report.table import Cell, Table, plain
+from benchmark.results.report.headlines import REFERENCE
+from benchmark.results.report.leaderboard_tables import metric_cell
+from benchmark.results.report.loss_notes import loss_note
+from benchmark.results.report.table import Cell, Table, plain
 from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmark.report.leaderboard_entries import Entry
+from benchmark.results.report.leaderboard_entries import Entry
 from benchmark.results.result import Result
 
 

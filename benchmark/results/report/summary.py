@@ -4,14 +4,14 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from benchmark.core.errors import UserError
-from benchmark.report.certainty import Compared, RunFolders, compare_entries, estimate_text
-from benchmark.report.headlines import Headline, headlines
-from benchmark.report.leaderboard_entries import Entry, leaderboards
-from benchmark.report.leaderboard_figures import headline_bars
-from benchmark.report.leaderboard_tables import thousands
-from benchmark.report.scoring_costs import scoring_costs
-from benchmark.report.svg import picture
-from benchmark.report.table import MISSING, Cell, Table, plain, table_lines
+from benchmark.results.report.certainty import Compared, RunFolders, compare_entries, estimate_text
+from benchmark.results.report.headlines import Headline, headlines
+from benchmark.results.report.leaderboard_entries import Entry, leaderboards
+from benchmark.results.report.leaderboard_figures import headline_bars
+from benchmark.results.report.leaderboard_tables import thousands
+from benchmark.results.report.scoring_costs import scoring_costs
+from benchmark.results.report.svg import picture
+from benchmark.results.report.table import MISSING, Cell, Table, plain, table_lines
 from benchmark.results.result import Result
 
 INTERVALS = (

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from benchmark.core.redaction import redact
 from benchmark.core.visible import visible
-from benchmark.report.table import Cell, Table
+from benchmark.results.report.table import Cell, Table
 
 FILE_WIDTH = 160  # columns, where the output is not a terminal
 

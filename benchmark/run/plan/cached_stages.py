@@ -8,16 +8,16 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from benchmark.config import USER_ERRORS, choice, make_filter, make_pool, resolved, subset_size
 from benchmark.core.devices import device_type
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import OnFirstUseError, only_looking
-from benchmark.downstream_config import load_evaluation_sets, make_metrics, make_models
+from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
+from benchmark.run.choose import Chosen, subset_path
+from benchmark.run.config import USER_ERRORS, choice, make_filter, make_pool, resolved, subset_size
+from benchmark.run.downstream_config import load_evaluation_sets, make_metrics, make_models
+from benchmark.run.earlier_result import earlier_result, is_sweep
 from benchmark.scoring.score_folder import score_folder, score_paths
-from benchmark.stages.choose import Chosen, subset_path
-from benchmark.subset.other_captions import CaptionSources
-from benchmark.tasks.earlier_result import earlier_result, is_sweep
 from filters.base import Composite, Filter
 
 LATER = (*USER_ERRORS, OnFirstUseError)  # what is not there yet has no cached work either
@@ -102,7 +102,7 @@ def _parts(pool: Pool, scorer: Filter) -> tuple[int, list[Path]]:
 def _look_at_trainings(cfg: DictConfig, subset: Path, cached: CachedStages) -> None:
     """Find the finished trainings; none is found where samples have other captions than their own."""
     # Imported here: the plan of a scoring or selection needs no models.
-    from benchmark.stages.train import training_fingerprint
+    from benchmark.run.training import training_fingerprint
     from downstream.training.checkpointing import finished
 
     sha256 = json.loads(subset.with_suffix(".json").read_text(encoding="utf-8"))["sha256"]
@@ -125,7 +125,7 @@ def _result(cfg: DictConfig, pool: Pool) -> Path | None:
     """
     if cfg.task.name != "run" or not is_sweep():
         return None
-    from benchmark.tasks.run_protocol import run_protocol
+    from benchmark.run.run_protocol import run_protocol
 
     try:
         sets, metrics, models = load_evaluation_sets(cfg), make_metrics(cfg), make_models(cfg)

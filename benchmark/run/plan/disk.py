@@ -7,10 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 from omegaconf import DictConfig
 
-from benchmark.config import make_filter
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import only_looking
-from benchmark.tasks.plan.cached_stages import LATER, leaves
+from benchmark.run.config import make_filter
+from benchmark.run.plan.cached_stages import LATER, leaves
 from filters.base import Features, Reader
 
 BYTES_PER_SCORE = 24  # uid and score

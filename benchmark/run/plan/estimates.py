@@ -8,13 +8,13 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from benchmark.config import filter_settings, recorded
 from benchmark.pool.pool import Pool
 from benchmark.results.protocol import LIMIT
 from benchmark.results.result import Result
+from benchmark.run.config import filter_settings, recorded
+from benchmark.run.plan.cached_stages import CachedStages
+from benchmark.run.plan.recorded_costs import Cost, RecordedCosts, machine_factor, settings_text
 from benchmark.scoring.score_parts import read_part_info
-from benchmark.tasks.plan.cached_stages import CachedStages
-from benchmark.tasks.plan.recorded_costs import Cost, RecordedCosts, machine_factor, settings_text
 from downstream.training.recipe_key import recipe_key
 
 OVERHEAD = ("pool", "subset", "describe")  # stages that every run has, and of which none takes long

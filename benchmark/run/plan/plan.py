@@ -9,11 +9,11 @@ from omegaconf import DictConfig
 from benchmark.core.devices import device_type
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, State
-from benchmark.report.table import Table, plain
-from benchmark.tasks.command_requirements import find_requirements
-from benchmark.tasks.plan.cached_stages import CachedStages, cached_stages
-from benchmark.tasks.plan.disk import scoring_bytes, training_bytes
-from benchmark.tasks.plan.estimates import (
+from benchmark.results.report.table import Table, plain
+from benchmark.run.command_requirements import find_requirements
+from benchmark.run.plan.cached_stages import CachedStages, cached_stages
+from benchmark.run.plan.disk import scoring_bytes, training_bytes
+from benchmark.run.plan.estimates import (
     drawing_cost,
     evaluation_cost,
     overhead_cost,
@@ -21,7 +21,7 @@ from benchmark.tasks.plan.estimates import (
     scoring_cost,
     training_cost,
 )
-from benchmark.tasks.plan.recorded_costs import NOTHING, Cost, RecordedCosts
+from benchmark.run.plan.recorded_costs import NOTHING, Cost, RecordedCosts
 
 TASKS = ("score", "select", "train", "run")
 CACHED, TO_DO, SHARED = "cached", "to do", "with a job above"

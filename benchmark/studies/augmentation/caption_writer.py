@@ -18,8 +18,8 @@ from benchmark.core.paths import atomic_write, write_text
 from benchmark.core.progress import progress
 from benchmark.core.seals import intact
 from benchmark.engine.base import Engine
+from benchmark.pool.other_captions import CAPTION, UID
 from benchmark.studies.augmentation.base import Augmenter
-from benchmark.subset.other_captions import CAPTION, UID
 from downstream.training.training_data import Samples, read_samples
 
 PART_SIZE = 1000  # samples per parquet file

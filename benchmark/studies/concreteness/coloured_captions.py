@@ -6,8 +6,8 @@ from rich.table import Table
 from rich.text import Text
 
 from benchmark.core.visible import visible, visible_html
-from benchmark.report.html_page import page
-from benchmark.report.table import MISSING
+from benchmark.results.report.html_page import page
+from benchmark.results.report.table import MISSING
 from benchmark.studies.concreteness.explanation import Explanation, Word
 
 CONCRETE, ABSTRACT = (46, 160, 67), (218, 54, 51)  # RGB: green raises the score, red lowers it

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchmark.report.table import MISSING, Cell, Table, plain
+from benchmark.results.report.table import MISSING, Cell, Table, plain
 from benchmark.studies.concreteness.correlation import NAMES, Correlation
 from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation
 from benchmark.studies.concreteness.rated_texts import CAPTIONS, DEMO, WORDS

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from benchmark.core.visible import visible_html
-from benchmark.report.bar_charts import stacked_columns
-from benchmark.report.html_page import page, rows_html, table_html
-from benchmark.report.line_charts import histograms, lines
-from benchmark.report.svg import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Series
-from benchmark.report.table import Table
+from benchmark.results.report.bar_charts import stacked_columns
+from benchmark.results.report.html_page import page, rows_html, table_html
+from benchmark.results.report.line_charts import histograms, lines
+from benchmark.results.report.svg import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Series
+from benchmark.results.report.table import Table
 from benchmark.studies.profile.profiling import Cluster, Profile
 from benchmark.studies.profile.statistics import parrot_shares
 from benchmark.studies.profile.tables import clusters_table, overall_tables

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from benchmark.report.table import MISSING, Cell, Table, plain
+from benchmark.results.report.table import MISSING, Cell, Table, plain
 from benchmark.studies.profile.intervals import Estimate
 from benchmark.studies.profile.profiling import Cluster, Profile
 

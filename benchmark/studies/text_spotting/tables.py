@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmark.report.table import MISSING, Table, plain
+from benchmark.results.report.table import MISSING, Table, plain
 from benchmark.studies.text_spotting.evaluation import TextSpottingEvaluation
 from benchmark.studies.text_spotting.rendering import STYLES
 from benchmark.studies.text_spotting.similarity import Bin, Summary

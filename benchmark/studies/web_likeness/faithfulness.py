@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark.report.table import MISSING, Table, plain
+from benchmark.results.report.table import MISSING, Table, plain
 from benchmark.studies.web_likeness.references import GRADED_CAPTIONS, LAION
 from benchmark.studies.web_likeness.statistics import (
     GRADED,
@@ -170,7 +170,7 @@ def misses(measured: Mapping[str, float]) -> list[str]:
 def faithfulness_table(columns: Mapping[str, Mapping[str, float]]) -> Table:
     """Return the table of all statistics; `columns` has the measured ones by the column's name.
 
-    `benchmark.report.table.table_lines` makes Markdown of it.
+    `benchmark.results.report.table.table_lines` makes Markdown of it.
     """
     rows = []
     for name, row in ROWS.items():

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from benchmark.report.table import Table, plain
+from benchmark.results.report.table import Table, plain
 from benchmark.studies.web_likeness.references import REFERENCES
 from benchmark.studies.web_likeness.statistics import WORDS, Likeness
 

@@ -15,14 +15,14 @@ from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
-from benchmark.command_line.help_text import EXAMPLES
-from benchmark.command_line.overrides import GROUPS, normalised
-from benchmark.command_line.settings import TASKS
-from benchmark.command_line.settings_schema import check_settings
-from benchmark.config import CONF, register_resolvers, resolved, shipped_names
+from benchmark.cli.help_text import EXAMPLES
+from benchmark.cli.overrides import GROUPS, normalised
+from benchmark.cli.settings import TASKS
+from benchmark.cli.settings_schema import check_settings
 from benchmark.core.errors import UserError
 from benchmark.core.uids import read_subset
-from tests.benchmark.command_line.test_cli import run_process
+from benchmark.run.config import CONF, register_resolvers, resolved, shipped_names
+from tests.benchmark.cli.test_cli import run_process
 from tests.command_line import Run, assert_one_line
 from tests.pools import rows, write_pool
 from tests.test_documentation import check_overrides

@@ -1,8 +1,8 @@
 import pytest
 from hydra import compose, initialize_config_dir
 
-from benchmark.command_line.free_text import quote_free_text
-from benchmark.config import CONF, register_resolvers
+from benchmark.cli.free_text import quote_free_text
+from benchmark.run.config import CONF, register_resolvers
 
 SENTENCES = [
     "a dog on a beach",

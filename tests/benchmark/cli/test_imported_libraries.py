@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.config import CONF
 from benchmark.core.records import write_record
-from tests.benchmark.report.made_results import result
+from benchmark.run.config import CONF
+from tests.benchmark.results.report.made_results import result
 from tests.command_line import Run
 from tests.demos import SMALL_RUN
 from tests.pools import rows, write_pool

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.command_line.own_filters import name_own_filters
+from benchmark.cli.own_filters import name_own_filters
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids, read_subset
 from tests.command_line import Done, Run, assert_one_line

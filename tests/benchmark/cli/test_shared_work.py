@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from benchmark.core.batch import Batch
+from benchmark.pool import reshard, tar_writer
 from benchmark.pool.pool import Pool
-from benchmark.subset import reshard, tar_writer
 from filters.base import Features, Filter, Scores
 from tests.command_line import Run
 from tests.pools import rows, write_pool

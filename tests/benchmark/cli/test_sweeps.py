@@ -12,12 +12,12 @@ from types import SimpleNamespace
 import pytest
 from hydra import initialize_config_dir
 
-from benchmark.command_line import sweep_runs
-from benchmark.command_line.jobs import job_overrides
-from benchmark.command_line.sweeps import planned_sweeps
-from benchmark.config import CONF
+from benchmark.cli import sweep_runs
+from benchmark.cli.jobs import job_overrides
+from benchmark.cli.sweeps import planned_sweeps
 from benchmark.core.errors import UserError
-from tests.benchmark.tasks.test_demo_chain import DEMO, SMALL
+from benchmark.run.config import CONF
+from tests.benchmark.run.test_demo_chain import DEMO, SMALL
 from tests.command_line import Run, assert_one_line
 from tests.conftest import BuildOnce
 from tests.demos import draw, link

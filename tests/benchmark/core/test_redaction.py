@@ -4,9 +4,9 @@ from math import inf
 import pytest
 from omegaconf import OmegaConf
 
-from benchmark.config import recorded
 from benchmark.core.progress import configure_logging
 from benchmark.core.redaction import redact
+from benchmark.run.config import recorded
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import torch
 from hydra import compose, initialize_config_dir
 from scipy.stats import spearmanr
 
-from benchmark.config import CONF, make_filter, register_resolvers
 from benchmark.core.batch import Batch
 from benchmark.demo.concreteness import concreteness
 from benchmark.demo.rated_captions import annotated_captions, demo_captions
 from benchmark.demo.training.data import pool_mix
+from benchmark.run.config import CONF, make_filter, register_resolvers
 from tests.pools import numbered_uids
 
 

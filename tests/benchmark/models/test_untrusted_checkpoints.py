@@ -10,10 +10,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
-from benchmark.config import demo_model
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import load_model, load_pretrained
 from benchmark.models.clip_models import load_clip
+from benchmark.run.config import demo_model
 
 CPU = torch.device("cpu")
 CODE = """

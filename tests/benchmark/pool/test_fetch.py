@@ -12,10 +12,10 @@ import pytest
 from benchmark.core import storage, storage_errors
 from benchmark.core.errors import UserError
 from benchmark.core.uids import UidArray, encode_uids
+from benchmark.pool import fetch
+from benchmark.pool.fetch import fetch_subset
 from benchmark.pool.pool import Pool
-from benchmark.subset import fetch
-from benchmark.subset.fetch import fetch_subset
-from benchmark.subset.subset import Subset
+from benchmark.pool.subset import Subset
 from tests.extras import needs_extra
 from tests.pools import Row, rows, write_pool
 from tests.servers import Behaviour, http_server

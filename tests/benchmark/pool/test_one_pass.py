@@ -8,12 +8,12 @@ import pytest
 
 from benchmark.core.uids import UidArray, encode_uids
 from benchmark.engine.local import LocalEngine
+from benchmark.pool import index_tars as index_module
+from benchmark.pool import tar_writer
+from benchmark.pool.index_tars import index_tars
 from benchmark.pool.pool import Pool
-from benchmark.subset import index_tars as index_module
-from benchmark.subset import tar_writer
-from benchmark.subset.index_tars import index_tars
-from benchmark.subset.reshard import Copy, reshard
-from benchmark.subset.subset import selected_samples
+from benchmark.pool.reshard import Copy, reshard
+from benchmark.pool.subset import selected_samples
 from tests.pools import rows, write_pool
 
 FIRST, SECOND, THIRD = [0, 3, 4, 5, 8, 11, 12, 13], [3, 4, 11], [2]

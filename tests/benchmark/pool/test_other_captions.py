@@ -9,15 +9,15 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, open_dict
 
-from benchmark.config import CONF, register_resolvers, resolved
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
+from benchmark.pool.other_captions import CaptionSources, OtherCaptions
 from benchmark.pool.pool import Pool
-from benchmark.stages.train import training_fingerprint
-from benchmark.subset.other_captions import CaptionSources, OtherCaptions
-from benchmark.subset.subset import Subset
-from benchmark.tasks import run_id
-from benchmark.tasks.run_id import make_run_id
+from benchmark.pool.subset import Subset
+from benchmark.run import run_id
+from benchmark.run.config import CONF, register_resolvers, resolved
+from benchmark.run.run_id import make_run_id
+from benchmark.run.training import training_fingerprint
 from tests.pools import rows, write_metadata, write_tar
 
 UIDS = [row.uid for row in rows(6)]

@@ -9,9 +9,9 @@ import pytest
 
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
+from benchmark.pool import pairs
+from benchmark.pool.pairs import Written, read_captions, write_pairs
 from benchmark.pool.pool import Pool
-from benchmark.subset import pairs
-from benchmark.subset.pairs import Written, read_captions, write_pairs
 from tests.pools import Row, rows, write_metadata, write_pool, write_tar
 
 CHOSEN = [7, 1, 4]  # of two shards of five

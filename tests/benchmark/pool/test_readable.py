@@ -8,13 +8,13 @@ import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 
-from benchmark.config import CONF, make_pool, register_resolvers
 from benchmark.core.uids import encode_uids, read_subset
 from benchmark.pool.pool import Pool
-from benchmark.stages.choose import choose
-from benchmark.stages.open_subset import note_lost, open_subset
-from benchmark.subset.readable import unreadable_images
-from benchmark.subset.subset import Subset
+from benchmark.pool.readable import unreadable_images
+from benchmark.pool.subset import Subset
+from benchmark.run.choose import choose
+from benchmark.run.config import CONF, make_pool, register_resolvers
+from benchmark.run.open_subset import note_lost, open_subset
 from tests.command_line import Run, assert_one_line
 from tests.pools import rows, write_metadata, write_tar
 

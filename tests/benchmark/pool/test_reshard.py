@@ -15,12 +15,12 @@ import pytest
 from benchmark.core.errors import UserError
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, read_subset
 from benchmark.engine.local import LocalEngine
+from benchmark.pool import metadata
+from benchmark.pool import reshard as module
 from benchmark.pool.pool import Pool
+from benchmark.pool.reshard import Copy, check_unused, reshard
+from benchmark.pool.subset import Subset, selected_samples, use_metadata_captions
 from benchmark.pool.tar_index import TarIndex
-from benchmark.subset import metadata
-from benchmark.subset import reshard as module
-from benchmark.subset.reshard import Copy, check_unused, reshard
-from benchmark.subset.subset import Subset, selected_samples, use_metadata_captions
 from tests.pools import rows, write_metadata, write_pool, write_tar
 
 CHOSEN = [0, 5, 6, 7, 11]

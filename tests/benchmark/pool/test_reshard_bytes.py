@@ -14,8 +14,8 @@ import pytest
 from benchmark.core.uids import UidArray, encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.subset.reshard import Copy, reshard
-from benchmark.subset.subset import selected_samples, use_metadata_captions
+from benchmark.pool.reshard import Copy, reshard
+from benchmark.pool.subset import selected_samples, use_metadata_captions
 from tests.pools import Row, write_metadata
 
 GOLDEN = "075ddf259fc6efca1a8cfbbdb0dc9b34c2d2bc9d4bce0daec155725f7ff08b93"

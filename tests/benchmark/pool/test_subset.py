@@ -11,8 +11,8 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.subset.reshard import Copy, reshard
-from benchmark.subset.subset import Subset, selected_samples, use_metadata_captions
+from benchmark.pool.reshard import Copy, reshard
+from benchmark.pool.subset import Subset, selected_samples, use_metadata_captions
 from tests.pools import Row, jpeg, rows, write_metadata, write_pool
 
 

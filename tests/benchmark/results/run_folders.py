@@ -13,7 +13,7 @@ from benchmark.results.pictures import Example, GalleryPair, write_examples, wri
 from benchmark.results.result import Result
 from benchmark.results.run_facts import RunFacts
 from benchmark.results.selection_summary import Histogram, SelectionSummary, write_selection_summary
-from tests.benchmark.report.made_results import metric, protocol, result, trained
+from tests.benchmark.results.report.made_results import metric, protocol, result, trained
 
 SCRIPT = '<script>alert("x")</script> | **a** [b](c)'  # a caption of the web
 CAPTIONS = [CaptionedImage(Image.new("RGB", (96, 64), "blue"), SCRIPT, ("a cat", "one cat"))]

@@ -9,7 +9,6 @@ import pytest
 import torch
 from PIL import Image
 
-from benchmark.config import demo_model
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.models.clip_models import load_clip
@@ -17,9 +16,10 @@ from benchmark.pool.pool import Pool
 from benchmark.results.contamination import contamination
 from benchmark.results.contamination_counts import Contamination
 from benchmark.results.near_images import NearImages, _embed
+from benchmark.run.config import demo_model
+from benchmark.run.open_subset import open_subset
 from benchmark.scoring.score_pool import score_pool
 from benchmark.selection.selection import Selection
-from benchmark.stages.open_subset import open_subset
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from downstream.evaluation.image_files import ImageFile
 from filters.clip import Clip

@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmark.results.eval_results import eval_results
 from downstream.metrics.metric import Metric
-from tests.benchmark.report.made_results import metric, result, trained
+from tests.benchmark.results.report.made_results import metric, result, trained
 
 RETRIEVAL = [
     metric("text_to_image_R@1", 0.2),

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from benchmark.core.records import read_records, scan_records, write_record
 from benchmark.results.result import Result
-from tests.benchmark.report.made_results import metric, result, trained
+from tests.benchmark.results.report.made_results import metric, result, trained
 
 METRICS = [metric("Unique-1", 2.0, curve=(1.0, 3.0)), metric("SPICE", None, "no models")]
 MADE = result("clip", downstream={"captioner": trained(coco=METRICS)}, kept={"concrete": 3})

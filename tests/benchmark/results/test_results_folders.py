@@ -12,7 +12,7 @@ from benchmark.results.result import Result
 from benchmark.results.results_folders import ResultsFolders
 from benchmark.studies.profile.profiling import Profile
 from benchmark.studies.web_likeness.caption_profile import CaptionProfile
-from tests.benchmark.report.made_results import metric, result, trained
+from tests.benchmark.results.report.made_results import metric, result, trained
 
 
 def run(cider: float, finished: str, name: str = "clip") -> Result:

@@ -10,9 +10,9 @@ import pytest
 import wandb
 from hydra import compose, initialize_config_dir
 
-from benchmark.config import CONF, register_resolvers
 from benchmark.results.wandb_dashboard import DashboardSettings, report, workspace
-from benchmark.tasks.dashboard import dashboard_settings
+from benchmark.run.config import CONF, register_resolvers
+from benchmark.run.dashboard import dashboard_settings
 from tests.benchmark.results.wandb_server import Views
 from tests.command_line import Run, assert_one_line
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.tasks import concreteness as task
+from benchmark.run import concreteness as task
 from tests.command_line import Run, assert_one_line
 from tests.filters.checkpoints import roberta_scorer
 

@@ -14,22 +14,22 @@ from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from benchmark.config import CONF, make_filter, make_pool, register_resolvers, resolved
 from benchmark.core import source_code
 from benchmark.core.records import write_record
 from benchmark.core.source_code import code_hash
 from benchmark.core.uids import write_subset
 from benchmark.models.checkpoints import revision
+from benchmark.pool.other_captions import CaptionSources
 from benchmark.results.protocol import Protocol
 from benchmark.results.result import Result
+from benchmark.run.choose import choose, subset_path
+from benchmark.run.config import CONF, make_filter, make_pool, register_resolvers, resolved
+from benchmark.run.earlier_result import earlier_result
+from benchmark.run.run_id import make_run_id
 from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_parts import write_part
-from benchmark.stages.choose import choose, subset_path
-from benchmark.subset.other_captions import CaptionSources
-from benchmark.tasks.earlier_result import earlier_result
-from benchmark.tasks.run_id import make_run_id
 from downstream.metrics.metric import FAILED
-from tests.benchmark.report.made_results import metric, protocol, result, trained
+from tests.benchmark.results.report.made_results import metric, protocol, result, trained
 from tests.filters.checkpoints import roberta_scorer
 from tests.pools import numbered_uids, rows, write_pool
 

@@ -10,11 +10,11 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
-from benchmark.config import CONF, register_resolvers
 from benchmark.core.errors import UserError
 from benchmark.core.images import decode_image
 from benchmark.models.clip_models import load_clip
-from benchmark.tasks import embed as task
+from benchmark.run import embed as task
+from benchmark.run.config import CONF, register_resolvers
 from downstream import batching
 from filters.embeddings.pool_embeddings import read_target
 from tests.filters.checkpoints import open_clip_model

@@ -13,10 +13,10 @@ from huggingface_hub import DatasetCard
 
 from benchmark.core.records import write_record
 from benchmark.core.uids import decode_uids, read_subset
+from benchmark.run.export import caption_statistics
 from benchmark.selection.manifest import Manifest
 from benchmark.selection.selection import Selection, Selector
-from benchmark.tasks.export import caption_statistics
-from tests.benchmark.report.made_results import metric, result, trained
+from tests.benchmark.results.report.made_results import metric, result, trained
 from tests.command_line import Run, assert_one_line
 from tests.extras import hide_extra, needs_extra
 from tests.pools import rows, write_metadata

@@ -8,9 +8,9 @@ import pytest
 from benchmark.core.records import write_record
 from benchmark.results.provenance import machine
 from benchmark.results.stopwatch import Stage
-from benchmark.tasks.plan import recorded_costs
-from benchmark.tasks.plan.recorded_costs import Cost, RecordedCosts
-from tests.benchmark.report.made_results import result
+from benchmark.run.plan import recorded_costs
+from benchmark.run.plan.recorded_costs import Cost, RecordedCosts
+from tests.benchmark.results.report.made_results import result
 from tests.command_line import Run, assert_one_line
 from tests.pools import rows, write_pool
 

@@ -12,12 +12,12 @@ from benchmark.core.records import write_record
 from benchmark.results.protocol import Protocol
 from benchmark.results.result import Result
 from benchmark.results.results_folders import ResultsFolders
+from benchmark.run.report import _study_tables
 from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation
 from benchmark.studies.profile.profiling import Profile
 from benchmark.studies.text_spotting.evaluation import TextSpottingEvaluation
 from benchmark.studies.web_likeness.caption_profile import CaptionProfile
-from benchmark.tasks.report import _study_tables
-from tests.benchmark.report.made_results import metric, protocol, result, trained
+from tests.benchmark.results.report.made_results import metric, protocol, result, trained
 from tests.command_line import Run, assert_one_line
 
 USUAL = protocol()

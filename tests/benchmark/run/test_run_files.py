@@ -11,13 +11,13 @@ from benchmark.core.uids import encode_uids
 from benchmark.pool.pool import Pool
 from benchmark.results.pictures import read_examples, read_gallery
 from benchmark.results.selection_summary import read_selection_summary
+from benchmark.run.choose import Chosen
+from benchmark.run.open_subset import open_subset
+from benchmark.run.run_files import write_run_files
 from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.selection.top_k import select_top_k
-from benchmark.stages.choose import Chosen
-from benchmark.stages.open_subset import open_subset
-from benchmark.tasks.run_files import write_run_files
 from filters.random import Random
-from tests.benchmark.report.made_results import result
+from tests.benchmark.results.report.made_results import result
 from tests.pools import rows, write_pool
 
 

@@ -6,9 +6,9 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
-from benchmark.config import CONF, register_resolvers
-from benchmark.tasks import run_id
-from benchmark.tasks.run_id import make_run_id
+from benchmark.run import run_id
+from benchmark.run.config import CONF, register_resolvers
+from benchmark.run.run_id import make_run_id
 
 REFERENCE = Path(__file__).resolve().parents[3] / "results" / "reference"
 

@@ -8,8 +8,8 @@ import pytest
 from omegaconf import OmegaConf
 
 from benchmark.core.batch import Batch
+from benchmark.run.score import score
 from benchmark.scoring.score_parts import read_part
-from benchmark.tasks.score import score
 from filters.base import Filter, Scores
 from tests.command_line import Run, assert_one_line
 from tests.pools import rows, write_pool

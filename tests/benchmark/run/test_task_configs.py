@@ -8,8 +8,8 @@ import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
-from benchmark.config import CONF, register_resolvers
-from benchmark.tasks.output import Finished
+from benchmark.run.config import CONF, register_resolvers
+from benchmark.run.output import Finished
 
 NAMES = sorted(path.stem for path in (CONF / "task").glob("*.yaml"))
 
@@ -21,7 +21,7 @@ def test_a_task_keeps_the_contract(name: str) -> None:
         cfg = compose("config", [f"task={name}"])
     assert cfg.task.name == name
     function = hydra.utils.get_method(cfg.task._target_)
-    assert function.__module__ == f"benchmark.tasks.{name}"
+    assert function.__module__ == f"benchmark.run.{name}"
     signature = inspect.signature(function, eval_str=True)
     (parameter,) = signature.parameters.values()
     assert parameter.annotation is DictConfig

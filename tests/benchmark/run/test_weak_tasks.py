@@ -9,11 +9,11 @@ import timm
 
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
+from benchmark.run.weak_backbone import labelled
+from benchmark.run.weak_labels import topic_table
 from benchmark.selection.selection import Selection
-from benchmark.tasks.weak_backbone import labelled
-from benchmark.tasks.weak_labels import topic_table
 from downstream.models.weak_backbone import TopicLabels
-from tests.benchmark.tasks.test_demo_chain import DEMO
+from tests.benchmark.run.test_demo_chain import DEMO
 from tests.command_line import Done, Run, assert_one_line
 from tests.conftest import BuildOnce
 from tests.demos import draw, link

@@ -11,7 +11,7 @@ from hydra import compose, initialize_config_dir
 from hydra.errors import MissingConfigException
 from omegaconf import DictConfig
 
-from benchmark.config import CONF, explain, register_resolvers
+from benchmark.run.config import CONF, explain, register_resolvers
 from downstream.metrics.base import CaptionMetric, Request
 from downstream.metrics.metric import Corpus, UnavailableError
 from downstream.metrics.suite import score_domains

@@ -12,11 +12,11 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
-from benchmark.config import CONF, register_resolvers, resolved
 from benchmark.core import devices
 from benchmark.core.uids import encode_uids
 from benchmark.models.checkpoints import locate_checkpoint, revision
-from benchmark.stages.train import training_fingerprint
+from benchmark.run.config import CONF, register_resolvers, resolved
+from benchmark.run.training import training_fingerprint
 from downstream.models.base import Trainable
 from downstream.models.weak_backbone import TopicLabels
 

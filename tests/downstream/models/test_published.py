@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmark.config import demo_model
+from benchmark.run.config import demo_model
 from downstream.batching import StoredImages
 from downstream.evaluation.evaluation_sets import ImageFile, Item
 from downstream.models.published import PublishedCaptioner, PublishedClip

@@ -14,7 +14,7 @@ import open_clip  # noqa: F401, for both ranks, as the next line
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM, RobertaForSequenceClassification  # noqa: F401
 
-from benchmark.config import demo_model
+from benchmark.run.config import demo_model
 from filters.icc.distill import distill
 from filters.icc.sba import FrozenParts
 from filters.icc.sba_training import train_bridge

@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from benchmark.config import demo_model
 from benchmark.core.batch import Batch
+from benchmark.run.config import demo_model
 from filters.icc.distill import Regression, distill
 from filters.icc.scorer import DistilledScorer
 from filters.icc.training import Recipe

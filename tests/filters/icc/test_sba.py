@@ -9,8 +9,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from benchmark.config import demo_model
 from benchmark.core.errors import UserError
+from benchmark.run.config import demo_model
 from filters.icc.sba import BRIDGE, FrozenParts, NoRepeatedBigram, SemanticBottleneck
 from filters.icc.sba_training import BridgeTraining, Collate, train_bridge
 from filters.icc.training import Recipe

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.config import demo_model
+from benchmark.run.config import demo_model
 from filters.icc.similarity import BertScoreSimilarity, EditSimilarity
 
 CAPTIONS = ["a black dog", "", "👍👍", "a  red\nhat"]

@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from benchmark.config import demo_model
+from benchmark.run.config import demo_model
 from filters.icc.sba import BRIDGE
 from filters.icc.training import Recipe, ShuffledEpochs
 from tests.filters.icc import launched

@@ -6,8 +6,8 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
-from benchmark.config import demo_model
 from benchmark.core.errors import UserError
+from benchmark.run.config import demo_model
 from filters.icc.autoencoder import caption_seed
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
 from tests.extras import needs_extra

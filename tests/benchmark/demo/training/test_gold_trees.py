@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.config import demo_model
 from benchmark.demo.draws import generator
 from benchmark.demo.language.trees import SPEECH, Tree, noun, phrase_list, prep, text_of, to_tree
 from benchmark.demo.training import parser
 from benchmark.demo.training.gold_trees import sample_tree
+from benchmark.run.config import demo_model
 
 
 def edges(tree: Tree) -> set[str]:

@@ -1,11 +1,11 @@
 from dataclasses import replace
 
-from benchmark.report.certainty import RunFolders
-from benchmark.report.page.board_tables import PageCell, PageTable, Range, seconds_text
-from benchmark.report.page.boards import board_views
+from benchmark.results.page.board_tables import PageCell, PageTable, Range, seconds_text
+from benchmark.results.page.boards import board_views
+from benchmark.results.report.certainty import RunFolders
 from benchmark.results.result import Result, Scoring
-from tests.benchmark.report.made_results import metric, result, trained
-from tests.benchmark.report.made_run_folders import full_result
+from tests.benchmark.results.report.made_results import metric, result, trained
+from tests.benchmark.results.report.made_run_folders import full_result
 
 
 def tables_of(*runs: Result) -> list[PageTable]:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.report.certainty import RunFolders
-from benchmark.report.page.boards import Answer, BoardView, board_views
+from benchmark.results.page.boards import Answer, BoardView, board_views
+from benchmark.results.report.certainty import RunFolders
 from benchmark.results.result import Result
 from downstream.evaluation.image_scores import ImageScores
-from tests.benchmark.report.made_run_folders import full_result
+from tests.benchmark.results.report.made_run_folders import full_result
 
 IMAGES = 200
 

@@ -1,16 +1,16 @@
 import pytest
 
-from benchmark.report.leaderboard_entries import group
-from benchmark.report.page.estimates import (
+from benchmark.results.page.estimates import (
     Estimate,
     all_measures,
     chart_measures,
     estimate,
     headline_measures,
 )
+from benchmark.results.report.leaderboard_entries import group
 from benchmark.results.result import Result
-from tests.benchmark.report.made_results import metric, result, trained
-from tests.benchmark.report.made_run_folders import measured
+from tests.benchmark.results.report.made_results import metric, result, trained
+from tests.benchmark.results.report.made_run_folders import measured
 
 
 def run(name: str, cider: float, half: float = 0.03, *, seed: int = 0) -> Result:

@@ -8,14 +8,19 @@ from pathlib import Path
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.report.certainty import RunFolders
-from benchmark.report.leaderboard_tables import leaderboard
-from benchmark.report.page.page import leaderboard_page
-from benchmark.report.table import Cell, Table
+from benchmark.results.page.page import leaderboard_page
 from benchmark.results.protocol import Protocol
+from benchmark.results.report.certainty import RunFolders
+from benchmark.results.report.leaderboard_tables import leaderboard
+from benchmark.results.report.table import Cell, Table
 from benchmark.results.result import Result
-from tests.benchmark.report.made_results import protocol
-from tests.benchmark.report.made_run_folders import HOSTILE, full_result, hostile_folder, write_run_folder
+from tests.benchmark.results.report.made_results import protocol
+from tests.benchmark.results.report.made_run_folders import (
+    HOSTILE,
+    full_result,
+    hostile_folder,
+    write_run_folder,
+)
 
 BLOCK = re.compile(r'<script type="application/json" id="([^"]+)">(.*?)</script>', re.DOTALL)
 

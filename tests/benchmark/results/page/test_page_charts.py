@@ -5,14 +5,14 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
-from benchmark.report.leaderboard_entries import Entry, group
-from benchmark.report.page.estimates import chart_measures
-from benchmark.report.page.plotly_charts import Chart, line_styles, number
-from benchmark.report.page.quality_charts import cost_chart, diversity_chart, size_chart, training_chart
-from benchmark.report.page.selection_charts import kept_chart, overlap_chart, score_chart
+from benchmark.results.page.estimates import chart_measures
+from benchmark.results.page.plotly_charts import Chart, line_styles, number
+from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart, training_chart
+from benchmark.results.page.selection_charts import kept_chart, overlap_chart, score_chart
+from benchmark.results.report.leaderboard_entries import Entry, group
 from benchmark.results.result import Result, Scoring
 from benchmark.results.selection_summary import Histogram
-from tests.benchmark.report.made_run_folders import full_result, summary
+from tests.benchmark.results.report.made_run_folders import full_result, summary
 
 NAMES = {"random": 0.1, "clip": 0.3, "icc": 0.5, "oracle": 0.6}
 

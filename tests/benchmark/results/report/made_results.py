@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchmark.report.certainty import RunFolders
-from benchmark.report.leaderboard_tables import leaderboard
-from benchmark.report.table import Table
 from benchmark.results.protocol import Protocol
+from benchmark.results.report.certainty import RunFolders
+from benchmark.results.report.leaderboard_tables import leaderboard
+from benchmark.results.report.table import Table
 from benchmark.results.result import DownstreamResult, Result, Scoring
 from benchmark.results.stopwatch import Stage
 from benchmark.selection.manifest import Manifest

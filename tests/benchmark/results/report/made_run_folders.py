@@ -14,7 +14,7 @@ from benchmark.results.pictures import Example, GalleryPair, Place, write_exampl
 from benchmark.results.result import Result, Scoring
 from benchmark.results.selection_summary import Histogram, SelectionSummary, Shares, write_selection_summary
 from downstream.metrics.metric import Metric
-from tests.benchmark.report.made_results import protocol, result, trained
+from tests.benchmark.results.report.made_results import protocol, result, trained
 
 SCRIPT, IMAGE, END = "<script>alert(1)</script>", '<img src=x onerror="alert(2)">', "a</script><b>dog</b>"
 HOSTILE = (SCRIPT, IMAGE, END)

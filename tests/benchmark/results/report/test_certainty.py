@@ -6,19 +6,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.report import leaderboard_figures
-from benchmark.report.bar_charts import Bar
-from benchmark.report.certainty import RunFolders, certainty_table, compare_entries
-from benchmark.report.headlines import Headline
-from benchmark.report.image_samples import read_image_scores, resampled_values
-from benchmark.report.leaderboard_entries import group
-from benchmark.report.leaderboard_tables import leaderboard
-from benchmark.report.paper_findings import findings_tables
-from benchmark.report.svg import BLUE, GREY, ORANGE, SKY
+from benchmark.results.report import leaderboard_figures
+from benchmark.results.report.bar_charts import Bar
+from benchmark.results.report.certainty import RunFolders, certainty_table, compare_entries
+from benchmark.results.report.headlines import Headline
+from benchmark.results.report.image_samples import read_image_scores, resampled_values
+from benchmark.results.report.leaderboard_entries import group
+from benchmark.results.report.leaderboard_tables import leaderboard
+from benchmark.results.report.paper_findings import findings_tables
+from benchmark.results.report.svg import BLUE, GREY, ORANGE, SKY
 from benchmark.results.result import Result
 from downstream.evaluation.image_scores import ImageScores
 from downstream.metrics.corpus_scores import count_names
-from tests.benchmark.report.made_results import metric, result, texts, trained
+from tests.benchmark.results.report.made_results import metric, result, texts, trained
 
 CIDER = Headline("captioner", "CIDEr", "coco", "CIDEr")
 IMAGES = 200

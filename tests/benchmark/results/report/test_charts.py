@@ -2,9 +2,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from benchmark.report.bar_charts import Bar, ranked_bars, stacked_columns
-from benchmark.report.line_charts import histograms, lines
-from tests.benchmark.report.charts_read import SVG, tooltips, written
+from benchmark.results.report.bar_charts import Bar, ranked_bars, stacked_columns
+from benchmark.results.report.line_charts import histograms, lines
+from tests.benchmark.results.report.charts_read import SVG, tooltips, written
 
 SERIES = (("a & b", "#111111"), ("<b>", "#222222"))
 

@@ -1,7 +1,7 @@
-from benchmark.report.contamination_notes import contamination_notes
-from benchmark.report.leaderboard_entries import group
 from benchmark.results.contamination_counts import Contamination
-from tests.benchmark.report.made_results import result
+from benchmark.results.report.contamination_notes import contamination_notes
+from benchmark.results.report.leaderboard_entries import group
+from tests.benchmark.results.report.made_results import result
 
 
 def notes(**found: Contamination) -> list[str]:

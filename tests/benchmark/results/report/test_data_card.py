@@ -7,7 +7,8 @@ import pytest
 from huggingface_hub import DatasetCard
 from markdown_it import MarkdownIt
 
-from benchmark.report.data_card import (
+from benchmark.pool.pairs import Written
+from benchmark.results.report.data_card import (
     CaptionStatistics,
     Lengths,
     code_span,
@@ -15,8 +16,7 @@ from benchmark.report.data_card import (
     size_category,
     without_folders,
 )  # fmt: skip
-from benchmark.subset.pairs import Written
-from tests.benchmark.report.made_results import result
+from tests.benchmark.results.report.made_results import result
 
 HOSTILE = [
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "![x](http://evil.example/x.png)",

@@ -5,8 +5,15 @@ import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
-from benchmark.config import CONF, filter_family, filter_settings, make_filter, register_resolvers, resolved
-from benchmark.report.families import FAMILIES, family_position
+from benchmark.results.report.families import FAMILIES, family_position
+from benchmark.run.config import (
+    CONF,
+    filter_family,
+    filter_settings,
+    make_filter,
+    register_resolvers,
+    resolved,
+)
 from filters.composite import Cascade
 from filters.random import Random
 

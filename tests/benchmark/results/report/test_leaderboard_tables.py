@@ -1,9 +1,16 @@
 from dataclasses import replace
 
-from benchmark.report.certainty import RunFolders
-from benchmark.report.leaderboard_tables import leaderboard
+from benchmark.results.report.certainty import RunFolders
+from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.result import DownstreamResult, Result, Scoring
-from tests.benchmark.report.made_results import metric, metric_tables, protocol, result, texts, trained
+from tests.benchmark.results.report.made_results import (
+    metric,
+    metric_tables,
+    protocol,
+    result,
+    texts,
+    trained,
+)
 
 
 def run(name: str, *, cider: float = 0.5, size: int = 200_000, seed: int = 0) -> Result:

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from benchmark.report.data_card import CaptionStatistics, Lengths, data_card
-from benchmark.report.leaderboard_entries import group
-from benchmark.report.page.board_tables import board_tables
-from benchmark.report.run_table import run_table
+from benchmark.pool.pairs import Written
+from benchmark.results.page.board_tables import board_tables
+from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
+from benchmark.results.report.leaderboard_entries import group
+from benchmark.results.report.run_table import run_table
 from benchmark.results.result import Result
-from benchmark.subset.pairs import Written
-from tests.benchmark.report.made_results import metric_tables, result
+from tests.benchmark.results.report.made_results import metric_tables, result
 
 WHOLE = result("random")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmark.report.published_figures import (
+from benchmark.results.report.published_figures import (
     ICC,
     Measure,
     PublishedRow,

@@ -2,9 +2,16 @@
 
 from dataclasses import replace
 
-from benchmark.report.published_tables import BEST, paper_tables
+from benchmark.results.report.published_tables import BEST, paper_tables
 from benchmark.results.result import Result
-from tests.benchmark.report.made_results import metric, metric_tables, protocol, result, texts, trained
+from tests.benchmark.results.report.made_results import (
+    metric,
+    metric_tables,
+    protocol,
+    result,
+    texts,
+    trained,
+)
 
 
 def test_best_cells_are_marked_with_a_sign_per_size() -> None:

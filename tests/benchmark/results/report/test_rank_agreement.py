@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from benchmark.report.rank_agreement import rank_agreement_tables
+from benchmark.results.report.rank_agreement import rank_agreement_tables
 from benchmark.results.result import Result
-from tests.benchmark.report.made_results import metric, protocol, result, texts, trained
+from tests.benchmark.results.report.made_results import metric, protocol, result, texts, trained
 
 NAMES = ("random", "clip", "icc", "tmars")
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmark.core.records import LeftOut
-from benchmark.report.leaderboard_entries import leaderboards
-from benchmark.report.report_data import leaderboards_csv, leaderboards_json
+from benchmark.results.report.leaderboard_entries import leaderboards
+from benchmark.results.report.report_data import leaderboards_csv, leaderboards_json
 from benchmark.results.result import Result
-from tests.benchmark.report.made_results import metric, protocol, result, trained
+from tests.benchmark.results.report.made_results import metric, protocol, result, trained
 
 CIDER = replace(metric("CIDEr", 0.5), interval=(0.4, 0.6))
 SPICE = metric("SPICE", None, "no models, no Java")

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from benchmark.report.certainty import RunFolders
-from benchmark.report.leaderboard_tables import leaderboard
-from benchmark.report.page.page import leaderboard_page
+from benchmark.results.page.page import leaderboard_page
+from benchmark.results.report.certainty import RunFolders
+from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.result import Result
-from tests.benchmark.report.made_run_folders import (
+from tests.benchmark.results.report.made_run_folders import (
     HOSTILE,
     SCRIPT,
     full_result,

@@ -1,8 +1,8 @@
 from dataclasses import replace
 
-from benchmark.report.run_table import joint_tables, run_table
+from benchmark.results.report.run_table import joint_tables, run_table
 from benchmark.results.result import Result
-from tests.benchmark.report.made_results import metric, protocol, result, texts, trained
+from tests.benchmark.results.report.made_results import metric, protocol, result, texts, trained
 
 REASON = "no models"
 

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from benchmark.report.leaderboard_entries import leaderboards
-from benchmark.report.scoring_costs import scoring_costs
+from benchmark.results.report.leaderboard_entries import leaderboards
+from benchmark.results.report.scoring_costs import scoring_costs
 from benchmark.results.result import Result, Scoring
-from tests.benchmark.report.made_results import metric_tables, texts
-from tests.benchmark.report.test_leaderboard_tables import run
+from tests.benchmark.results.report.made_results import metric_tables, texts
+from tests.benchmark.results.report.test_leaderboard_tables import run
 
 
 def scored(name: str, cpu_seconds: float | None, seed: int = 0) -> Result:

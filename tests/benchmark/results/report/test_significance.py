@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from benchmark.report.significance import compare, holm, t_interval
+from benchmark.results.report.significance import compare, holm, t_interval
 
 RESAMPLES = 1000
 

@@ -4,11 +4,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.report.certainty import RunFolders
-from benchmark.report.summary import publish, summary_entries, summary_picture, summary_table
-from benchmark.report.table import Cell, Table
+from benchmark.results.report.certainty import RunFolders
+from benchmark.results.report.summary import publish, summary_entries, summary_picture, summary_table
+from benchmark.results.report.table import Cell, Table
 from benchmark.results.result import Result
-from tests.benchmark.report.made_results import metric, protocol, result, texts, trained
+from tests.benchmark.results.report.made_results import metric, protocol, result, texts, trained
 
 
 def run(name: str, cider: float, *, size: int = 200_000) -> Result:

@@ -1,7 +1,7 @@
 import pytest
 
-from benchmark.report.table import Cell, Table, plain, to_markdown
-from benchmark.report.terminal import print_tables
+from benchmark.results.report.table import Cell, Table, plain, to_markdown
+from benchmark.results.report.terminal import print_tables
 
 TABLE = Table("T", ["a|b", "c"], [[Cell("x|y"), Cell("2", bold=True)], plain("**", "line\nbreak")], ["why"])
 

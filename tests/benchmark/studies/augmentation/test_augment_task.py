@@ -8,16 +8,16 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from benchmark.config import demo_model
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
+from benchmark.pool.subset import Subset
+from benchmark.run.config import demo_model
 from benchmark.studies.augmentation import caption_writer
 from benchmark.studies.augmentation.base import Augmenter
 from benchmark.studies.augmentation.caption_writer import write_captions
-from benchmark.subset.subset import Subset
 from tests.command_line import Run
 from tests.pools import Row, jpeg, rows, write_pool
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 from PIL import Image
 
-from benchmark.config import demo_model
 from benchmark.core.batch import Sample
+from benchmark.run.config import demo_model
 from benchmark.studies.augmentation.describe import Describe
 from filters.icc.vba import ImageCaptioner
 from tests.benchmark.studies.augmentation.tiny_writers import llava_model

@@ -6,9 +6,9 @@ import pytest
 import torch
 from PIL import Image
 
-from benchmark.config import demo_model
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
+from benchmark.run.config import demo_model
 from benchmark.studies.augmentation.rewrite import PROMPT, Rewrite
 from tests.benchmark.studies.augmentation.tiny_writers import repeating_model
 

@@ -1,7 +1,7 @@
 from benchmark.studies.concreteness.correlation import Correlation
 from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation
 from benchmark.studies.concreteness.tables import concreteness_tables
-from tests.benchmark.report.made_results import texts
+from tests.benchmark.results.report.made_results import texts
 
 
 def evaluation(

@@ -15,13 +15,13 @@ import torch
 from hydra import compose, initialize_config_dir
 from safetensors.torch import load_file
 
-from benchmark.config import CONF, make_filter, register_resolvers
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
+from benchmark.run.config import CONF, make_filter, register_resolvers
+from benchmark.run.icc_build import icc_build, make_plan
 from benchmark.studies.icc_build.build import Build
 from benchmark.studies.icc_build.reconstruction import ReconstructShard
-from benchmark.tasks.icc_build import icc_build, make_plan
 from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")

@@ -8,8 +8,8 @@ from benchmark.studies.profile.statistics import MEANS, RELATIVE, Group, Histogr
 from benchmark.studies.profile.tables import SHOWN, profile_tables
 from benchmark.studies.web_likeness.references import LAION
 from benchmark.studies.web_likeness.tables import likeness_table
-from tests.benchmark.report.charts_read import charts_in_order, written
-from tests.benchmark.report.made_results import texts
+from tests.benchmark.results.report.charts_read import charts_in_order, written
+from tests.benchmark.results.report.made_results import texts
 
 
 def group(images: int, with_text: int, parrots: int) -> Group:

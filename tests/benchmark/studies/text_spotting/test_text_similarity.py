@@ -28,7 +28,7 @@ from benchmark.studies.text_spotting.similarity import (
 )
 from benchmark.studies.text_spotting.tables import text_spotting_tables
 from benchmark.studies.text_spotting.vocabulary import Vocabulary, count_ngrams
-from tests.benchmark.report.made_results import texts
+from tests.benchmark.results.report.made_results import texts
 
 
 class Reader:

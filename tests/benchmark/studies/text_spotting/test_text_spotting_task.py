@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.config import demo_model
+from benchmark.run.config import demo_model
 from tests.command_line import Run, assert_one_line
 from tests.pools import rows, write_pool
 

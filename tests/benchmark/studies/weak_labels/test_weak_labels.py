@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from benchmark.config import demo_model
 from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids, encode_uids, make_uid, sort_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
+from benchmark.run.config import demo_model
 from benchmark.studies.weak_labels import vocabulary
 from benchmark.studies.weak_labels.labels import LabelConfig, label_pool, read_labels
 from benchmark.studies.weak_labels.topics import TopicModel

@@ -1,6 +1,6 @@
 import pytest
 
-from benchmark.report.table import table_lines
+from benchmark.results.report.table import table_lines
 from benchmark.studies.web_likeness.faithfulness import (
     ROWS,
     faithfulness_table,
