@@ -21,6 +21,7 @@ from benchmark.pool.readable import check_readable
 from benchmark.pool.sample_fields import check_caption
 
 SCHEMA = pa.schema({"uid": pa.string(), "url": pa.string(), "caption": pa.string(), "score": pa.float32()})
+Scores = npt.NDArray[np.float32 | np.float64]
 ROW_GROUP = 50_000
 _TEXT = frozenset({"text"})
 _BATCH = 8192
@@ -78,7 +79,7 @@ def read_captions(path: Path) -> Iterator[str]:
             yield from batch["caption"].to_pylist()
 
 
-def _kept(pool: Pool, uids: UidArray, scores: npt.NDArray[np.float32]) -> Iterator[pa.Table]:
+def _kept(pool: Pool, uids: UidArray, scores: Scores) -> Iterator[pa.Table]:
     """Yield the pairs of each batch of the pool; of a uid that occurs several times the first."""
     index, left = UidIndex(uids), np.ones(len(uids), bool)
     shards = pool.shards(_TEXT)
@@ -96,7 +97,7 @@ def _kept(pool: Pool, uids: UidArray, scores: npt.NDArray[np.float32]) -> Iterat
             advance(1, "")
 
 
-def _table(batch: Batch, scores: npt.NDArray[np.float32]) -> pa.Table:
+def _table(batch: Batch, scores: npt.NDArray[np.float32 | np.float64]) -> pa.Table:
     urls = [_url(value) for value in batch.columns["url"]]
     return pa.table([decode_uids(batch.uids), urls, batch.texts, scores], schema=SCHEMA)
 
