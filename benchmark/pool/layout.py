@@ -1,6 +1,5 @@
 """Which files of a folder or URL are a pool's shards: img2dataset's and DataComp's layouts, nested or listed."""
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from pathlib import Path
 
 from benchmark.core.errors import UserError
 from benchmark.core.file_systems import is_remote
+from benchmark.core.hashes import hash_text
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.storage import CONNECTIONS, Entry, file_name, find_file, list_files, with_sizes
 
@@ -122,5 +122,5 @@ def _shards(files: Mapping[str, Entry], suffix: str) -> list[Shard]:
 
 def _shard(name: str, file: Entry) -> Shard:
     """Describe a file by its path, which is made a file's name, its size, and its version or time of writing."""
-    fingerprint = hashlib.sha256(f"{file.size} {file.written}".encode()).hexdigest()[:12]
+    fingerprint = hash_text(f"{file.size} {file.written}", 12)
     return Shard(name.replace("/", "%2F"), file.url, fingerprint)

@@ -1,6 +1,5 @@
 """Whether all selected pairs can be read, found out before anything is trained on them or written."""
 
-import hashlib
 import json
 import logging
 import math
@@ -15,7 +14,8 @@ import numpy as np
 
 from benchmark.core.batch import SampleError, counts
 from benchmark.core.errors import UserError
-from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.hashes import hash_json
+from benchmark.core.paths import cache_folder, write_text
 from benchmark.core.progress import progress
 from benchmark.core.seals import intact
 from benchmark.core.uids import UidArray, find_uids, unite_uids
@@ -65,8 +65,8 @@ def count_unreadable(pool: Pool, selections: Sequence[tuple[UidArray, str]]) -> 
 def _cached(shards: Iterable[Shard], sha256: str) -> Path:
     """Return where the counts of a selection are, whose samples are in these tars."""
     files = [[shard.url, shard.fingerprint] for shard in shards]
-    key = hashlib.sha256(json.dumps([sha256, files]).encode()).hexdigest()[:16]
-    return cache_dir() / "readable" / f"{key}.json"
+    key = hash_json([sha256, files], 16)
+    return cache_folder("readable") / f"{key}.json"
 
 
 def _reasons_by_row(subset: Subset) -> dict[int, str]:

@@ -1,13 +1,13 @@
 """Images of a pool that have the bytes of given images."""
 
-import hashlib
 import json
 from collections.abc import Collection
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.hashes import hash_bytes, hash_json
+from benchmark.core.paths import cache_folder, write_text
 from benchmark.core.progress import progress
 from benchmark.core.seals import intact
 from benchmark.core.uids import decode_uid
@@ -24,8 +24,8 @@ def find_images(pool: Pool, sizes: Collection[int], hashes: Collection[str]) -> 
     """
     shards = pool.shards(NEEDS)
     inputs = [[[shard.name, shard.fingerprint] for shard in shards], sorted(hashes)]
-    key = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:16]
-    cached = cache_dir() / "same_bytes" / pool.key / f"{key}.json"
+    key = hash_json(inputs, 16)
+    cached = cache_folder("same_bytes", pool.key) / f"{key}.json"
     if intact(cached):
         return dict(json.loads(cached.read_text()))
     images: dict[str, str] = {}
@@ -45,7 +45,7 @@ def _find_in_shard(
         index = pool.index(shard, path)
         for row in np.flatnonzero(np.isin(index.sizes, sizes)):
             file.seek(int(index.offsets[row]))
-            sha256 = hashlib.sha256(file.read(int(index.sizes[row]))).hexdigest()
+            sha256 = hash_bytes(file.read(int(index.sizes[row])))
             if sha256 in hashes:
                 images[decode_uid(index.uids[row])] = sha256
     return images

@@ -1,8 +1,8 @@
 """Picks the evaluation images whose generated captions a report shows: the same ones in every run."""
 
-import hashlib
 from collections.abc import Iterable
 
+from benchmark.core.hashes import hash_text
 from benchmark.results.pictures import Example
 from benchmark.results.thumbnails import short_text, thumbnail
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
@@ -25,4 +25,4 @@ def examples(sets: Iterable[EvaluationSet]) -> list[Example]:
 
 
 def _hash(item: Item) -> str:
-    return hashlib.sha256(str(item.image_id).encode()).hexdigest()
+    return hash_text(str(item.image_id))

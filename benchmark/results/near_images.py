@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.hashes import hash_json
+from benchmark.core.paths import cache_folder, write_text
 from benchmark.core.seals import intact
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, unite_uids
 from benchmark.pool.pool import Pool
@@ -56,9 +56,9 @@ class NearImages:
         if not paths or not all(intact(path) for path in paths):
             return None
         digests = {name: [digest.sha256 for digest in digest_images(images)] for name, images in sets.items()}
-        inputs = json.dumps([[path.name for path in paths], self.features.key(), self.similarity, digests])
-        key = hashlib.sha256(inputs.encode()).hexdigest()[:16]
-        cached = cache_dir() / "near_images" / pool.key / f"{key}.json"
+        inputs = [[path.name for path in paths], self.features.key(), self.similarity, digests]
+        key = hash_json(inputs, 16)
+        cached = cache_folder("near_images", pool.key) / f"{key}.json"
         if not intact(cached):
             from benchmark.models.clip_models import load_clip
 

@@ -1,8 +1,9 @@
 """The thumbnails of the page: each distinct one once, up to a number of characters."""
 
 import base64
-import hashlib
 from collections.abc import Iterable
+
+from benchmark.core.hashes import hash_bytes
 
 BUDGET = 4_500_000  # characters of base64 in the page
 
@@ -39,4 +40,4 @@ class Images:
 
 
 def _name(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:12]
+    return hash_bytes(data, 12)
