@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from benchmark.core.uids import UidArray, encode_uids, find_uids
+from benchmark.pool.content import find_images
 from benchmark.pool.pool import Pool
-from benchmark.pool.same_bytes import find_images
 from benchmark.results.contamination_counts import Contamination
 from benchmark.results.near_images import NearImages
 from downstream.evaluation.classification_sets import ClassificationSet
