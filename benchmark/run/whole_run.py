@@ -21,7 +21,7 @@ from benchmark.core.sharing import require_shared_cache, shared_by_main
 from benchmark.core.usage import peak_rss_bytes
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
-from benchmark.pool.subset import Subset
+from benchmark.pool.subset import Subset, index_tars
 from benchmark.results.contamination import NearImages, contamination
 from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import provenance
