@@ -45,7 +45,9 @@ def test_only_the_lines_between_the_markers_change() -> None:
 
 
 def test_a_marker_may_ask_for_the_first_rows() -> None:
-    table = Table("", ["filter", "C"], [[Cell("clip"), Cell("1.0")], [Cell("random"), Cell("0.5")]], ["Note."])
+    table = Table(
+        "", ["filter", "C"], [[Cell("clip"), Cell("1.0")], [Cell("random"), Cell("0.5")]], ["Note."]
+    )
     around = "<!-- leaderboard: 1 rows -->\n{}\n<!-- /leaderboard -->\n"
     assert publish(around.format("old"), {"leaderboard": table}, "README.md") == around.format(
         "| filter | C |\n| --- | ---: |\n| clip | 1.0 |\n\nThe first 1 of 2 rows.\nNote."
