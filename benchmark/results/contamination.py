@@ -15,8 +15,8 @@ from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.seals import intact
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids, unite_uids
 from benchmark.models.clip_models import ClipModel, load_clip
+from benchmark.pool.content import find_images
 from benchmark.pool.pool import Pool
-from benchmark.pool.same_bytes import find_images
 from benchmark.results.result import Contamination
 from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.shard_reader import features_path
