@@ -1,7 +1,9 @@
 """The leaderboard in one table and one picture, for the first screen of a README."""
 
+import re
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from benchmark.core.errors import UserError
 from benchmark.results.report.certainty import Compared, RunFolders, compare_entries, estimate_text
@@ -64,17 +66,20 @@ def summary_picture(entries: Sequence[Entry], folders: RunFolders) -> str:
 
 
 def publish(text: str, tables: Mapping[str, Table], file: str) -> str:
-    """Return the Markdown `text` with each table and its notes between the markers of its name, where it has them.
+    """Return the Markdown `text` with each table and its notes between the markers of its name, if it has them.
 
-    Raises `UserError` for a text without any markers.
+    A marker with a number, ``<!-- leaderboard: 5 rows -->``, takes the first rows. Raises `UserError` for a text
+    without any markers.
     """
     replaced = 0
     for name, table in tables.items():
-        head, begin, rest = text.partition(f"<!-- {name} -->")
-        _, end, tail = rest.partition(f"<!-- /{name} -->")
-        if begin and end:
-            lines = "\n".join([*table_lines(table), "", *table.notes])
-            text = f"{head}{begin}\n{lines}\n{end}{tail}"
+        if marked := re.search(rf"<!-- {name}(?:: (\d+) rows)? -->\n(.*?)<!-- /{name} -->", text, re.DOTALL):
+            rows = table.rows[: int(marked[1])] if marked[1] else table.rows
+            notes = (
+                [f"The first {len(rows)} of {len(table.rows)} rows."] if len(rows) < len(table.rows) else []
+            )
+            lines = [*table_lines(replace(table, rows=rows)), "", *notes, *table.notes, ""]
+            text = text[: marked.start(2)] + "\n".join(lines) + text[marked.end(2) :]
             replaced += 1
     if not replaced:
         markers = " or ".join(f"<!-- {name} --> and, below it, <!-- /{name} -->" for name in tables)
