@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.cached_files import intact
 from benchmark.core.mapped_files import MappedArray, save_array
-from benchmark.core.seals import intact
 from filters.base import Scores
 from filters.embeddings.corpus import Corpus, CorpusFilter, PieceWork
 from filters.text.ngrams import Ngrams

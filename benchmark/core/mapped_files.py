@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.cached_files import intact
 from benchmark.core.paths import atomic_write
-from benchmark.core.seals import intact
 from benchmark.core.uids import UID_DTYPE, UidArray
 
 Indices = npt.NDArray[np.int64] | slice

@@ -1,18 +1,17 @@
 """A remote folder of small files, worked on as a copy in the cache: results, exports, captions."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+from benchmark.core.cached_files import read_cached, remove_cached
 from benchmark.core.file_systems import is_remote
 from benchmark.core.launch import is_main_process
 from benchmark.core.locks import locked
-from benchmark.core.paths import atomic_write, mirrors_dir, user_path, write_text
+from benchmark.core.paths import atomic_write, mirrors_dir, user_path, write_cached
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.redaction import redact
-from benchmark.core.seals import intact, remove_sealed
 from benchmark.core.storage import CONNECTIONS, Entry, check_writable, download, find_file, list_files, upload
 from benchmark.core.storage_errors import StorageError
 
@@ -60,7 +59,7 @@ class Mirror:
             for name, version in prefetch_map(lambda n: self._fetch(n, files[n]), stale, CONNECTIONS):
                 self._known[name] = [version, _remote_version(files[name])]
             for name in self._known.keys() - files.keys():
-                remove_sealed(self.folder / name)
+                remove_cached(self.folder / name)
                 del self._known[name]
         self.folder.mkdir(parents=True, exist_ok=True)
         return self.folder
@@ -97,11 +96,11 @@ class Mirror:
     def _state(self) -> Iterator[None]:
         """Hold the folder's lock; read which files are equal here and there, and keep it for the next process."""
         with locked(self.folder):
-            self._known = json.loads(self._state_file.read_text()) if intact(self._state_file) else {}
+            self._known = read_cached(self._state_file) or {}
             try:
                 yield
             finally:
-                write_text(self._state_file, json.dumps(self._known))
+                write_cached(self._state_file, self._known)
 
 
 def _local_version(path: Path) -> str:

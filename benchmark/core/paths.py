@@ -1,17 +1,18 @@
 """The cache folder, and writes that are whole or absent."""
 
+import json
 import os
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 from urllib.parse import unquote
 
+from benchmark.core.cached_files import seal, value_crc
 from benchmark.core.disk_errors import disk_errors_as_one_line
 from benchmark.core.errors import UserError
-from benchmark.core.seals import write_seal
 from benchmark.core.temporaries import is_temporary, remove_folder, temporary_beside
 
 PROJECT = "pairsift"
@@ -102,17 +103,25 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 
 def put_in_place(written: Path, path: Path) -> None:
-    """Flush a finished file or folder to the disk and rename it to `path`; in the cache it is sealed, see `seals`."""
+    """Flush a finished file or folder to the disk and rename it to `path`; in the cache it gets a CRC."""
+    if is_checked(path):
+        seal(written, path)
     _flush(written)
     if written.is_dir():
         with ThreadPoolExecutor(FLUSHED_AT_ONCE) as threads:  # a disk flushes many in the time of one
             list(threads.map(_flush, written.rglob("*")))
-    if path.absolute().is_relative_to(cache_dir()) and not any(map(is_temporary, path.parts)):
-        write_seal(written, path)
     if path.is_dir():
         remove_folder(path)
     written.replace(path)
     _flush(path.parent)
+
+
+def is_checked(path: Path) -> bool:
+    """Return whether a file or folder is in a room of the cache whose files have CRCs, and no temporary one."""
+    path = path.absolute()
+    if not path.is_relative_to(cache_dir()) or any(map(is_temporary, path.parts)):
+        return False
+    return path.relative_to(cache_dir()).parts[0] in (CACHE_VERSION, "augmented", "demo")
 
 
 def _flush(path: Path) -> None:
@@ -128,3 +137,8 @@ def write_text(path: Path, text: str) -> None:
     """Write `text` to `path` as UTF-8, whole or not at all."""
     with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def write_cached(path: Path, value: Any) -> None:
+    """Write a value of JSON to a file of the cache, for `cached_files.read_cached`."""
+    write_text(path, json.dumps({"value": value, "crc32": value_crc(value)}))

@@ -6,11 +6,11 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
 
+from benchmark.core.cached_files import intact
 from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_folder
 from benchmark.core.progress import progress
-from benchmark.core.seals import intact
 from benchmark.demo.cut import pool_indices
 from benchmark.demo.evaluation_sets import SETS, write_evaluation_set
 from benchmark.demo.settings import DemoConfig, demo_root

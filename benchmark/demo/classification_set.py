@@ -7,12 +7,12 @@ from pathlib import Path
 
 import cv2
 
+from benchmark.core.cached_files import intact
 from benchmark.core.hashes import hash_json
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_folder, cache_folder
 from benchmark.core.ranges import Name, Percentage, PositiveInt, Seed
 from benchmark.core.requirements import OnFirstUseError, looks_only
-from benchmark.core.seals import intact
 from benchmark.demo.draws import generator
 from benchmark.demo.render import render
 from benchmark.demo.shards import encode_jpeg

@@ -4,9 +4,9 @@ import logging
 import os
 from collections.abc import Sequence
 
+from benchmark.core.cached_files import intact
 from benchmark.core.ranges import Name, PositiveInt
 from benchmark.core.requirements import OnFirstUseError, looks_only
-from benchmark.core.seals import intact
 from benchmark.demo.build import ensure_demo
 from benchmark.demo.settings import DemoConfig, demo_root
 from benchmark.pool.pool import Pool

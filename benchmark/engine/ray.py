@@ -16,7 +16,6 @@ from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.ranges import NonNegativeFloat, PositiveFloat, PositiveInt
-from benchmark.core.seals import remove_sealed
 from benchmark.engine.base import Work
 from benchmark.engine.worker_usage import Usage, own_usage
 from benchmark.engine.workers import WorkerDiedError, WorkerRun
@@ -153,7 +152,7 @@ def _token() -> Iterator[Path]:
     try:
         yield path
     finally:
-        remove_sealed(path)
+        path.unlink(missing_ok=True)
 
 
 class _RayWorker:

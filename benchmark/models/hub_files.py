@@ -1,15 +1,13 @@
 """Downloaded files of the hub: compared with the hash that names them, once and whenever size or time has changed."""
 
 import hashlib
-import json
 import logging
 from collections.abc import Iterable
 from pathlib import Path
 
+from benchmark.core.cached_files import read_cached
 from benchmark.core.hashes import hash_file
-from benchmark.core.json_text import json_text
-from benchmark.core.paths import cache_folder, write_text
-from benchmark.core.seals import intact
+from benchmark.core.paths import cache_folder, write_cached
 
 # The hub's cache names a file by its hash: large files by SHA-256, the others as git does.
 _SHA256, _GIT_SHA1 = 64, 40
@@ -32,10 +30,10 @@ def _is_whole(link: Path) -> bool:
     if len(file.name) not in (_SHA256, _GIT_SHA1) or file.parent.name != "blobs":
         return True  # a copy, as on disks without links: its name is no hash
     record = cache_folder("hub") / f"{file.name}.json"
-    if intact(record) and json.loads(record.read_text()) == seen:
+    if read_cached(record) == seen:
         return True
     if _hash(file, seen[0]) == file.name:
-        write_text(record, json_text(seen))
+        write_cached(record, seen)
         return True
     if _stat(file) == seen:  # else another process has removed it, and may have fetched it again
         log.warning("%s is damaged: its hash is not that of its download; it is removed", link)

@@ -1,6 +1,5 @@
 """The content of a pool: a hash of its samples, and the images that have given bytes."""
 
-import json
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
@@ -8,10 +7,10 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.cached_files import read_cached
 from benchmark.core.hashes import hash_bytes, hash_json, hash_text
-from benchmark.core.paths import cache_folder, write_text
+from benchmark.core.paths import cache_folder, write_cached
 from benchmark.core.progress import progress
-from benchmark.core.seals import intact
 from benchmark.core.uids import UidArray, decode_uid
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
@@ -49,8 +48,8 @@ def pool_content(pool: Pool) -> PoolContent:
     files = [[shard.name, shard.fingerprint] for shard in (*shards, *tars)]
     key = hash_json([VERSION, files], 16)
     cached = cache_folder("content", pool.key) / f"{key}.json"
-    if intact(cached):
-        return PoolContent(**json.loads(cached.read_text()))
+    if (known := read_cached(cached)) is not None:
+        return PoolContent(**known)
     samples, captions, images = 0, np.zeros(2, np.uint64), np.zeros(2, np.uint64)
     for shard in shards:
         for batch in pool.batches(shard, NEEDS, BATCH, Counter()):
@@ -64,7 +63,7 @@ def pool_content(pool: Pool) -> PoolContent:
             advance(1, "")
     inputs = f"{samples} {captions.tolist()} {images.tolist()}"
     content = PoolContent(samples, hash_text(inputs), bool(tars))
-    write_text(cached, json.dumps(asdict(content)))
+    write_cached(cached, asdict(content))
     return content
 
 
@@ -133,14 +132,14 @@ def find_images(pool: Pool, sizes: Collection[int], hashes: Collection[str]) -> 
     inputs = [[[shard.name, shard.fingerprint] for shard in shards], sorted(hashes)]
     key = hash_json(inputs, 16)
     cached = cache_folder("same_bytes", pool.key) / f"{key}.json"
-    if intact(cached):
-        return dict(json.loads(cached.read_text()))
+    if (known := read_cached(cached)) is not None:
+        return dict(known)
     images: dict[str, str] = {}
     with progress("compare images", len(shards), "shards") as advance:
         for shard in shards:
             images |= _find_in_shard(pool, shard, np.array(sorted(sizes)), frozenset(hashes))
             advance(1, "")
-    write_text(cached, json.dumps(images))
+    write_cached(cached, images)
     return images
 
 

@@ -12,12 +12,12 @@ from typing import BinaryIO
 
 import numpy as np
 
+from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_bytes, hash_json
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_folder, put_in_place
 from benchmark.core.progress import progress
-from benchmark.core.seals import intact
 from benchmark.core.storage import CHUNK, gives_ranges, read_ranges
 from benchmark.core.storage_errors import StorageError
 from benchmark.core.tar_members import BLOCK

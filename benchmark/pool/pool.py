@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import CAPTION_MISSING, Batch, counts
+from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.file_systems import is_remote
 from benchmark.core.hashes import hash_json
@@ -29,7 +30,6 @@ from benchmark.core.paths import cache_folder
 from benchmark.core.pixel_workers import PixelWorkers
 from benchmark.core.ranges import Name, PositiveInt
 from benchmark.core.redaction import redact
-from benchmark.core.seals import intact
 from benchmark.core.storage import download, open_file
 from benchmark.core.uids import UidArray, UidIndex, unite_uids
 from benchmark.pool.layout import TAR, PoolFields, Shard, find_shards

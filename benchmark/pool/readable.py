@@ -1,6 +1,5 @@
 """Whether all selected pairs can be read, found out before anything is trained on them or written."""
 
-import json
 import logging
 import math
 import os
@@ -10,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from benchmark.core.batch import SampleError, counts
+from benchmark.core.cached_files import read_cached
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
-from benchmark.core.paths import cache_folder, write_text
+from benchmark.core.paths import cache_folder, write_cached
 from benchmark.core.progress import progress
-from benchmark.core.seals import intact
 from benchmark.pool.subset import Subset
 
 log = logging.getLogger(__name__)
@@ -31,15 +30,16 @@ def unreadable_images(subset: Subset, sha256: str) -> Counter[str]:
     files = [[shard.url, shard.fingerprint] for shard in subset.shards]
     key = hash_json([sha256, files], 16)
     cached = cache_folder("readable") / f"{key}.json"
-    if not intact(cached):
-        count, reasons = len(subset), Counter[str]()
-        chunks = [range(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]
-        with progress("check", count, "images") as advance, ThreadPoolExecutor(os.cpu_count()) as threads:
-            for rows, of_rows in zip(chunks, threads.map(partial(_reasons, subset), chunks), strict=True):
-                reasons.update(of_rows)
-                advance(len(rows), "")
-        write_text(cached, json.dumps(reasons))
-    return Counter(json.loads(cached.read_text()))
+    if (known := read_cached(cached)) is not None:
+        return Counter(known)
+    count, reasons = len(subset), Counter[str]()
+    chunks = [range(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]
+    with progress("check", count, "images") as advance, ThreadPoolExecutor(os.cpu_count()) as threads:
+        for rows, of_rows in zip(chunks, threads.map(partial(_reasons, subset), chunks), strict=True):
+            reasons.update(of_rows)
+            advance(len(rows), "")
+    write_cached(cached, reasons)
+    return reasons
 
 
 def _reasons(subset: Subset, rows: range) -> list[str]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from benchmark.core import batch
 from benchmark.core.arrow import from_lists, from_mask, from_numpy, from_strings, to_mask, to_numpy
+from benchmark.core.cached_files import ROOM
 from benchmark.core.garbage import no_collection
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UidArray, encode_uids, read_uid_columns, uid_columns
@@ -155,7 +156,10 @@ def save_index(path: Path, index: TarIndex) -> None:
     """Write an index without metadata columns to an Arrow file."""
     columns = uid_columns(index.uids) | {name: index.rows[name] for name in _SCHEMA.names}
     table = pa.table(columns).replace_schema_metadata({_INFO: json.dumps(index.drops)})
-    with atomic_write(path) as temporary, pa.ipc.new_file(str(temporary), table.schema) as writer:
+    with (
+        atomic_write(path) as temporary,
+        pa.ipc.new_file(str(temporary), table.schema, metadata=ROOM) as writer,
+    ):
         writer.write_table(table)
 
 

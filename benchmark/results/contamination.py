@@ -1,6 +1,5 @@
 """Evaluation images that are among the pairs of a pool, and among the kept ones."""
 
-import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from benchmark.core.cached_files import intact, read_cached
 from benchmark.core.hashes import hash_json
-from benchmark.core.paths import cache_folder, write_text
-from benchmark.core.seals import intact
+from benchmark.core.paths import cache_folder, write_cached
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids, unite_uids
 from benchmark.models.clip_models import ClipModel, load_clip
 from benchmark.pool.content import find_images
@@ -58,20 +57,18 @@ class NearImages:
         inputs = [[path.name for path in paths], self.features.key(), self.similarity, digests]
         key = hash_json(inputs, 16)
         cached = cache_folder("near_images", pool.key) / f"{key}.json"
-        if not intact(cached):
+        if (near := read_cached(cached)) is None:
             clip = load_clip(
                 self.features.model, self.features.pretrained, self.device, self.features.precision
             )
             targets = {name: _embed(clip, images) for name, images in sets.items()}
-            near: dict[str, list[str]] = {name: [] for name in sets}
+            near = {name: [] for name in sets}
             for path in paths:
                 table = load_features(path)
                 for name, target in targets.items():
                     near[name] += decode_uids(table.uids[self._near(table.columns["image"], target)])
-            write_text(cached, json.dumps(near))
-        return {
-            name: unite_uids([encode_uids(uids)]) for name, uids in json.loads(cached.read_text()).items()
-        }
+            write_cached(cached, near)
+        return {name: unite_uids([encode_uids(uids)]) for name, uids in near.items()}
 
     def _near(self, images: Embeddings, targets: Embeddings) -> npt.NDArray[np.bool_]:
         """Return which of n images (n, d) are near to one of m others (m, d), shape (n,)."""

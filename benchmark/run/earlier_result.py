@@ -8,8 +8,8 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
+from benchmark.core.cached_files import intact
 from benchmark.core.records import scan_records
-from benchmark.core.seals import intact
 from benchmark.core.uids import read_subset, unite_uids
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,11 +13,11 @@ from pathlib import Path
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.cached_files import intact, read_cached
 from benchmark.core.locks import locked
 from benchmark.core.mapped_files import LazyArray, MappedArray, MappedUids, save_array, write_array
-from benchmark.core.paths import write_text
+from benchmark.core.paths import write_cached
 from benchmark.core.progress import progress
-from benchmark.core.seals import intact
 from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
@@ -159,16 +158,12 @@ def _timed(folder: Path) -> Iterator[None]:
         yield
     except BaseException:
         with suppress(OSError):  # a full disk, of which the error itself tells
-            _write_seconds(stopped, _read_seconds(stopped) + since(started))
+            write_cached(stopped, asdict(_read_seconds(stopped) + since(started)))
         raise
-    if not intact(done):
-        _write_seconds(done, _read_seconds(stopped) + since(started))
+    if read_cached(done) is None:
+        write_cached(done, asdict(_read_seconds(stopped) + since(started)))
     shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _read_seconds(path: Path) -> Seconds:
-    return Seconds(**json.loads(path.read_text())) if intact(path) else Seconds()
-
-
-def _write_seconds(path: Path, seconds: Seconds) -> None:
-    write_text(path, json.dumps(asdict(seconds)))
+    return Seconds(**(read_cached(path) or {}))

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from benchmark.core.cached_files import ROOM
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UID_COLUMNS, UidArray, UidIndex, read_uid_columns, uid_columns
 
@@ -50,7 +51,10 @@ def save_features(
     arrays = uid_columns(uids) | {name: _to_arrow(values) for name, values in columns.items()}
     info = json.dumps({"drops": drops, "seconds": seconds, "processor": processor})
     table = pa.table(arrays).replace_schema_metadata({_INFO: info})
-    with atomic_write(path) as temporary, pa.ipc.new_file(str(temporary), table.schema) as writer:
+    with (
+        atomic_write(path) as temporary,
+        pa.ipc.new_file(str(temporary), table.schema, metadata=ROOM) as writer,
+    ):
         writer.write_table(table)
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.arrow import from_numpy, to_numpy
+from benchmark.core.cached_files import ROOM
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UidArray, read_uid_columns, uid_columns
 from benchmark.scoring.processor_time import ProcessorSeconds
@@ -62,9 +63,11 @@ def write_part(
     """Write one part whole; drops and seconds go into the file's metadata."""
     info = json.dumps({"drops": drops, "seconds": seconds, "features": features, "processor": processor})
     table = pa.table({**uid_columns(uids), SCORE: from_numpy(scores)}).replace_schema_metadata({_INFO: info})
-    with atomic_write(path) as temporary:
-        # Neither uids nor scores become smaller by compression; without, they are written and read faster.
-        pq.write_table(table, temporary, compression="none", use_dictionary=False)
+    # Neither uids nor scores become smaller by compression; without, they are written and read faster.
+    options = {"compression": "none", "use_dictionary": False}
+    with atomic_write(path) as temporary, pq.ParquetWriter(temporary, table.schema, **options) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata(ROOM)
 
 
 def read_part(path: Path) -> ScorePart:

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.core.batch import DUPLICATE_UID
+from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
-from benchmark.core.seals import intact
 from benchmark.core.uids import UID_DTYPE, UidArray, sort_uids
 from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine, Work

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
-from benchmark.core.seals import intact
 from benchmark.core.usage import Seconds
 from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard

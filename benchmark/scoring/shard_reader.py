@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmark.core.batch import Batch
+from benchmark.core.cached_files import intact
 from benchmark.core.cores import own_cores
 from benchmark.core.locks import locked
 from benchmark.core.model_text import model_text
 from benchmark.core.paths import cache_folder
 from benchmark.core.pixel_workers import PixelWorkers, Preprocesses
-from benchmark.core.seals import intact
 from benchmark.core.usage import Seconds, now, since
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool

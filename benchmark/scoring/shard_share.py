@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmark.core.cached_files import read_cached, remove_cached
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_text
-from benchmark.core.paths import cache_folder, write_text
-from benchmark.core.seals import intact, remove_sealed
+from benchmark.core.paths import cache_folder, write_cached
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from filters.base import Filter
@@ -65,17 +65,17 @@ def record_share(pool: Pool, scorer: Filter, share: ShardShare) -> None:
     """Note in the cache into how many parts the shards of the filter are shared out, for `require_all_shares`."""
     path = _record(pool, scorer)
     if share.parts == 1:
-        remove_sealed(path)
+        remove_cached(path)
     else:
-        write_text(path, str(share.parts))
+        write_cached(path, share.parts)
 
 
 def require_all_shares(pool: Pool, scorer: Filter, missing: Iterable[Shard]) -> None:
     """Raise `UserError` if the shards are shared out and some are missing: this process would score them alone."""
     path = _record(pool, scorer)
-    if not intact(path):
+    if (parts := read_cached(path)) is None:
         return
-    parts, lacking = int(path.read_text()), set(missing)
+    lacking = set(missing)
     shards = pool.shards(scorer.sources)
     shares = [ShardShare(number, parts) for number in range(1, parts + 1)]
     unfinished = [str(share) for share in shares if lacking & set(share.of(shards))]

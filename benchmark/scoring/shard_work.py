@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.core.batch import Batch
+from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
-from benchmark.core.seals import intact
 from benchmark.core.uids import UID_DTYPE, UidIndex
 from benchmark.core.usage import Seconds, now, since
 from benchmark.pool.layout import Shard

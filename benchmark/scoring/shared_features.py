@@ -4,7 +4,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from benchmark.core.seals import intact
+from benchmark.core.cached_files import intact
 from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool

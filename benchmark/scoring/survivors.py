@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.core.batch import Batch
+from benchmark.core.cached_files import intact
 from benchmark.core.hashes import hash_bytes
 from benchmark.core.mapped_files import MappedUids
 from benchmark.core.paths import cache_folder
-from benchmark.core.seals import intact
 from benchmark.core.uids import UidArray, UidIndex, read_subset, write_subset
 from benchmark.pool.pool import Pool
 

@@ -1,16 +1,15 @@
 """Hashes of the bytes of evaluation images: they tell sets apart, and find their images in a pool."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
 from benchmark.core.batch import SampleError
+from benchmark.core.cached_files import read_cached
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_bytes, hash_json
 from benchmark.core.images import decode_image
-from benchmark.core.paths import cache_folder, write_text
+from benchmark.core.paths import cache_folder, write_cached
 from benchmark.core.progress import progress
-from benchmark.core.seals import intact
 from downstream.evaluation.image_files import ImageFile
 
 
@@ -41,8 +40,8 @@ def digest_images(images: Sequence[ImageFile]) -> list[ImageDigest]:
         ]
         key = hash_json(files, 16)
         cached = cache_folder("evaluation_images") / f"{key}.json"
-        if intact(cached):
-            return [ImageDigest(*values) for values in json.loads(cached.read_text())]
+        if (known := read_cached(cached)) is not None:
+            return [ImageDigest(*values) for values in known]
         digests = []
         with progress("check", len(images), "evaluation images") as advance:
             for image in images:
@@ -50,7 +49,7 @@ def digest_images(images: Sequence[ImageFile]) -> list[ImageDigest]:
                 advance(1, "")
     except OSError as error:
         raise UserError(f"evaluation image {error.filename} cannot be read ({error.strerror})") from None
-    write_text(cached, json.dumps([astuple(digest) for digest in digests]))
+    write_cached(cached, [astuple(digest) for digest in digests])
     return digests
 
 

@@ -10,11 +10,11 @@ from typing import BinaryIO, NamedTuple
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
+from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_text
 from benchmark.core.paths import atomic_write, cache_folder
 from benchmark.core.requirements import OnFirstUseError, looks_only
-from benchmark.core.seals import intact
 from benchmark.core.tar_members import Member, tar_members
 from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile
 

@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmark.core.cached_files import intact, read_cached
 from benchmark.core.json_text import json_text
-from benchmark.core.paths import atomic_folder, write_text
-from benchmark.core.seals import intact
+from benchmark.core.paths import atomic_folder, write_cached, write_text
 from downstream.training.train_report import TrainReport
 
 if TYPE_CHECKING:
@@ -105,23 +105,20 @@ def load_checkpoint(
         for name, tensor in current.items():
             tensor.copy_(saved[name])
     optimizer.load_state_dict(torch.load(newest / "optimizer.pt", weights_only=True, map_location="cpu"))
-    losses = [(seen, loss) for seen, loss in state.get("losses", ())]
+    losses = [(seen, loss) for seen, loss in state["losses"]]
     return TrainState(state["step"], state["seconds"], losses, Counter(state["skipped"]))
 
 
 def finished(folder: Path, fingerprint: str) -> TrainReport | None:
     """Return the report of a training that finished in `folder` under `fingerprint`, None otherwise."""
-    path = folder / "finished.json"
-    if not (intact(path) and intact(folder / "model")):
-        return None
-    marker = json.loads(path.read_text(encoding="utf-8"))
-    if marker["fingerprint"] != fingerprint:
+    marker = read_cached(folder / "finished.json")
+    if marker is None or not intact(folder / "model") or marker["fingerprint"] != fingerprint:
         return None
     report = marker["report"]
-    return TrainReport(**report | {"losses": tuple((seen, loss) for seen, loss in report.get("losses", ()))})
+    return TrainReport(**report | {"losses": tuple((seen, loss) for seen, loss in report["losses"])})
 
 
 def mark_finished(folder: Path, fingerprint: str, report: TrainReport) -> None:
     """Mark the training in `folder` as finished, so that it is loaded instead of repeated."""
     marker = {"fingerprint": fingerprint, "report": asdict(report)}
-    write_text(folder / "finished.json", json_text(marker, indent=2))
+    write_cached(folder / "finished.json", marker)

@@ -16,10 +16,10 @@ from PIL import Image
 
 from benchmark.core.arrow import from_numpy, from_strings, from_values, to_numpy
 from benchmark.core.batch import Sample, SampleError
+from benchmark.core.cached_files import intact
 from benchmark.core.mapped_files import new_mapped
 from benchmark.core.paths import put_in_place
 from benchmark.core.progress import progress
-from benchmark.core.seals import intact
 from downstream.training.batch_loader import loader
 from downstream.training.training_data import IndexArray, Samples, read_samples
 

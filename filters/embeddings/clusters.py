@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.cached_files import intact, remove_cached
 from benchmark.core.mapped_files import MappedArray, save_array, write_array
-from benchmark.core.seals import intact, remove_sealed
 from filters.embeddings.corpus import CHUNK, Corpus, Rows, Subset, chunks
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class ImageClusters:
 
         points = write_array(self.folder / "points.npy", (len(embeddings), width), np.float32, project)
         save_array(self._centroids.path, self._centroids_of(points.values, gpu))
-        remove_sealed(points.path)
+        remove_cached(points.path)
         return self
 
     def _is_fitted(self) -> bool:
@@ -90,7 +90,7 @@ class ImageClusters:
         written = [a.path for a in (self._centroids, self._axes, self._origin) if a.path.is_file()]
         if all(intact(path) for path in written):
             return self._centroids.path in written
-        remove_sealed(self._centroids.path)
+        remove_cached(self._centroids.path)
         return False
 
     @property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_file
 from benchmark.core.locks import locked
@@ -17,7 +18,6 @@ from benchmark.core.mapped_files import write_array
 from benchmark.core.npy_files import map_npy
 from benchmark.core.paths import cache_folder, user_path
 from benchmark.core.requirements import Requirement, look
-from benchmark.core.seals import intact
 from filters.embeddings.corpus import CHUNK, Corpus, CorpusFilter, Rows, chunks
 
 if TYPE_CHECKING:

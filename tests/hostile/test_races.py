@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -16,12 +15,13 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.core import mirror, seals, sharing
+from benchmark.core import cached_files, mirror, sharing
+from benchmark.core.cached_files import intact, remove_cached
 from benchmark.core.errors import UserError
+from benchmark.core.mapped_files import save_array
 from benchmark.core.mirror import Mirror
 from benchmark.core.output_folder import OutputFolder
-from benchmark.core.paths import atomic_folder, atomic_write, cache_dir, cache_folder, write_text
-from benchmark.core.seals import intact, remove_sealed
+from benchmark.core.paths import atomic_folder, atomic_write, cache_folder, write_text
 from benchmark.core.storage import upload
 from benchmark.core.temporaries import _remove_orphans
 from benchmark.models import hub_files
@@ -43,10 +43,8 @@ CPU = torch.device("cpu")
 
 @pytest.fixture
 def damaged() -> Path:
-    path = cache_folder("content") / "x.json"
-    write_text(path, "[1, 2]")
+    path = save_array(cache_folder("fits") / "x.npy", np.arange(2)).path
     flip(path)
-    os.utime(path)
     return path
 
 
@@ -57,32 +55,27 @@ def make_folder(path: Path) -> Path:
     return path
 
 
-def test_what_another_process_removes_meanwhile_is_not_there(
-    damaged: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("again", [False, True])
+def test_what_another_process_removes_or_makes_again_is_left_alone(
+    damaged: Path, monkeypatch: pytest.MonkeyPatch, again: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(time, "sleep", lambda _: remove_sealed(damaged))
+    def judge_slowly(path: Path, *arguments: Any) -> str:
+        damage = original(path, *arguments)
+        remove_cached(damaged)
+        if again:
+            save_array(damaged, np.arange(3))
+        return damage
+
+    original = cached_files._damage
+    monkeypatch.setattr(cached_files, "_damage", judge_slowly)
     assert not intact(damaged)
-
-
-def test_what_another_process_has_made_again_stays(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hashed: list[str] = []
-
-    def hash_slowly(path: Path) -> str:
-        hashed.append(digest := original(path))
-        if len(hashed) == 2:  # to be sure of the damage
-            remove_sealed(damaged)
-            write_text(damaged, "[1, 2]")
-        return digest
-
-    original = seals.hash_file
-    monkeypatch.setattr(seals, "hash_file", hash_slowly)
-    intact(damaged)
-    assert intact(damaged)
-    assert damaged.read_text() == "[1, 2]"
+    monkeypatch.undo()
+    assert intact(damaged) == again
+    assert "is damaged" not in caplog.text
 
 
 def remove(folder: Path) -> None:
-    remove_sealed(folder)
+    remove_cached(folder)
 
 
 def replace(folder: Path) -> None:
@@ -119,7 +112,7 @@ def test_two_processes_remove_the_same_scores(tmp_path: Path, monkeypatch: pytes
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("write", [lambda path: write_text(path, "a"), make_folder])
+@pytest.mark.parametrize("write", [lambda path: save_array(path, np.arange(2)), make_folder])
 def test_a_seal_is_not_taken_for_an_orphan(
     monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], object]
 ) -> None:
@@ -129,7 +122,7 @@ def test_a_seal_is_not_taken_for_an_orphan(
 
     original = Path.replace
     monkeypatch.setattr(Path, "replace", rename)
-    path = cache_dir() / "a"
+    path = cache_folder("fits") / "a.npy"
     write(path)
     monkeypatch.undo()
     assert intact(path)

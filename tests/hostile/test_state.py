@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmark.core import seals
 from benchmark.core.batch import Batch
+from benchmark.core.cached_files import intact, read_cached
 from benchmark.core.errors import UserError
 from benchmark.core.mapped_files import save_array
-from benchmark.core.paths import atomic_folder, cache_dir, cache_folder, write_text
-from benchmark.core.seals import intact
+from benchmark.core.paths import atomic_folder, cache_dir, cache_folder, write_cached
+from benchmark.core.uids import write_subset
 from benchmark.engine.local import LocalEngine
 from benchmark.models import hub_files
 from benchmark.models.checkpoints import locate_checkpoint
@@ -99,17 +99,31 @@ def test_a_damaged_file_is_named_and_made_again(
     assert "is damaged" not in caplog.text
 
 
-def test_a_file_that_another_replaced_is_damaged(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["scores", "features", "tar_index", "survivors"])
+def test_every_flipped_bit_is_noticed(pool: Pool, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    scores(pool), index(pool), survivors(pool)
+    path = next(path for path in cached_files() if name in path.parts)
+    whole = path.read_bytes()
+    for bit in np.random.default_rng(0).choice(8 * len(whole), 500, replace=False).tolist():
+        data = bytearray(whole)
+        data[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(data)
+        assert not intact(path)
+    path.write_bytes(whole)
+    assert intact(path)
+
+
+def test_a_file_that_another_replaced_is_damaged() -> None:
     path = cache_folder("content") / "x.json"
-    write_text(path, "[1, 2]")
-    path.write_text("[1, 3]")
-    os.utime(path)
-    assert not intact(path)
+    write_cached(path, [1, 2])
+    assert read_cached(path) == [1, 2]
+    path.write_text(path.read_text().replace("2", "3"))
+    assert read_cached(path) is None
     assert list(path.parent.iterdir()) == []
 
 
 def test_a_folder_is_damaged_by_any_of_its_files() -> None:
-    folder = cache_dir() / "rows"
+    folder = cache_folder("fits") / "rows"
 
     def make() -> None:
         with atomic_folder(folder) as temporary:
@@ -125,36 +139,23 @@ def test_a_folder_is_damaged_by_any_of_its_files() -> None:
         assert not folder.exists()
 
 
-def test_a_copied_cache_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = cache_dir() / "x.json"
-    write_text(path, "[1, 2]")
-    os.utime(path, ns=(1, 1))
-    hashed: list[Path] = []
-    monkeypatch.setattr(seals, "hash_file", lambda file, of=seals.hash_file: hashed.append(file) or of(file))
-    assert intact(path)
-    assert intact(path)
-    assert hashed == [path]
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"": [1, 2]}', '{"": ["a", "b", "c"]}', "\xff"])
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"a": [1, 2]}', '{"a": ["a", "b", "c"]}', "\xff"])
 def test_a_damaged_seal_ends_nothing(text: str) -> None:
-    path = cache_dir() / "x.json"
-    write_text(path, "[1, 2]")
-    path.with_name(".x.json.seal").write_text(text, encoding="latin-1")
-    assert intact(path) == (text == "")  # which a power cut leaves
-    write_text(path, "[1, 2]")
-    assert intact(path)
+    for _ in range(2):
+        with atomic_folder(folder := cache_folder("fits") / "rows") as temporary:
+            (temporary / "a").write_text("a")
+        assert intact(folder)
+        (folder / ".seal").write_text(text, encoding="latin-1")
+        assert not intact(folder)
+        assert not folder.exists()
 
 
-def test_what_an_older_version_wrote_is_read(tmp_path: Path) -> None:
-    (path := cache_dir() / "x.json").parent.mkdir(parents=True)
-    path.write_text("[1, 2]")
-    assert intact(path)
-
-
-def test_only_the_cache_has_seals(tmp_path: Path) -> None:
-    write_text(tmp_path / "results" / "a.json", "{}")
-    assert [path.name for path in (tmp_path / "results").iterdir()] == ["a.json"]
+def test_only_the_cache_has_checksums(tmp_path: Path) -> None:
+    write_subset(tmp_path / "a.npy", numbered_uids(1))
+    with atomic_folder(tmp_path / "b"):
+        pass
+    assert (tmp_path / "a.npy").stat().st_size == 128 + 16
+    assert list((tmp_path / "b").iterdir()) == []
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import torch
 
 from benchmark.core.batch import CAPTION_EMPTY, Sample
+from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_write, write_text
 from benchmark.core.progress import progress
-from benchmark.core.seals import intact
 from benchmark.engine.base import Engine
 from benchmark.pool.other_captions import CAPTION, UID
 from benchmark.studies.augmentation.base import Augmenter

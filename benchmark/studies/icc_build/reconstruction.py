@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
+from benchmark.core.cached_files import intact
 from benchmark.core.paths import atomic_write
 from benchmark.core.progress import progress
-from benchmark.core.seals import intact
 from benchmark.core.temporaries import whole_files
 from benchmark.core.uids import decode_uids
 from benchmark.engine.base import Engine

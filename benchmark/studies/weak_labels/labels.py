@@ -14,12 +14,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_folder, cache_folder, write_text
 from benchmark.core.progress import progress
-from benchmark.core.seals import intact
 from benchmark.core.temporaries import whole_files
 from benchmark.core.uids import UID_DTYPE, UidArray, decode_uids, encode_uid_column
 from benchmark.engine.base import Engine

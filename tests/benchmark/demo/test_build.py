@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from benchmark.core.seals import SEAL
+from benchmark.core.cached_files import SEAL
 from benchmark.core.uids import make_uid
 from benchmark.demo import build, settings
 from benchmark.demo.build import build_pool, ensure_demo

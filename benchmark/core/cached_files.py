@@ -1,0 +1,158 @@
+"""Files of the cache check themselves, so that damage is found before it is read.
+
+Parquet, Arrow and numpy files hold a CRC-32 of all their other bytes: in the footer, or after the array, where other
+programs do not look. JSON holds one of its value, see `read_cached`. A folder, or a file of another kind, has a list
+of sizes, times and CRCs: ``.seal`` in the folder, ``.x.seal`` for a file ``x``. Files with the listed size and
+time count as intact.
+"""
+
+import json
+import logging
+import mmap
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from benchmark.core.temporaries import remove_folder, temporary_beside
+
+SEAL = ".seal"
+_MARK, _BLANK = b"pairsift CRC-32 ", b"00000000"
+# For writers of Parquet and Arrow files: metadata of the footer, with room for the CRC.
+ROOM = {"crc32": (_MARK + _BLANK).decode()}
+_CHECKED = {".parquet", ".arrow", ".npy"}
+_TAIL = 1 << 20  # bytes, more than a footer has after the metadata
+Version = tuple[int, int, int]
+log = logging.getLogger(__name__)
+
+
+def seal(written: Path, path: Path) -> None:
+    """Write the CRC of the file or folder `written`, which is about to be renamed to `path`."""
+    if written.is_file() and (written.suffix not in (*_CHECKED, ".tar") or _write_crc(written)):
+        return
+    files = {str(file.relative_to(written)): file for file in sorted(written.rglob("*")) if file.is_file()}
+    about = {name: [*_version(file)[1:], _crc(file)] for name, file in (files or {"": written}).items()}
+    target = written / SEAL if written.is_dir() else _seal_path(path)
+    with temporary_beside(target) as temporary:
+        temporary.write_text(json.dumps(about))
+        temporary.replace(target)
+
+
+def intact(path: Path) -> bool:
+    """Return whether a file or folder of the cache is there, as it was written.
+
+    A damaged one is named in the log and removed: its caller makes it again, as if it had never been there.
+    """
+    try:
+        version = _version(path)
+        damage = _seal_damage(path) if _seal_path(path).exists() else _damage(path, version)
+        if damage and _version(path) == version:  # else another process has made it again
+            log.warning("%s is damaged: %s; it is removed, and made again", path, damage)
+            remove_cached(path)
+    except FileNotFoundError:  # another process has removed it
+        return False
+    return not damage
+
+
+def read_cached(path: Path) -> Any:
+    """Return the value that `paths.write_cached` put into a file; None if there is none, or after damage."""
+    try:
+        stored = json.loads(path.read_bytes())
+        if stored["crc32"] == value_crc(stored["value"]):
+            return stored["value"]
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, KeyError):
+        pass
+    log.warning("%s is damaged: its content has changed; it is removed, and made again", path)
+    remove_cached(path)
+    return None
+
+
+def value_crc(value: Any) -> int:
+    """Return the CRC-32 of a value as JSON."""
+    return crc32(json.dumps(value).encode())
+
+
+def remove_cached(path: Path) -> None:
+    """Remove a file or folder of the cache, and its seal."""
+    if path.is_dir() and not path.is_symlink():
+        remove_folder(path)
+    else:
+        path.unlink(missing_ok=True)
+        _seal_path(path).unlink(missing_ok=True)
+
+
+def _write_crc(file: Path) -> bool:
+    """Write the CRC of a file into the room for it; return whether there is any. Numpy files get it at the end."""
+    if file.suffix == ".tar":
+        return False
+    if file.suffix == ".npy":
+        with file.open("ab") as opened:
+            opened.write(_MARK + _BLANK)
+    if (position := _mark_position(data := _mapped(file))) is None:
+        return False
+    with file.open("r+b") as opened:
+        opened.seek(position)
+        opened.write(b"%08x" % _crc_without(data, position))
+    return True
+
+
+@lru_cache(maxsize=1 << 16)
+def _damage(path: Path, version: Version) -> str:
+    """Return how a file differs from its CRC, nothing if it does not; version: of the file."""
+    if path.suffix not in _CHECKED or path.is_dir():
+        return ""
+    if not version[1]:
+        return "it is empty"
+    if (position := _mark_position(data := _mapped(path))) is None:
+        return "its checksum is missing"
+    changed = data[position : position + len(_BLANK)] != b"%08x" % _crc_without(data, position)
+    return "its content has changed" if changed else ""
+
+
+def _seal_damage(path: Path) -> str:
+    try:
+        for name, (size, written, crc) in json.loads(_seal_path(path).read_text()).items():
+            file = path / name if name else path
+            _, current_size, current = _version(file)
+            if current_size != size:
+                return f"{file.name} has {current_size:,} bytes instead of {size:,}"
+            if current != written and _crc(file) != crc:
+                return f"the content of {file.name} has changed"
+    except FileNotFoundError as error:
+        return f"{Path(error.filename).name} is missing"
+    except (ValueError, TypeError, AttributeError):
+        return "its seal cannot be read"
+    return ""
+
+
+def _seal_path(path: Path) -> Path:
+    return path / SEAL if path.is_dir() else path.with_name(f".{path.name}{SEAL}")
+
+
+def _version(path: Path) -> Version:
+    """Return what differs between a file or folder and another one that takes its place."""
+    stat = path.stat()
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+def _mapped(file: Path) -> mmap.mmap:
+    with file.open("rb") as opened:
+        return mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _mark_position(data: mmap.mmap) -> int | None:
+    """Return the position of the CRC's characters; None without any."""
+    position = data.rfind(_MARK, max(0, len(data) - _TAIL))
+    return None if position < 0 else position + len(_MARK)
+
+
+def _crc_without(data: mmap.mmap, position: int) -> int:
+    """Return the CRC of all bytes but the characters of the CRC."""
+    view = memoryview(data)
+    return crc32(view[position + len(_BLANK) :], crc32(view[:position]))
+
+
+def _crc(file: Path) -> int:
+    return crc32(_mapped(file)) if file.stat().st_size else 0
