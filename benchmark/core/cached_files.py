@@ -9,7 +9,6 @@ time count as intact.
 import json
 import logging
 import mmap
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -98,7 +97,6 @@ def _write_crc(file: Path) -> bool:
     return True
 
 
-@lru_cache(maxsize=1 << 16)
 def _damage(path: Path, version: Version) -> str:
     """Return how a file differs from its CRC, nothing if it does not; version: of the file."""
     if path.suffix not in _CHECKED or path.is_dir():

@@ -100,7 +100,7 @@ def test_a_damaged_file_is_named_and_made_again(
 
 
 @pytest.mark.parametrize("name", ["scores", "features", "tar_index", "survivors"])
-def test_every_flipped_bit_is_noticed(pool: Pool, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_flipped_bit_is_noticed(pool: Pool, name: str) -> None:
     scores(pool), index(pool), survivors(pool)
     path = next(path for path in cached_files() if name in path.parts)
     whole = path.read_bytes()
