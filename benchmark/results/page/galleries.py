@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmark.results.page.plotly_charts import Chart
-from benchmark.results.page.run_files import RunFiles
 from benchmark.results.page.selection_charts import score_chart
-from benchmark.results.pictures import Example, GalleryPair
 from benchmark.results.report.leaderboard import Entry
-from benchmark.results.selection_summary import SelectionSummary, Shares
+from benchmark.results.run_folder import Example, GalleryPair, RunFiles
+from benchmark.results.selection_summary import Fractions, SelectionSummary
 
 BUDGET = 4_500_000  # characters of base64 in the page
 
@@ -68,7 +67,7 @@ class FilterPanel:
     label: str
     family: str
     scores: Chart | None
-    words: list[tuple[str, Shares]]
+    words: list[tuple[str, Fractions]]
     pairs: dict[str, list[GalleryPair]]
 
 

@@ -30,7 +30,7 @@ from benchmark.results.report.picture import (
 )
 from benchmark.results.selection_summary import Histogram, SelectionSummary, jaccard
 
-# Kinds of captions by their grade: first those that describe what is seen.
+# Kinds of captions by their grade: first the kinds that describe the picture.
 KIND_COLOURS = {
     "concrete": GREEN,
     "title": SKY,
@@ -128,7 +128,7 @@ def overlap_chart(key: str, summaries: Summaries, ratio: float) -> Chart | None:
     Args:
         key: name of the chart.
         summaries: of each filter.
-        ratio: kept pairs over scored ones, from which follows what two random selections share.
+        ratio: kept pairs over scored pairs, which gives the overlap of two random selections.
     """
     labels = list(summaries)
     if len(labels) < 2:

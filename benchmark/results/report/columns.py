@@ -10,7 +10,7 @@ from benchmark.results.report.table import MISSING, Cell
 from benchmark.results.result import Evaluation, Result
 from downstream.metrics.metric import Metric
 
-# The columns of the ICC paper's tables, in its order, with its abbreviations; then those of later papers.
+# The columns of the ICC paper's tables, in its order, with its abbreviations; then the columns of later papers.
 CAPTION_COLUMNS = {
     "BLEU-4": "B@4",
     "METEOR": "M",
@@ -40,7 +40,7 @@ CLASSIFICATION_COLUMNS = {
     "zero_shot_acc@5": "acc@5",
     "linear_probe": "probe",
 }
-# Columns of a table by the end of its title; AVA-Captions' metrics have a table of their own.
+# Columns of a table by the end of its title; AVA-Captions' metrics have a separate table.
 COLUMNS = {
     "": CAPTION_COLUMNS | RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS,
     ", best reference and diversity": DIVERSITY_COLUMNS,
@@ -58,7 +58,7 @@ SHORT = {name: short for columns in COLUMNS.values() for name, short in columns.
 def choose_metrics(
     names: Sequence[str], results: Iterable[Result], evaluations: Iterable[Evaluation]
 ) -> set[str]:
-    """Return the metrics with these names, their own or those of their columns, in upper or lower case.
+    """Return the metrics with these names, or the names of their columns, in upper or lower case.
 
     Raises:
         UserError: for a name of no column that the results have.
@@ -75,7 +75,7 @@ def choose_metrics(
 
 
 def only_metrics(result: Result, chosen: Collection[str]) -> Result:
-    """Return the result with the chosen metrics alone."""
+    """Return the result with only the chosen metrics."""
     models = {
         name: replace(trained, evaluations=evaluations_of(trained.evaluations, chosen))
         for name, trained in result.downstream.items()

@@ -114,7 +114,7 @@ def _named(selected: Selected) -> str:
 
 
 def _index(selected: Selected, entries: Sequence[Entry]) -> int | None:
-    """Return the entry of the filter at the size; None where there is none, or several that differ in settings."""
+    """Return the entry of the filter at the size; None without one, or if several differ in settings."""
     found = [i for i, e in enumerate(entries) if e.label == selected.filter and e.size == selected.size]
     return found[0] if len(found) == 1 else None
 
@@ -162,7 +162,7 @@ def _agreements(measure: Measure, entries: Sequence[Entry], sets: Sequence[str])
 
 
 def kendall_tau(one: Sequence[float], other: Sequence[float]) -> float:
-    """Return tau-b of two rankings of the same n items, which corrects for ties; NaN where one is all ties."""
+    """Return tau-b of two rankings of the same n items, which corrects for ties; NaN if either is all ties."""
     first, second = (np.sign(np.subtract.outer(values, values)) for values in (one, other))
     untied = [np.count_nonzero(signs) for signs in (first, second)]
     if not all(untied):

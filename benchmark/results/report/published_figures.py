@@ -34,7 +34,7 @@ class PublishedTable:
         paper: short name of the paper.
         citation: authors, year and title.
         number: the table's number in the paper.
-        about: what was trained on what.
+        about: the models and their training data.
         protocol: the experiment of ``conf/experiment`` with the same setting; empty if there is none.
         rows: in the paper's order.
         notes: what is odd about the figures, and whether its bold is known.
@@ -69,7 +69,7 @@ def published_tables() -> tuple[PublishedTable, ...]:
 
 
 def paper_figure(paper: str, number: str, filter_name: str, size: int, measure: Measure) -> float:
-    """Return one figure of a paper's table. Raises `LookupError` where it has none."""
+    """Return one figure of a paper's table. Raises `LookupError` if it lacks the figure."""
     for table in published_tables():
         if (table.paper, table.number) == (paper, number):
             for row in table.rows:
@@ -109,7 +109,7 @@ NOTES = (
 
 
 def paper_tables(chosen: Collection[str] | None = None) -> list[Table]:
-    """Return every table of a paper that has one of the `chosen` metrics, with these columns alone; None: all."""
+    """Return every table of a paper with only the columns of the `chosen` metrics; None: all."""
     tables = []
     for published in published_tables():
         measures = [m for m in published.measures if chosen is None or m.metric in chosen]
