@@ -27,6 +27,7 @@ from downstream.evaluation.image_digests import digest_images
 from downstream.evaluation.image_files import ImageFile
 from filters.clip import ClipFeatures
 
+log = logging.getLogger(__name__)
 ROWS = 1024  # images that are compared at a time
 EMBEDDED_AT_ONCE = 256
 Embeddings = npt.NDArray[np.float32]
@@ -83,9 +84,6 @@ def _embed(clip: ClipModel, images: Sequence[ImageFile]) -> Embeddings:
     stored = StoredImages([Item(image.path.name, image, []) for image in images])
     batches = pixel_batches(stored, partial(stack_pixels, clip.preprocess), EMBEDDED_AT_ONCE, clip.device)
     return np.concatenate([clip.embed_pixels(pixels) for pixels in batches])
-
-
-log = logging.getLogger(__name__)
 
 
 def contamination(

@@ -22,6 +22,8 @@ from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from filters.base import Scores
 
 QUALITY = 70
+PAIRS = 6  # per place
+IMAGES = 8  # per evaluation set
 
 
 def thumbnail(image: Image.Image) -> bytes:
@@ -40,9 +42,6 @@ def short_text(text: str) -> str:
     return " ".join(printable.split())[:CAPTION_CHARACTERS]
 
 
-IMAGES = 8  # per evaluation set
-
-
 def examples(sets: Iterable[EvaluationSet]) -> list[Example]:
     """Return `IMAGES` images of every set, chosen by a hash of their ids. Raises `UserError` for damage."""
     return [
@@ -59,9 +58,6 @@ def examples(sets: Iterable[EvaluationSet]) -> list[Example]:
 
 def _id_hash(item: Item) -> str:
     return hash_text(str(item.image_id))
-
-
-PAIRS = 6  # per place
 
 
 def gallery(scores: ScoreSource, kept: ArraySource, seed: int, tars: Pool) -> list[GalleryPair]:

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from benchmark.core.paths import atomic_write
 from benchmark.results.results_folders import damage_as_one_line
@@ -12,9 +12,6 @@ from benchmark.results.selection_summary import FILE as SUMMARY
 from benchmark.results.selection_summary import SelectionSummary, read_selection_summary
 from downstream.metrics.coco_results import read_coco_results
 from downstream.metrics.metric import ImageId
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 GALLERY, EXAMPLES = "gallery.parquet", "examples.parquet"
 CAPTION_CHARACTERS = 300
@@ -61,26 +58,22 @@ class Example:
 
 def write_gallery(folder: Path, pairs: Sequence[GalleryPair]) -> None:
     """Write ``gallery.parquet`` in the folder of a run."""
-    import pyarrow as pa  # here and below: a report of runs without pictures needs none
-
-    fields = {"place": pa.string(), "uid": pa.string(), "caption": pa.string()}
-    _write(folder / GALLERY, pairs, fields | {"score": pa.float64(), "thumbnail": pa.binary()})
+    _write(folder / GALLERY, GalleryPair, pairs)
 
 
 def write_examples(folder: Path, examples: Sequence[Example]) -> None:
     """Write ``examples.parquet`` in the folder of a run."""
-    import pyarrow as pa
-
-    fields = {"evaluation": pa.string(), "image": pa.string(), "references": pa.list_(pa.string())}
-    _write(folder / EXAMPLES, examples, fields | {"thumbnail": pa.binary()})
+    _write(folder / EXAMPLES, Example, examples)
 
 
-def _write(path: Path, rows: Sequence[GalleryPair | Example], fields: "dict[str, pa.DataType]") -> None:
-    import pyarrow as pa
+def _write(path: Path, kind: type[GalleryPair | Example], rows: Sequence[GalleryPair | Example]) -> None:
+    import pyarrow as pa  # here and below: a report of runs without pictures needs none
     import pyarrow.parquet as pq
 
-    table = pa.Table.from_pylist([asdict(row) for row in rows], pa.schema(list(fields.items())))
+    types = {"references": pa.list_(pa.string()), "score": pa.float64(), "thumbnail": pa.binary()}
+    schema = pa.schema([(field.name, types.get(field.name, pa.string())) for field in fields(kind)])
     with atomic_write(path) as temporary:
+        table = pa.Table.from_pylist([asdict(row) for row in rows], schema)
         pq.write_table(table, temporary, write_page_checksum=True)
 
 

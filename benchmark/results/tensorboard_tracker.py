@@ -18,12 +18,12 @@ from benchmark.core.metric_logger import CaptionedImage
 from benchmark.core.visible import visible
 from benchmark.results.result import Result
 from benchmark.results.run_folder import GalleryPair, RunFiles
-from benchmark.results.trackers import RunFacts, result_values
+from benchmark.results.trackers import RunFacts, Tracker, result_values
 
 MARKUP = frozenset("<>&\"'|`*_[]()!\\#~")
 
 
-class TensorBoardTracker:
+class TensorBoardTracker(Tracker):
     """Logs one run to `folder`/<run_id>. A run that was killed, or is repeated, adds a file there."""
 
     def __init__(self, folder: str) -> None:

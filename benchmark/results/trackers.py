@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from typing import Protocol as Interface
 
-from benchmark.core.metric_logger import CaptionedImage, MetricLogger
+from benchmark.core.metric_logger import CaptionedImage
 from benchmark.results.protocol import QUICK_TRY, Protocol
 from benchmark.results.result import Result
 
@@ -72,35 +71,29 @@ SAMPLES_SEEN, VALIDATION, CAPTIONS, EXAMPLES = "samples_seen", "validation", "ca
 PAIRS, HISTOGRAM = "selection/pairs", "selection/histogram"
 
 
-class Tracker(MetricLogger, Interface):
-    """Logs the numbers of one run, and its result. Its requirements are checked when it is made."""
+class Tracker:
+    """Logs one run. Its requirements are checked when it is made. By default it does nothing."""
 
     def start(self, run: RunFacts) -> None:
         """Open the run's log; called before anything else is logged."""
+
+    def log(self, values: Mapping[str, float], step: int | None = None) -> None:
+        """Log numbers; `step` is the samples that their model has seen."""
+
+    def log_captions(self, name: str, captions: Sequence[CaptionedImage], step: int) -> None:
+        """Log generated captions with their images and references."""
 
     def finish(self, result: Result, folder: Path) -> None:
         """Log the whole result and close.
 
         Args:
             result: the result; its JSON is ``<folder>.json``.
-            folder: the run's folder, with the files that `benchmark.results` reads there.
+            folder: the run's folder, with the files of `RunFiles`.
         """
 
 
-class NoTracker:
+class NoTracker(Tracker):
     """Logs nowhere."""
-
-    def start(self, run: RunFacts) -> None:
-        """Do nothing."""
-
-    def log(self, values: Mapping[str, float], step: int | None = None) -> None:
-        """Do nothing."""
-
-    def log_captions(self, name: str, captions: Sequence[CaptionedImage], step: int) -> None:
-        """Do nothing."""
-
-    def finish(self, result: Result, folder: Path) -> None:
-        """Do nothing."""
 
 
 def result_values(result: Result) -> dict[str, float]:

@@ -25,11 +25,12 @@ from benchmark.results.trackers import (
     PAIRS,
     SAMPLES_SEEN,
     RunFacts,
+    Tracker,
     result_values,
 )
 
 
-class WandbTracker:
+class WandbTracker(Tracker):
     """Logs one run.
 
     Args:
@@ -44,14 +45,17 @@ class WandbTracker:
         self.entity = entity
         self._prefixes: set[str] = set()
 
+    @property
+    def _wandb(self) -> Any:
+        import wandb  # takes a second
+
+        return wandb
+
     def start(self, run: RunFacts) -> None:
         """Open the run. A run that was killed, or is repeated, goes on under its own id."""
-        import wandb
-
-        self._wandb: Any = wandb  # its import takes a second
         self._facts = run
         mode: Any = os.environ.get("WANDB_MODE") or ("online" if has_key() else "offline")
-        self._run = wandb.init(
+        self._run = self._wandb.init(
             project=self.project,
             group=self.group,
             entity=self.entity,
@@ -64,7 +68,7 @@ class WandbTracker:
             mode=mode,
             reinit="finish_previous",
             # Its metadata would be the command line, whose URLs may have credentials, and the machine's name.
-            settings=wandb.Settings(silent=True, x_disable_meta=True),
+            settings=self._wandb.Settings(silent=True, x_disable_meta=True),
         )
 
     def log(self, values: Mapping[str, float], step: int | None = None) -> None:

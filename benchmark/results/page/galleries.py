@@ -1,4 +1,4 @@
-"""What is shown of each filter by itself, and the captions of all filters side by side."""
+"""A panel for each filter, the captions of all filters side by side, and their thumbnails."""
 
 import base64
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,6 +12,15 @@ from benchmark.results.run_folder import Example, GalleryPair, RunFiles
 from benchmark.results.selection_summary import Fractions, SelectionSummary
 
 BUDGET = 4_500_000  # characters of base64 in the page
+PLACES = {
+    "top": "The highest scores",
+    "kept": "Kept: just above the threshold",
+    "dropped": "Dropped: just below the threshold",
+    "bottom": "The lowest scores",
+}
+MOST_PAIRS = 12  # of a place
+MOST_WORDS = 20
+MOST_EXAMPLES = 12  # of an evaluation set
 
 
 class Images:
@@ -47,17 +56,6 @@ class Images:
 
 def _image_name(data: bytes) -> str:
     return hash_bytes(data, 12)
-
-
-PLACES = {
-    "top": "The highest scores",
-    "kept": "Kept: just above the threshold",
-    "dropped": "Dropped: just below the threshold",
-    "bottom": "The lowest scores",
-}
-MOST_PAIRS = 12  # of a place
-MOST_WORDS = 20
-MOST_EXAMPLES = 12  # of an evaluation set
 
 
 @dataclass(frozen=True)

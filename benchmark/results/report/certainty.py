@@ -17,6 +17,19 @@ from downstream.evaluation.image_scores import FILE
 from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
 from downstream.metrics.intervals import resampled_sums
 
+KEYS = ["evaluation", "metric", "image"]
+RANKS = (
+    "Rank: the range that significant differences leave among the filters that compete: paired tests over the same"
+    " images with Holm's correction, and Welch's interval over seeds where both have three runs. Equal ranges are"
+    " ties; a rank with * says nothing of other seeds."
+)
+NOTES = (
+    "Over images: 95% bootstrap interval, had other evaluation images been drawn. Over seeds: 95% t-interval of the"
+    " mean of three or more runs.",
+    RANKS,
+    "Better or worse than random: over images and over seeds.",
+)
+
 
 @dataclass(frozen=True)
 class ImageSums:
@@ -33,7 +46,6 @@ class ImageSums:
     queries: Doubles
 
 
-KEYS = ["evaluation", "metric", "image"]
 ImageScores = Mapping[tuple[str, str], ImageSums]  # of a model of one run, by evaluation set and metric
 
 
@@ -104,19 +116,6 @@ def _value(metric: str, names: Sequence[str], resampled: Doubles) -> Doubles:
     if not count_names(metric):
         return np.asarray(sums[0] / queries, float)
     return score_of_sums(metric, dict(zip(names, sums, strict=True)))
-
-
-RANKS = (
-    "Rank: the range that significant differences leave among the filters that compete: paired tests over the same"
-    " images with Holm's correction, and Welch's interval over seeds where both have three runs. Equal ranges are"
-    " ties; a rank with * says nothing of other seeds."
-)
-NOTES = (
-    "Over images: 95% bootstrap interval, had other evaluation images been drawn. Over seeds: 95% t-interval of the"
-    " mean of three or more runs.",
-    RANKS,
-    "Better or worse than random: over images and over seeds.",
-)
 
 
 @dataclass(frozen=True)

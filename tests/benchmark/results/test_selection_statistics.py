@@ -73,15 +73,8 @@ def test_edges_are_quantiles_and_blocks_count_as_one_array(dtype: type, count: i
 
 @pytest.mark.parametrize(
     "scores",
-    [
-        [0.3] * 4,
-        [7] * 4,
-        [3e38] * 4,
-        [np.inf] * 4,
-        [-np.inf, 0.1, 0.7, np.inf],
-        [-np.inf, -np.inf, np.inf, np.nan],
-    ],
-)
+    [[0.3] * 4, [7] * 4, [3e38] * 4, [np.inf] * 4, [-np.inf, 0.1, 0.7, np.inf], [-np.inf, -np.inf, np.inf, np.nan]],
+)  # fmt: skip
 def test_infinite_and_constant_scores_are_counted(scores: list[float]) -> None:
     counted = histogram(np.array(scores), np.array(scores[2:3]))
     assert np.isfinite(counted.edges).all()
