@@ -1,4 +1,4 @@
-"""The metrics that ``metric=`` names, and results cut down to them."""
+"""The metrics that ``task.columns=`` names, and results cut down to them."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
@@ -29,7 +29,9 @@ def choose_metrics(
     known = {text.casefold(): name for name, short in SHORT.items() for text in (name, short) if name in held}
     for name in names:
         if name.casefold() not in known:
-            raise UserError(f"metric={name} is no column of these results; {did_you_mean(name, {*columns})}")
+            raise UserError(
+                f"task.columns={name} is no column of these results; {did_you_mean(name, {*columns})}"
+            )
     return {known[name.casefold()] for name in names}
 
 
