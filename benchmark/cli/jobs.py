@@ -10,7 +10,7 @@ from typing import Any
 from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from omegaconf import DictConfig, open_dict, read_write
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from benchmark.cli.mistakes import WrongJobsError, explain_command, name_job
 from benchmark.cli.overrides import GROUPS
@@ -137,7 +137,8 @@ def check_given(cfg: DictConfig, hydra: Any) -> None:
         hydra: its node `hydra`.
     """
     own = any("command-line" in source.provider for source in hydra.runtime.config_sources)
-    names = [override.lstrip("+~").partition("=")[0] for override in hydra.overrides.task]
+    overrides: Any = OmegaConf.to_container(hydra.overrides.task)  # unresolved
+    names = [override.lstrip("+~").partition("=")[0] for override in overrides]
     given = (
         [str(key) for key in cfg] if own else [n for n in names if n not in GROUPS and not set("@/") & set(n)]
     )
