@@ -95,7 +95,7 @@ def test_of_a_fitted_filter_the_features_are_extracted(pool: Pool, caplog: pytes
     assert there == [False, False, True, False, False]
     assert not any(path.is_file() for path in score_paths(pool, scorer).values())
     assert "only its features are extracted here" in caplog.text
-    with pytest.raises(UserError, match=r"fitted is fitted on the whole pool .* without shards"):
+    with pytest.raises(UserError, match=r"fitted is fitted on the whole pool .* without task\.shards"):
         score_share(pool, Fitted(), ENGINE, ShardShare(1, 3))
 
 
