@@ -18,7 +18,7 @@ from benchmark.pool.tar_reader import read_image
 from benchmark.results.run_folder import CAPTION_CHARACTERS, Example, GalleryPair, Place
 from benchmark.scoring.repeated_uids import Block
 from benchmark.scoring.score_table import ArraySource, ScoreSource
-from downstream.evaluation.evaluation_sets import EvaluationSet, Item
+from downstream.evaluation.evaluation_sets import EvaluationSet
 from filters.base import Scores
 
 QUALITY = 70
@@ -52,12 +52,8 @@ def examples(sets: Iterable[EvaluationSet]) -> list[Example]:
             thumbnail(item.load()),
         )
         for evaluation_set in sets
-        for item in sorted(evaluation_set.items, key=_id_hash)[:IMAGES]
+        for item in sorted(evaluation_set.items, key=lambda item: hash_text(str(item.image_id)))[:IMAGES]
     ]
-
-
-def _id_hash(item: Item) -> str:
-    return hash_text(str(item.image_id))
 
 
 def gallery(scores: ScoreSource, kept: ArraySource, seed: int, tars: Pool) -> list[GalleryPair]:

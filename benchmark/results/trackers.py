@@ -9,6 +9,10 @@ from benchmark.core.metric_logger import CaptionedImage
 from benchmark.results.protocol import QUICK_TRY, Protocol
 from benchmark.results.result import Result
 
+# Names under which trackers log, and the dashboard finds it.
+SAMPLES_SEEN, VALIDATION, CAPTIONS, EXAMPLES = "samples_seen", "validation", "captions", "examples"
+PAIRS, HISTOGRAM = "selection/pairs", "selection/histogram"
+
 
 @dataclass(frozen=True)
 class RunFacts:
@@ -64,11 +68,6 @@ class RunFacts:
         if self.protocol:
             tags += [self.protocol.published or "", QUICK_TRY if self.protocol.is_quick_try else ""]
         return [tag for tag in tags if tag]
-
-
-# Names under which trackers log, and the dashboard finds it.
-SAMPLES_SEEN, VALIDATION, CAPTIONS, EXAMPLES = "samples_seen", "validation", "captions", "examples"
-PAIRS, HISTOGRAM = "selection/pairs", "selection/histogram"
 
 
 class Tracker:

@@ -11,7 +11,7 @@ from benchmark.core.file_systems import is_remote
 from benchmark.core.mirror import Mirror
 from benchmark.core.paths import write_text
 from benchmark.core.records import warn_of
-from benchmark.results.page.page import leaderboard_page
+from benchmark.results.page.leaderboard_page import leaderboard_page
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.columns import choose_metrics, evaluations_of, only_metrics
 from benchmark.results.report.findings import findings_tables, rank_agreement_tables

@@ -18,7 +18,7 @@ from benchmark.core.model_text import MAX_CHARACTERS
 from benchmark.core.progress import configure_logging
 from benchmark.core.uids import decode_uids
 from benchmark.pool.pool import Pool
-from benchmark.results.page.page import leaderboard_page
+from benchmark.results.page.leaderboard_page import leaderboard_page
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.table import Table, plain, to_markdown
 from benchmark.results.report.terminal import print_tables

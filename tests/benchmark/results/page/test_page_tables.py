@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from benchmark.results.page.leaderboard_view import leaderboard_views
+from benchmark.results.page.leaderboard_page import leaderboard_views
 from benchmark.results.page.page_tables import PageCell, PageTable, Range, seconds_text
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.result import Result, Scoring

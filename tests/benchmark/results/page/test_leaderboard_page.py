@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.results.page.page import leaderboard_page
+from benchmark.results.page.leaderboard_page import leaderboard_page
 from benchmark.results.protocol import Protocol
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.leaderboard_tables import leaderboard
