@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, look
 from benchmark.models.checkpoints import read_weights, revision
@@ -53,7 +54,7 @@ class Aesthetics(Filter):
         yield look("filter.head", self._file)
         yield from super().requirements()
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load the head. Raises `UserError` when the file is missing or has no linear layers."""
         path = self._file()
         state = read_weights(path)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from benchmark.core.batch import Batch
-from benchmark.core.devices import check_precision
+from benchmark.core.devices import Device, check_precision
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.requirements import Requirement
 from benchmark.models.clip_weights import clip_identity, clip_requirement
@@ -17,8 +17,6 @@ from filters.icc.autoencoder import caption_seed
 from filters.icc.vba import TextToImage
 
 if TYPE_CHECKING:
-    import torch
-
     from benchmark.models.clip_models import ClipModel
 
 
@@ -64,7 +62,7 @@ class AveClip(Filter):
         yield from super().requirements()
         yield clip_requirement(self.model, self.pretrained)
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load both models."""
         from benchmark.models.clip_models import load_clip
 

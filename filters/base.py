@@ -1,22 +1,18 @@
 """The interface of filters: a filter only scores; the harness owns loops, devices, caching, timing and thresholds."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.core.source_code import code_hash
 from benchmark.core.uids import UidArray
-
-if TYPE_CHECKING:
-    import torch
 
 # float32, or float64 where float32 would make different scores equal: ranks of many pairs, numbers that users give.
 Scores = npt.NDArray[np.float32 | np.float64]
@@ -30,7 +26,7 @@ class Reader(Identified, ABC):
     """
 
     needs: frozenset[str]
-    features: tuple[Features, ...] = ()
+    features: "tuple[Features, ...]" = ()
     batch_size: ClassVar[int] = 256
 
     @property
@@ -52,7 +48,7 @@ class Reader(Identified, ABC):
         code = sorted(code_hash(of) for of in self.classes())
         return self._key([self.identity(), code, [part.key() for part in self.features]])
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load models, once per worker; the models of `features` are loaded by themselves."""
 
 
@@ -117,7 +113,7 @@ class Composite(Filter):
         NaN where a pair is never kept.
         """
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Set up every part."""
         for part in self.filters.values():
             part.setup(device)

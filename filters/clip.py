@@ -9,15 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
-from benchmark.core.devices import check_precision
+from benchmark.core.devices import Device, check_precision
 from benchmark.core.pixel_workers import Preprocessing
 from benchmark.core.requirements import Requirement
 from benchmark.models.clip_weights import clip_identity, clip_requirement
 from filters.base import Features, Filter, Scores
 
 if TYPE_CHECKING:
-    import torch
-
     from benchmark.models.clip_models import ClipModel
 
 
@@ -50,7 +48,7 @@ class ClipFeatures(Features):
         """Yield the weights."""
         yield clip_requirement(self.model, self.pretrained)
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
         from benchmark.models.clip_models import load_clip
 

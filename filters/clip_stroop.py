@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmark.core.batch import Batch
-from benchmark.core.devices import check_precision
+from benchmark.core.devices import Device, check_precision
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement
 from benchmark.models.clip_weights import clip_identity, clip_requirement
 from filters.base import Filter, Scores
 
 if TYPE_CHECKING:
-    import torch
-
     from benchmark.models.clip_models import ClipModel
 
 SLOT, EMPTY = "[*]", ""
@@ -62,7 +60,7 @@ class ClipStroop(Filter):
         """Yield the weights."""
         yield clip_requirement(self.model, self.pretrained)
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load the model and embed the empty prompts. Raises `UserError` when the weights are missing."""
         from benchmark.models.clip_models import load_clip
 

@@ -1,18 +1,14 @@
 """Complexity and Action (Radenovic et al. 2023): captions that relate objects and describe an action."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from filters.base import Filter, Scores
 from filters.text.parsing import CaptionParser
 from filters.text.scene_graph import RULES, SceneGraph, scene_graph
-
-if TYPE_CHECKING:
-    import torch
 
 
 class ComplexityAction(Filter):
@@ -37,7 +33,7 @@ class ComplexityAction(Filter):
         """Add the version of the rules."""
         return super().identity() | {"rules": RULES}
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load the pipeline, on the CPU. Raises `UserError` when it is missing or has no parser."""
         self.parser.setup()
 

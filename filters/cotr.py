@@ -8,8 +8,7 @@ from rapidfuzz.distance import Levenshtein
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError, did_you_mean
 from filters.base import Filter, Scores
-from filters.ocr.features import TextRecognition, legible_lines
-from filters.ocr.spotter import TextSpotter
+from filters.ocr.features import TextRecognition, TextSpotter, legible_lines
 
 
 def split_words(texts: Sequence[str]) -> set[str]:

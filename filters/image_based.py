@@ -1,16 +1,15 @@
 """Image-based filtering (DataComp, Gadre et al. 2023): keep the clusters nearest to a target's images."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.extras import require
 from benchmark.core.mapped_files import save_array
 from benchmark.core.ranges import PositiveInt
@@ -26,10 +25,7 @@ from filters.embeddings.pool_embeddings import (
     target_digest,
     target_requirement,
 )
-from filters.text.language import english_detector, language_revision
-
-if TYPE_CHECKING:
-    import torch
+from filters.english import english_detector, language_revision
 
 LIGHT_SHARDS = 16  # so many are read in less time than starting a worker process takes
 MINIMUM_WORDS, MINIMUM_CHARACTERS = 2, 6
@@ -130,7 +126,7 @@ class _UsableCaptions:
         self.light = len(shards) < LIGHT_SHARDS
         self._shards = shards
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Make the language detector."""
         self._is_english = english_detector()
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.disk_buckets import put_in_order
 from benchmark.core.errors import UserError
 from benchmark.core.mapped_files import LazyArray, new_mapped, write_array
@@ -129,7 +130,7 @@ class _LossBatches:
         )
         self._temperature = temperature
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Compute on the worker's device."""
         self._device = device
 

@@ -4,8 +4,7 @@ import numpy as np
 
 from benchmark.core.batch import Batch
 from filters.base import Filter, Scores
-from filters.ocr.features import TextRecognition
-from filters.ocr.spotter import TextSpotter
+from filters.ocr.features import TextRecognition, TextSpotter
 
 
 class NoText(Filter):

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
 from benchmark.core.ranges import PositiveInt
 from filters.base import Scores
@@ -71,7 +72,7 @@ class NormSim(Targeted):
         self._moment: npt.NDArray[np.float64] | None = None
         self._shares: ByUid | None = None
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Read the target. Raises `UserError` when it cannot be used."""
         if self.target is None:
             return

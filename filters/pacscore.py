@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
-from benchmark.core.devices import check_precision
+from benchmark.core.devices import Device, check_precision
 from benchmark.core.pixel_workers import Preprocessing
 from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import revision
@@ -18,8 +18,6 @@ from benchmark.models.pac_weights import PACSCORE_WEIGHT, PREFIX, locate_pac_che
 from filters.base import Features, Filter, Scores
 
 if TYPE_CHECKING:
-    import torch
-
     from benchmark.models.clip_models import ClipModel
 
 
@@ -47,7 +45,7 @@ class PacFeatures(Features):
         """Yield the weights."""
         yield from pac_requirements(self.model, self.pretrained, self.checkpoint)
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
         from benchmark.models.pac_clip import load_pac_clip
 

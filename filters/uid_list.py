@@ -1,11 +1,9 @@
 """Uid list: a published selection."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,15 +13,13 @@ import pyarrow.parquet as pq
 
 from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
 from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import UID_DTYPE, UidArray, encode_uid_column, read_subset, sort_uids
 from filters.base import Filter, Scores
 from filters.score_file import open_text
-
-if TYPE_CHECKING:
-    import torch
 
 UID = "uid"
 SUFFIXES = (".npy", ".parquet", ".csv", ".txt")
@@ -54,7 +50,7 @@ class UidList(Filter):
         """Yield the file."""
         yield look("filter.path", self._file)
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Read the file. Raises `UserError` when it is missing, unreadable, empty, or not a list of uids."""
         path = self._file()
         self._uids = read_subset(path) if path.suffix == ".npy" else _read_hex(path)

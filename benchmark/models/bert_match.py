@@ -1,23 +1,19 @@
 """BERTScore F1 of pairs of texts (Zhang et al. 2019): bert-score's matching with any encoder."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, look
 from benchmark.models.checkpoints import load_model, load_pretrained, locate_checkpoint
-
-if TYPE_CHECKING:
-    import torch
 
 BATCH = 64
 
@@ -28,7 +24,7 @@ class BertMatcher:
 
     encoder: Any
     tokenizer: Any
-    device: torch.device
+    device: Device
 
     def f1(self, candidates: Sequence[str], references: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the F1 of each candidate with its reference, shape (n,), at most 1; 0 where one is empty."""
@@ -56,7 +52,7 @@ class BertMatcher:
         return scores
 
 
-def load_bert_matcher(model: str, num_layers: int, device: torch.device) -> BertMatcher:
+def load_bert_matcher(model: str, num_layers: int, device: Device) -> BertMatcher:
     """Load the first `num_layers` layers of `model` (hub name or folder).
 
     bert-score's own loader treats any path with "t5" in it as a T5, and needs a table of layers.

@@ -111,7 +111,7 @@ def _language_shares(pool: Sequence[str], kept: Sequence[str]) -> dict[str, dict
         return {}
     if not pool or not kept:
         return {}
-    from filters.text.language import language_detector
+    from filters.english import language_detector
 
     detect = language_detector()
     counts = [_languages(texts[:LANGUAGE_SAMPLE], detect) for texts in (pool, kept)]

@@ -1,19 +1,15 @@
 """Clusters of images: PCA of their embeddings, then k-means (Lin et al. 2023, sections 4.1 and 11)."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.devices import Device
 from benchmark.core.mapped_files import MappedArray, save_array, write_array
 from benchmark.core.seals import intact, remove_sealed
 from filters.embeddings.corpus import CHUNK, Corpus, Rows, Subset, chunks
-
-if TYPE_CHECKING:
-    import torch
 
 PER_CLUSTER = 256  # training embeddings per cluster, faiss' default
 LIGHT_ROWS = 1 << 17  # so many are assigned in less time than starting a worker process takes
@@ -58,7 +54,7 @@ class ImageClusters:
         self._axes = MappedArray(folder / "axes.npy")  # rows: principal components; no file without PCA
         self._origin = MappedArray(folder / "origin.npy")  # the mean, in these components
 
-    def fit(self, embeddings: Rows, gpu: int | None = None) -> ImageClusters:
+    def fit(self, embeddings: Rows, gpu: int | None = None) -> "ImageClusters":
         """Cluster embeddings of shape (n, d), n at least 1. Holds one chunk; the points lie in a file meanwhile.
 
         With the number of a GPU, k-means runs there and differs from that of a CPU by rounding. It needs a build of
@@ -164,7 +160,7 @@ class _FitClusters:
         self._clusters = clusters
         self._embeddings = embeddings
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Note the device."""
         self._gpu = (device.index or 0) if device.type == "cuda" else None
 
@@ -181,7 +177,7 @@ class AssignChunks:
         self._embeddings = embeddings
         self._clusters = clusters
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load nothing."""
 
     def __call__(self, piece: int, /) -> npt.NDArray[np.int32]:

@@ -1,23 +1,19 @@
 """What a filter is fitted on whose scores depend on the features of the whole pool, such as embeddings."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.mapped_files import Indices, MappedArray, MappedUids
 from benchmark.core.uids import UidArray, decode_uid
 from filters.base import Filter, Scores
-
-if TYPE_CHECKING:
-    import torch
 
 Floats = npt.NDArray[np.floating[Any]]
 Fill = Callable[[npt.NDArray[Any]], None]
@@ -67,7 +63,7 @@ class PieceWork(Protocol):
 
     light: bool
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Prepare the worker; work that needs no preparation has this one."""
 
     def __call__(self, piece: int, /) -> npt.NDArray[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
-from benchmark.core.devices import autocast, check_precision
+from benchmark.core.devices import Device, autocast, check_precision
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import user_path
 from benchmark.core.pixel_workers import Preprocessing
@@ -41,7 +41,7 @@ class TimmFeatures(Features):
         self.precision = check_precision(precision)
         self._network: Any = None
         self._transform: Any = None
-        self._device: torch.device | None = None
+        self._device: Device | None = None
 
     def identity(self) -> dict[str, Any]:
         """Identify local weights by their content, wherever they lie."""
@@ -52,7 +52,7 @@ class TimmFeatures(Features):
         """Yield the weights."""
         yield look(f"timm {self.model}", lambda: _locate_weights(self.model))
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
         import torch
 

@@ -44,6 +44,11 @@ class Standardizer:
         write_text(path, json.dumps(asdict(self), indent=2) + "\n")
 
 
+def standardizer_file(measure: str) -> str:
+    """Return the file name of the standardizer for a similarity measure."""
+    return f"standardizer-{measure}.json"
+
+
 def load_standardizer(path: Path) -> Standardizer:
     """Read the table that `save` wrote. Raises `UserError` when it is missing or invalid."""
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from benchmark.core.devices import default_dtype
+from benchmark.core.devices import Device, default_dtype
 from benchmark.core.extras import require
 from benchmark.core.identity import Identified
 from benchmark.core.requirements import Requirement
@@ -52,7 +52,7 @@ class TextToImage(Identified):
         """Yield the checkpoint."""
         yield checkpoint_requirement(self.checkpoint)
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load the pipeline: bf16 on a GPU that computes it."""
         from diffusers import AutoPipelineForText2Image, DPMSolverMultistepScheduler
 
@@ -128,7 +128,7 @@ class ImageCaptioner(Identified):
         """Yield the checkpoint."""
         yield checkpoint_requirement(self.checkpoint)
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load model and processor: bf16 on a GPU that computes it."""
         from transformers import AutoModelForImageTextToText, AutoProcessor
 
@@ -182,7 +182,7 @@ class VisualBottleneck(Autoencoder):
         self._images_dir = images_dir
         self._batch = batch
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load both models."""
         self.text_to_image.setup(device)
         self.captioner.setup(device)

@@ -3,30 +3,26 @@
 Detection is DB (Liao et al. 2020), recognition a CTC model (Shi et al. 2015) whose alphabet is in the model file.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.requirements import Requirement, look
 from benchmark.models.checkpoints import revision
-from filters.ocr.spotter import Line, Polygon, TextSpotter
-
-if TYPE_CHECKING:
-    import torch
+from filters.ocr.features import Line, Polygon, TextSpotter
 
 Pixels = npt.NDArray[np.uint8]
 LINE_HEIGHT = 48  # pixels, the recognition model's input height
@@ -74,7 +70,7 @@ class RapidSpotter(TextSpotter):
         for kind in ("det", "rec"):
             yield look(f"RapidOCR {kind}", partial(model_file, kind))
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load both models onto `device`, with as many threads as torch has."""
         from rapidocr.ch_ppocr_det.utils import DBPostProcess, DetPreProcess
         from rapidocr.ch_ppocr_rec.utils import CTCLabelDecode
@@ -140,7 +136,7 @@ def model_file(kind: str) -> Path:
     return files[0]
 
 
-def _session(kind: str, device: torch.device) -> Any:
+def _session(kind: str, device: Device) -> Any:
     import onnxruntime
     import torch
 

@@ -1,20 +1,15 @@
 """Chat models: behind an OpenAI-compatible endpoint, or on this machine."""
 
-from __future__ import annotations
-
 import logging
 import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from benchmark.core.devices import default_dtype
+from benchmark.core.devices import Device, default_dtype
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import load_model, load_pretrained
-
-if TYPE_CHECKING:
-    import torch
 
 KEY = "OPENAI_API_KEY"
 MAX_ANSWER_TOKENS = 16
@@ -126,7 +121,7 @@ class LocalChat:
         device: device of the model.
     """
 
-    def __init__(self, checkpoint: str, device: torch.device) -> None:
+    def __init__(self, checkpoint: str, device: Device) -> None:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         # Padding on the left, so that each answer directly follows its question.

@@ -25,14 +25,12 @@ from benchmark.studies.icc_build.reconstruction import read_reconstructions, rec
 from benchmark.studies.icc_build.steps import FinishedStep, Steps
 from filters.icc.autoencoder import Autoencoder
 from filters.icc.combine import Combination, fit_combination
-from filters.icc.direct import standardizer_file
-from filters.icc.distill import distill
 from filters.icc.sba import FrozenParts
 from filters.icc.sba_training import train_bridge
 from filters.icc.scorer import DistilledScorer
 from filters.icc.similarity import Similarity
-from filters.icc.standardize import fit_standardizer
-from filters.icc.training import Recipe
+from filters.icc.standardize import fit_standardizer, standardizer_file
+from filters.icc.training import Recipe, distill
 
 Array = npt.NDArray[np.float32]
 

@@ -12,8 +12,7 @@ from benchmark.scoring.shard_reader import ShardReader
 from benchmark.studies.profile.clusters import Integers
 from benchmark.studies.profile.measurements import Measurements
 from filters.cotr import co_embedded_words
-from filters.ocr.features import TextRecognition
-from filters.ocr.spotter import TextSpotter
+from filters.ocr.features import TextRecognition, TextSpotter
 
 LONGEST = 300  # characters; captions are cut there
 TEXT = frozenset({"text"})

@@ -19,7 +19,7 @@ from filters.base import Filter
 from filters.clip import Clip
 from filters.cotr import Cotr
 from filters.no_text import NoText
-from filters.ocr.spotter import TextSpotter
+from filters.ocr.features import TextSpotter
 from filters.text_removal import RandomAreaRemovedClip, TextRemovedClip
 
 Floats = npt.NDArray[np.float32]

@@ -16,8 +16,7 @@ from benchmark.studies.profile.measurements import measure, measuring_filters
 from benchmark.studies.profile.pool_sample import PoolSample
 from benchmark.studies.profile.statistics import Group, Histogram, by_cluster, histograms, summarise
 from filters.clip import ClipFeatures
-from filters.ocr.features import TextRecognition
-from filters.ocr.spotter import TextSpotter
+from filters.ocr.features import TextRecognition, TextSpotter
 
 
 @dataclass(frozen=True)

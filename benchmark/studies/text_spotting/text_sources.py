@@ -14,8 +14,7 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.shard_reader import PoolBatches
 from filters.no_text import NoText
-from filters.ocr.features import legible_lines
-from filters.ocr.spotter import TextSpotter
+from filters.ocr.features import TextSpotter, legible_lines
 
 COLUMNS = ("text", "caption")  # in this order of preference; the only column of a file may have any name
 BATCH = 10_000  # captions or rows
