@@ -1,15 +1,61 @@
-"""The result of a run: what is needed to read it, compare it and repeat it."""
+"""The records of a run and of an evaluation, which the report reads."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from benchmark.core.records import Schema
-from benchmark.results.contamination_counts import Contamination
 from benchmark.results.protocol import Protocol
 from benchmark.results.stopwatch import Stage
 from benchmark.selection.manifest import Manifest
 from downstream.metrics.metric import Metric
 from downstream.training.train_report import TrainReport
+
+
+@dataclass(frozen=True)
+class Contamination:
+    """How many pairs have an image that is in an evaluation set.
+
+    Args:
+        pool: pairs of the pool with the bytes of an evaluation image; None for a remote pool, which is not read.
+        kept: likewise pairs of the selection.
+        near_pool: pairs of the pool that `NearImages` finds, those with the same bytes among them; None where it
+            does not look.
+        near_kept: likewise pairs of the selection.
+    """
+
+    pool: int | None
+    kept: int
+    near_pool: int | None = None
+    near_kept: int | None = None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One evaluation without a run.
+
+    Args:
+        run_id: a readable name and a hash of what the metrics depend on.
+        label: name of the model or of the file of captions.
+        identity: what was evaluated: its kind, settings and the revision of its weights.
+        evaluations: metrics by evaluation set.
+        config: the resolved evaluation sets and metrics.
+        git_commit: commit that the code was run from; None outside git.
+        versions: versions of Python and libraries by name.
+        machine: architecture, cores, GPUs.
+        finished: time, in ISO 8601.
+    """
+
+    SCHEMA: ClassVar[Schema] = Schema("evaluation", 1, "evaluations", "python -m benchmark task=evaluate ...")
+
+    run_id: str
+    label: str
+    identity: dict[str, Any]
+    evaluations: dict[str, list[Metric]]
+    config: dict[str, Any]
+    git_commit: str | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+    machine: str = ""
+    finished: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,7 +104,7 @@ class Result:
         run_id: a readable name and a hash of what the metrics depend on.
         protocol: what it shares with the runs that it can be compared with.
         filter: name of the filter's config.
-        family: the filter's family, see `benchmark.results.report.families`; empty if its config names none.
+        family: the filter's family, see `benchmark.results.report.leaderboard`; empty if its config names none.
         size: pairs to keep, as written for the paper's pool.
         k: pairs kept.
         pool: name of the pool.

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from benchmark.engine.base import Engine
     from benchmark.pool.pool import Pool
     from benchmark.results.protocol import Protocol
-    from benchmark.results.run_facts import RunFacts
-    from benchmark.results.trackers import Tracker
+    from benchmark.results.trackers import RunFacts, Tracker
     from filters.base import Filter
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
@@ -124,7 +123,7 @@ def _drop_families(node: DictConfig) -> None:
 
 
 def filter_family(cfg: DictConfig) -> str:
-    """Return the family that the filter's config names, see `results.report.families`; empty if it names none."""
+    """Return the family that the filter's config names, see `results.report.leaderboard`; empty if it names none."""
     return str(cfg.filter.get("family") or "")
 
 
@@ -150,7 +149,7 @@ def make_tracker(cfg: DictConfig) -> Tracker:
 
 def run_facts(cfg: DictConfig, run_id: str, protocol: Protocol | None = None) -> RunFacts:
     """Return what is known of a run before it trains."""
-    from benchmark.results.run_facts import RunFacts
+    from benchmark.results.trackers import RunFacts
 
     return RunFacts(
         run_id=run_id,

@@ -16,8 +16,8 @@ from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
 from benchmark.core.records import write_record
 from benchmark.models.checkpoints import revision
-from benchmark.results.evaluation import Evaluation
 from benchmark.results.provenance import provenance
+from benchmark.results.result import Evaluation
 from benchmark.run.config import make_pool, recorded, resolved
 from benchmark.run.downstream_config import load_evaluation_sets, make_metrics, make_models
 from benchmark.run.evaluation import evaluate_all

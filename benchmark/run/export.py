@@ -22,7 +22,7 @@ from benchmark.pool.pool import Pool
 from benchmark.results.eval_results import eval_results
 from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
 from benchmark.results.result import Result
-from benchmark.results.text_in_images import have_text
+from benchmark.results.selection_statistics import have_text
 from benchmark.run.choose import Chosen, choose
 from benchmark.run.config import make_pool
 from benchmark.run.output import print_result

@@ -10,7 +10,7 @@ from benchmark.core.extras import require
 from benchmark.core.paths import write_text
 from benchmark.core.records import write_record
 from benchmark.pool.pool import Pool
-from benchmark.results.report.html_page import page, table_html
+from benchmark.results.page.html_page import page, table_html
 from benchmark.results.report.table import Table
 from benchmark.results.report.terminal import print_tables
 from benchmark.run.config import make_engine, make_pool, resolved

@@ -8,8 +8,8 @@ from omegaconf import DictConfig
 from benchmark.core.devices import device_type
 from benchmark.pool.content import pool_content
 from benchmark.pool.pool import Pool
-from benchmark.results.contamination import FACT
 from benchmark.results.protocol import (
+    CONTAMINATION,
     QUICK_TRY,
     SIZE,
     Protocol,
@@ -17,7 +17,7 @@ from benchmark.results.protocol import (
     protocol_overrides,
     published_experiment,
 )
-from benchmark.results.report.leaderboard_tables import thousands
+from benchmark.results.report.columns import thousands
 from benchmark.run.config import choice, subset_size
 from benchmark.run.downstream_config import evaluation_limit
 from downstream.evaluation.classification_sets import ClassificationSet
@@ -45,7 +45,7 @@ def run_protocol(
     facts |= {f"evaluation.{s.name}": f"{len(s):,} images, {s.fingerprint()}" for s in sets}
     facts |= {f"metric.{name}": metric.version() for metric in metrics for name in metric.names}
     facts |= dict.fromkeys(("metric.retrieval", "metric.classification"), library("pairsift"))
-    facts["evaluation images in the pool"] = FACT
+    facts["evaluation images in the pool"] = CONTAMINATION
     device = device_type(cfg.device)
     facts["precision"] = ", ".join(sorted({model.training.precision_on(device) for model in models.values()}))
     overrides = list(HydraConfig.get().overrides.task)

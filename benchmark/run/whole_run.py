@@ -23,14 +23,12 @@ from benchmark.pool.index_tars import index_tars
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import Subset
-from benchmark.results.contamination import contamination
-from benchmark.results.contamination_counts import Contamination
-from benchmark.results.near_images import NearImages
+from benchmark.results.contamination import NearImages, contamination
 from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import provenance
-from benchmark.results.report.run_table import run_table
+from benchmark.results.report.run_tables import run_table
 from benchmark.results.report.terminal import print_tables
-from benchmark.results.result import DownstreamResult, Result, Scoring
+from benchmark.results.result import Contamination, DownstreamResult, Result, Scoring
 from benchmark.results.stopwatch import Stopwatch
 from benchmark.results.trackers import Tracker
 from benchmark.run.choose import Chosen, choose

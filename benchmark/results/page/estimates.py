@@ -4,9 +4,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmark.results.report.headlines import headlines
-from benchmark.results.report.leaderboard_entries import Entry, evaluations
-from benchmark.results.report.leaderboard_tables import COLUMNS, UNITS
+from benchmark.results.report.columns import COLUMNS, UNITS
+from benchmark.results.report.leaderboard import Entry, evaluations, headlines
 from benchmark.results.report.significance import t_interval
 
 LEGEND = (

@@ -8,13 +8,12 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from benchmark.core.visible import visible
-from benchmark.results.page.boards import BoardView, board_views
 from benchmark.results.page.estimates import LEGEND
-from benchmark.results.page.galleries import thumbnails
-from benchmark.results.page.images import Images
+from benchmark.results.page.galleries import Images, thumbnails
+from benchmark.results.page.leaderboard_view import BoardView, board_views
 from benchmark.results.page.plotly_charts import Json
 from benchmark.results.report.certainty import RANKS, RunFolders
-from benchmark.results.report.families import FAMILIES
+from benchmark.results.report.leaderboard import FAMILIES
 from benchmark.results.report.significance import MIN_SEEDS
 from benchmark.results.report.table import Table
 from benchmark.results.result import Result

@@ -15,9 +15,9 @@ from benchmark.results.page.plotly_charts import (
     words,
 )
 from benchmark.results.page.run_files import Losses
-from benchmark.results.report.leaderboard_entries import Entry
-from benchmark.results.report.leaderboard_tables import thousands
-from benchmark.results.report.scoring_costs import scoring_costs
+from benchmark.results.report.columns import thousands
+from benchmark.results.report.entry_facts import scoring_costs
+from benchmark.results.report.leaderboard import Entry
 
 LABELLED = 12  # points of a chart that can have their names beside them
 POINTS = 100  # of a loss curve

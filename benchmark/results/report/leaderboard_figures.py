@@ -2,7 +2,7 @@
 
 from benchmark.results.report.bar_charts import Bar, ranked_bars
 from benchmark.results.report.certainty import Compared
-from benchmark.results.report.headlines import REFERENCE
+from benchmark.results.report.leaderboard import REFERENCE
 from benchmark.results.report.svg import BLUE, GREY, ORANGE, SKY
 
 

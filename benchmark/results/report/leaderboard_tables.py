@@ -1,61 +1,31 @@
 """Leaderboards as tables, like Tables 1 and 2 of the ICC paper."""
 
-import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from benchmark.core.batch import NO_SCORE
 from benchmark.results.report.certainty import RunFolders, certainty_table, compare_entries
-from benchmark.results.report.contamination_notes import contamination_notes
-from benchmark.results.report.headlines import Headline, headlines
-from benchmark.results.report.leaderboard_entries import Entry, Leaderboard, evaluations, leaderboards
-from benchmark.results.report.loss_notes import loss_notes
-from benchmark.results.report.paper_rows import paper_rows
-from benchmark.results.report.scoring_costs import scoring_costs
-from benchmark.results.report.significance import t_interval
-from benchmark.results.report.table import MISSING, Cell, Table, plain
+from benchmark.results.report.columns import (
+    CLASSIFICATION_COLUMNS,
+    COLUMNS,
+    RETRIEVAL_COLUMNS,
+    metric_cell,
+    ties_notes,
+)
+from benchmark.results.report.entry_facts import contamination_notes, loss_notes, scoring_costs
+from benchmark.results.report.leaderboard import (
+    Entry,
+    Headline,
+    Leaderboard,
+    evaluations,
+    headlines,
+    leaderboards,
+)
+from benchmark.results.report.published_figures import paper_rows
+from benchmark.results.report.table import MISSING, Table, plain
 from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
 
-# The columns of the ICC paper's tables, in its order, with its abbreviations; then those of later papers.
-CAPTION_COLUMNS = {
-    "BLEU-4": "B@4",
-    "METEOR": "M",
-    "ROUGE_L": "R",
-    "CIDEr": "C",
-    "SPICE": "S",
-    "BERTScore": "BSc",
-    "Polos": "P",
-    "PAC-S": "PAC",
-    "RefPAC-S": "RefPAC",
-}
-DIVERSITY_COLUMNS = {
-    "SPICE-1": "S-1",
-    "Diversity": "Div",
-    "Unique-1": "U-1",
-    "Unique-2": "U-2",
-    "Unique-4": "U-4",
-}
-RETRIEVAL_COLUMNS = {
-    "text_to_image_R@1": "T2I R@1",
-    "text_to_image_R@5": "R@5",
-    "text_to_image_R@10": "R@10",
-    "image_to_text_R@1": "I2T R@1",
-}
-CLASSIFICATION_COLUMNS = {
-    "zero_shot": "zero-shot",
-    "zero_shot_acc@5": "acc@5",
-    "linear_probe": "probe",
-}
-# Columns of a table by the end of its title; AVA-Captions' metrics have a table of their own.
-COLUMNS = {
-    "": CAPTION_COLUMNS | RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS,
-    ", best reference and diversity": DIVERSITY_COLUMNS,
-}
-# Factor and decimals; all other metrics are percentages with one decimal.
-UNITS = dict.fromkeys(("BERTScore", "Polos", "PAC-S", "RefPAC-S"), (1.0, 3))
-UNITS |= dict.fromkeys(("Unique-1", "Unique-2", "Unique-4"), (1.0, 1))
-TIED = {"text_to_image_tied": "T2I", "image_to_text_tied": "I2T", "zero_shot_tied": "zero-shot"}
 LEGEND = (
     "A value is bold where its filter is better than every other, over images and over seeds; ± is half of the 95%"
     " t-interval over three seeds or more. The oracle reads the planted noise labels: it does not compete."
@@ -118,21 +88,6 @@ def _metric_table(board: Leaderboard, ending: str, model: str, evaluation: str, 
     return Table(title, ["filter", *columns.values()], rows, notes)
 
 
-def ties_notes(metrics: Iterable[Metric]) -> list[str]:
-    """Return how ties count, and by how much another rule could change these metrics; nothing for other metrics."""
-    tied: dict[str, float] = {}
-    for metric in metrics:
-        if metric.name in TIED and metric.value is not None:
-            tied[metric.name] = max(metric.value, tied.get(metric.name, 0.0))
-    if not tied:
-        return []
-    most = ", ".join(f"{TIED[name]} {100 * value:.1f}" for name, value in tied.items())
-    return [
-        "Ties count against the model. By CLIP_benchmark's rule, figures would be higher by at most the share of"
-        f" queries with a tie, in points: {most}."
-    ]
-
-
 def _metrics(entry: Entry, model: str, evaluation: str) -> Iterator[Metric]:
     for run in entry.runs:
         if model in run.downstream:
@@ -145,18 +100,6 @@ def _values(entry: Entry, model: str, evaluation: str, names: Iterable[str]) -> 
         if metric.name in names and metric.value is not None:
             values[metric.name].append(metric.value)
     return values
-
-
-def metric_cell(name: str, values: Sequence[float], *, bold: bool = False) -> Cell:
-    """Return the mean of a metric's runs in the unit of tables, with half of its t-interval over seeds."""
-    if not values:
-        return Cell(MISSING)
-    factor, digits = UNITS.get(name, (100.0, 1))
-    mean = statistics.fmean(values)
-    text = f"{mean * factor:.{digits}f}"
-    if interval := t_interval(values):
-        text += f" ± {(interval[1] - interval[0]) / 2 * factor:.{digits}f}"
-    return Cell(text, bold)
 
 
 def _cost_table(title: str, entries: Sequence[Entry]) -> Table:
@@ -190,8 +133,3 @@ def _noise_table(title: str, entries: Sequence[Entry]) -> Table:
             shares = [f"{100 * kept.get(kind, 0) / total:.1f}" for kind in kinds]
             rows.append(plain(entry.label, *shares))
     return Table(title, ["filter", *(kind.replace("_", " ") for kind in kinds)], rows)
-
-
-def thousands(size: int) -> str:
-    """Return a size as tables show it: 200k."""
-    return f"{size // 1000}k" if size % 1000 == 0 else f"{size:,}"

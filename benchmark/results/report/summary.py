@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from benchmark.core.errors import UserError
 from benchmark.results.report.certainty import Compared, RunFolders, compare_entries, estimate_text
-from benchmark.results.report.headlines import Headline, headlines
-from benchmark.results.report.leaderboard_entries import Entry, leaderboards
+from benchmark.results.report.columns import thousands
+from benchmark.results.report.entry_facts import scoring_costs
+from benchmark.results.report.leaderboard import Entry, Headline, headlines, leaderboards
 from benchmark.results.report.leaderboard_figures import headline_bars
-from benchmark.results.report.leaderboard_tables import thousands
-from benchmark.results.report.scoring_costs import scoring_costs
 from benchmark.results.report.svg import picture
 from benchmark.results.report.table import MISSING, Cell, Table, plain, table_lines
 from benchmark.results.result import Result

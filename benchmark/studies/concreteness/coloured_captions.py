@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benchmark.core.visible import visible, visible_html
-from benchmark.results.report.html_page import page
+from benchmark.results.page.html_page import page
 from benchmark.results.report.table import MISSING
 from benchmark.studies.concreteness.explanation import Explanation, Word
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from benchmark.core.visible import visible_html
+from benchmark.results.page.html_page import page, rows_html, table_html
 from benchmark.results.report.bar_charts import stacked_columns
-from benchmark.results.report.html_page import page, rows_html, table_html
 from benchmark.results.report.line_charts import histograms, lines
 from benchmark.results.report.svg import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Series
 from benchmark.results.report.table import Table

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.results.examples import IMAGES, examples
+from benchmark.results.gallery import IMAGES, examples
 from benchmark.results.pictures import read_examples, write_examples
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from downstream.evaluation.image_files import ImageFile

@@ -9,8 +9,7 @@ from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.results import histograms, selection_statistics
-from benchmark.results.histograms import BINS, OUTLIERS, Numbers
-from benchmark.results.selection_statistics import WORDS, changed_words, summarise
+from benchmark.results.selection_statistics import BINS, OUTLIERS, WORDS, Numbers, changed_words, summarise
 from benchmark.results.selection_summary import Histogram, SelectionSummary, Shares
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ArraySource

@@ -4,8 +4,8 @@ import pytest
 from PIL import Image
 
 from benchmark.core.images import THUMBNAIL, decode_image
+from benchmark.results.gallery import short_text, thumbnail
 from benchmark.results.pictures import CAPTION_CHARACTERS
-from benchmark.results.thumbnails import short_text, thumbnail
 
 
 def encoded(size: tuple[int, int]) -> bytes:

@@ -7,7 +7,7 @@ from benchmark.results.page.estimates import (
     estimate,
     headline_measures,
 )
-from benchmark.results.report.leaderboard_entries import group
+from benchmark.results.report.leaderboard import group
 from benchmark.results.result import Result
 from tests.benchmark.results.report.made_results import metric, result, trained
 from tests.benchmark.results.report.made_run_folders import measured

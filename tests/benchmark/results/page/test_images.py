@@ -1,6 +1,6 @@
 import base64
 
-from benchmark.results.page.images import Images
+from benchmark.results.page.galleries import Images
 
 
 def test_each_thumbnail_is_there_once() -> None:

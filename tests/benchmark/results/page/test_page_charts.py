@@ -9,7 +9,7 @@ from benchmark.results.page.estimates import chart_measures
 from benchmark.results.page.plotly_charts import Chart, line_styles, number
 from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart, training_chart
 from benchmark.results.page.selection_charts import kept_chart, overlap_chart, score_chart
-from benchmark.results.report.leaderboard_entries import Entry, group
+from benchmark.results.report.leaderboard import Entry, group
 from benchmark.results.result import Result, Scoring
 from benchmark.results.selection_summary import Histogram
 from tests.benchmark.results.report.made_run_folders import full_result, summary

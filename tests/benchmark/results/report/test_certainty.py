@@ -8,12 +8,16 @@ import pytest
 
 from benchmark.results.report import leaderboard_figures
 from benchmark.results.report.bar_charts import Bar
-from benchmark.results.report.certainty import RunFolders, certainty_table, compare_entries
-from benchmark.results.report.headlines import Headline
-from benchmark.results.report.image_samples import read_image_scores, resampled_values
-from benchmark.results.report.leaderboard_entries import group
+from benchmark.results.report.certainty import (
+    RunFolders,
+    certainty_table,
+    compare_entries,
+    read_image_scores,
+    resampled_values,
+)
+from benchmark.results.report.findings import findings_tables
+from benchmark.results.report.leaderboard import Headline, group
 from benchmark.results.report.leaderboard_tables import leaderboard
-from benchmark.results.report.paper_findings import findings_tables
 from benchmark.results.report.svg import BLUE, GREY, ORANGE, SKY
 from benchmark.results.result import Result
 from downstream.evaluation.image_scores import ImageScores

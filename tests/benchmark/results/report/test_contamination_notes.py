@@ -1,6 +1,6 @@
-from benchmark.results.contamination_counts import Contamination
-from benchmark.results.report.contamination_notes import contamination_notes
-from benchmark.results.report.leaderboard_entries import group
+from benchmark.results.report.entry_facts import contamination_notes
+from benchmark.results.report.leaderboard import group
+from benchmark.results.result import Contamination
 from tests.benchmark.results.report.made_results import result
 
 

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from benchmark.pool.pairs import Written
-from benchmark.results.page.board_tables import board_tables
+from benchmark.results.page.page_tables import board_tables
 from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
-from benchmark.results.report.leaderboard_entries import group
-from benchmark.results.report.run_table import run_table
+from benchmark.results.report.leaderboard import group
+from benchmark.results.report.run_tables import run_table
 from benchmark.results.result import Result
 from tests.benchmark.results.report.made_results import metric_tables, result
 

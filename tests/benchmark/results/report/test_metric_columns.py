@@ -3,8 +3,8 @@
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.results.evaluation import Evaluation
-from benchmark.results.report.metric_columns import SHORT, choose_metrics, only_metrics
+from benchmark.results.report.columns import SHORT, choose_metrics, only_metrics
+from benchmark.results.result import Evaluation
 from tests.benchmark.results.report.made_results import metric, result, trained
 
 RETRIEVAL = [metric("text_to_image_R@1", 0.1), metric("text_to_image_tied", 0.02), metric("zero_shot", 0.3)]

@@ -1,7 +1,7 @@
 """The ICC paper's findings beside those of a pool's runs."""
 
 from benchmark.results.report.certainty import RunFolders
-from benchmark.results.report.paper_findings import FINDINGS, findings_tables
+from benchmark.results.report.findings import FINDINGS, findings_tables
 from benchmark.results.result import Result
 from tests.benchmark.results.report.made_results import metric, result, texts, trained
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from benchmark.results.report.published_tables import BEST, paper_tables
+from benchmark.results.report.published_figures import BEST, paper_tables
 from benchmark.results.result import Result
 from tests.benchmark.results.report.made_results import (
     metric,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from benchmark.results.report.rank_agreement import rank_agreement_tables
+from benchmark.results.report.findings import rank_agreement_tables
 from benchmark.results.result import Result
 from tests.benchmark.results.report.made_results import metric, protocol, result, texts, trained
 

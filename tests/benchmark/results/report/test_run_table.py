@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from benchmark.results.report.run_table import joint_tables, run_table
+from benchmark.results.report.run_tables import joint_tables, run_table
 from benchmark.results.result import Result
 from tests.benchmark.results.report.made_results import metric, protocol, result, texts, trained
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from benchmark.results.report.leaderboard_entries import leaderboards
-from benchmark.results.report.scoring_costs import scoring_costs
+from benchmark.results.report.entry_facts import scoring_costs
+from benchmark.results.report.leaderboard import leaderboards
 from benchmark.results.result import Result, Scoring
 from tests.benchmark.results.report.made_results import metric_tables, texts
 from tests.benchmark.results.report.test_leaderboard_tables import run

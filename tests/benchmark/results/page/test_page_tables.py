@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from benchmark.results.page.board_tables import PageCell, PageTable, Range, seconds_text
-from benchmark.results.page.boards import board_views
+from benchmark.results.page.leaderboard_view import board_views
+from benchmark.results.page.page_tables import PageCell, PageTable, Range, seconds_text
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.result import Result, Scoring
 from tests.benchmark.results.report.made_results import metric, result, trained

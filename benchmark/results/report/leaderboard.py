@@ -1,4 +1,4 @@
-"""Leaderboards, one per protocol, and their rows: which runs share one, its label and its position."""
+"""Leaderboards, one per protocol: their rows, the families of filters, the metrics that filters are compared by."""
 
 import json
 from collections import Counter, defaultdict
@@ -6,8 +6,31 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchmark.results.protocol import Protocol, flat_facts
-from benchmark.results.report.families import UPPER_BOUND, family_position
 from benchmark.results.result import Result
+
+UPPER_BOUND = "upper_bound"  # reads the planted noise labels, so it does not compete
+FAMILIES = (
+    "baseline",  # no information about the pair
+    "datacomp",  # DataComp's rules: language, size, ImageNet's nouns and images
+    "clip",  # similarities and embeddings of CLIP models
+    "text",  # syntax and information of the caption
+    "text_in_images",  # text that OCR reads in the image
+    "concreteness",  # how visual a caption is
+    "external",  # scores and selections computed elsewhere
+    "composite",  # several filters combined
+    UPPER_BOUND,
+)
+
+
+def family_position(family: str) -> int:
+    """Return the position of a family's rows; an unknown family, or none, comes after the known ones.
+
+    Upper bounds stay last.
+    """
+    if family == UPPER_BOUND:
+        return len(FAMILIES)
+    return FAMILIES.index(family) if family in FAMILIES else len(FAMILIES) - 1
+
 
 # The settings that tell runs of one filter and one protocol apart.
 SETTINGS = ("filter", "selector", "captions")
@@ -130,3 +153,52 @@ def _difference(settings: Settings, variants: Sequence[Settings]) -> str:
     differing = sorted(key for key in shared if len({other[key] for other in variants}) > 1)
     text = ", ".join(f"{key.rpartition('.')[2]}={settings[key]}" for key in differing)
     return f" ({text})" if text else ""
+
+
+# Downstream model, metric, its name: the metrics that the papers compare filters by, all of them shares.
+HEADLINES = (
+    ("captioner", "CIDEr", "CIDEr"),
+    ("dual_encoder", "text_to_image_R@1", "text-to-image R@1 (%)"),
+    ("dual_encoder", "zero_shot", "zero-shot (%)"),
+)
+REFERENCE = "random"  # the filter that the others have to beat
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A metric of a downstream model on one evaluation set, which filters are compared by."""
+
+    model: str
+    metric: str
+    evaluation: str
+    name: str
+
+    @property
+    def title(self) -> str:
+        """The title of its chart."""
+        return f"{self.model} on {self.evaluation}: {self.name}"
+
+    def values(self, entry: Entry) -> list[float]:
+        """Return the metric, times 100, of those runs of an entry that have it."""
+        values = map(self.value, entry.runs)
+        return [value for value in values if value is not None]
+
+    def value(self, run: Result) -> float | None:
+        """Return the metric of a run, times 100; None if it has none."""
+        trained = run.downstream.get(self.model)
+        metrics = trained.evaluations.get(self.evaluation, []) if trained else []
+        return next((100 * m.value for m in metrics if m.name == self.metric and m.value is not None), None)
+
+
+def headlines(entries: Sequence[Entry]) -> list[Headline]:
+    """Return the metrics of `HEADLINES` that some entry has, on COCO if possible."""
+    available = []
+    for model, metric, name in HEADLINES:
+        trained = [run.downstream[model] for e in entries for run in e.runs if model in run.downstream]
+        sets = {evaluation for result in trained for evaluation in result.evaluations}
+        for evaluation in sorted(sets, key=lambda s: (s != "coco", s)):
+            headline = Headline(model, metric, evaluation, name)
+            if any(headline.values(entry) for entry in entries):
+                available.append(headline)
+                break
+    return available

@@ -12,12 +12,9 @@ from benchmark.results.page.estimates import (
     headline_measures,
 )
 from benchmark.results.report.certainty import Compared
-from benchmark.results.report.contamination_notes import contamination_notes
-from benchmark.results.report.headlines import REFERENCE
-from benchmark.results.report.leaderboard_entries import Entry, evaluations
-from benchmark.results.report.leaderboard_tables import COLUMNS
-from benchmark.results.report.loss_notes import loss_notes
-from benchmark.results.report.scoring_costs import scoring_costs
+from benchmark.results.report.columns import COLUMNS
+from benchmark.results.report.entry_facts import contamination_notes, loss_notes, scoring_costs
+from benchmark.results.report.leaderboard import REFERENCE, Entry, evaluations
 from benchmark.results.report.table import MISSING
 from benchmark.results.result import Result
 

@@ -1,9 +1,10 @@
-"""What scoring cost, in one unit for all filters of a leaderboard."""
+"""Facts of a row that several tables show: the cost of scoring, lost pairs, contamination."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchmark.results.report.leaderboard_entries import Entry
+from benchmark.core.batch import counts
+from benchmark.results.report.leaderboard import Entry
 from benchmark.results.result import Result
 
 
@@ -51,3 +52,36 @@ def _processor_seconds(entry: Entry) -> float | None:
 
 def _counts(run: Result) -> bool:
     return run.scoring.cpu_seconds is not None and all(stage.device == "cpu" for stage in run.stages.values())
+
+
+def loss_note(result: Result) -> list[str]:
+    """Return how many of its selected pairs a run trained on; nothing if on all."""
+    selection = result.selection
+    if not selection.lost:
+        return []
+    trained = f"{selection.readable:,} of {selection.distinct:,} selected pairs"
+    return [f"trained on {trained}: {counts(selection.lost)}"]
+
+
+def loss_notes(entries: Iterable[Entry]) -> list[str]:
+    """Return such a note for each run that has one."""
+    runs = [(entry, run) for entry in entries for run in entry.runs]
+    return [f"{entry.label} (seed {run.seed}) {note}." for entry, run in runs for note in loss_note(run)]
+
+
+def contamination_notes(entries: Iterable[Entry]) -> list[str]:
+    """Return which filters keep pairs with an evaluation image; one note if none does; nothing if unchecked."""
+    counted = [(entry, entry.runs[0].contamination) for entry in entries if entry.runs[0].contamination]
+    if not counted:
+        return []
+    notes = [
+        f"Evaluation images: {entry.label} keeps {found.kept:,} pairs with the bytes of an image of {name}{near}."
+        for entry, of_sets in counted
+        for name, found in of_sets.items()
+        if (near := f", and {found.near_kept:,} near one" if found.near_kept else "") or found.kept
+    ]
+    everywhere = all(found.near_kept is not None for _, of_sets in counted for found in of_sets.values())
+    near = (
+        "by bytes and by CLIP embeddings" if everywhere else "by bytes; near-duplicates were not looked for"
+    )
+    return notes or [f"Evaluation images: no kept pair has one ({near})."]

@@ -3,17 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from benchmark.results.page.board_tables import PageTable, board_tables, seconds_text
 from benchmark.results.page.estimates import chart_measures, headline_measures, ranked
 from benchmark.results.page.galleries import CaptionedSet, FilterPanel, captioned_sets, filter_panel
+from benchmark.results.page.page_tables import PageTable, board_tables, seconds_text
 from benchmark.results.page.plotly_charts import Chart, Styles, line_styles
 from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart, training_chart
 from benchmark.results.page.run_files import RunFiles
 from benchmark.results.page.selection_charts import kept_chart, overlap_chart
 from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
-from benchmark.results.report.headlines import headlines
-from benchmark.results.report.leaderboard_entries import Leaderboard, group, leaderboards
-from benchmark.results.report.scoring_costs import scoring_costs
+from benchmark.results.report.entry_facts import scoring_costs
+from benchmark.results.report.leaderboard import Leaderboard, group, headlines, leaderboards
 from benchmark.results.result import Result
 
 
