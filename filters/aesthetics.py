@@ -68,17 +68,16 @@ class Aesthetics(Filter):
 
     def score(self, batch: Batch) -> Scores:
         """Return ratings of shape (n,)."""
-        import torch
-
-        values = torch.from_numpy(batch.features["image"])
-        expected, width = self._layers[0][0].shape[1], values.shape[1]
+        images = batch.features["image"]
+        expected, width = self._layers[0][0].shape[1], images.shape[1]
         if expected != width:
             raise UserError(
                 f"filter.head={self.head} takes {expected} dimensions, filter.model={self._embeddings.model} gives"
                 f" {width}; {REMEDY}"
             )
+        values = self._layers[0][0].new_tensor(images)
         for weight, bias in self._layers:
-            values = torch.nn.functional.linear(values, weight, bias)
+            values = bias.addmm(values, weight.T)
         return np.asarray(values[:, 0].numpy(), np.float32)
 
     def _file(self) -> Path:

@@ -175,12 +175,8 @@ def normalisers(images: torch.Tensor, texts: torch.Tensor, temperature: float) -
         texts: caption embeddings y, unit vectors of shape (n, d).
         temperature: the temperature t.
     """
-    import torch
-
     tile = TILE[images.device.type]
-    by_image, by_text = (
-        torch.zeros(len(images), dtype=torch.float64, device=images.device) for _ in range(2)
-    )
+    by_image, by_text = (images.new_zeros(len(images)).double() for _ in range(2))
     for i in range(0, len(images), tile):
         rows = images[i : i + tile].float()
         for j in range(0, len(texts), tile):

@@ -114,10 +114,8 @@ class NormSim(Targeted):
 
 def max_cosine(images: npt.NDArray[np.float32], target: torch.Tensor) -> Scores:
     """Return the highest cosine of each unit vector of (n, d) with those of (m, d), shape (n,)."""
-    import torch
-
-    rows = torch.from_numpy(images).to(target.device)
-    highest = torch.full((len(rows),), -torch.inf, device=target.device)
+    rows = target.new_tensor(images)
+    highest = rows.new_full((len(rows),), -np.inf)
     for part in target.split(TARGET_CHUNK):
-        highest = torch.maximum(highest, (rows @ part.T).amax(1))
+        highest = highest.maximum((rows @ part.T).amax(1))
     return np.asarray(highest.cpu().numpy())

@@ -1,9 +1,7 @@
 """CLIP scores of images after their text is painted over: T-MARS, RSA and RSC."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import cv2
 import numpy as np
@@ -15,12 +13,9 @@ from benchmark.core.devices import Device
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.uids import UidArray
 from filters.base import Composite, Filter, Scores
-from filters.clip import Clip, ClipFeatures, cosines
+from filters.clip import Clip, ClipFeatures, ClipReader, cosines
 from filters.cotr import co_embedded_words
 from filters.ocr.features import TextDetection, TextRecognition, TextSpotter, legible_lines
-
-if TYPE_CHECKING:
-    from benchmark.models.clip_models import ClipModel
 
 Pixels = npt.NDArray[np.uint8]
 Polygon = Sequence[float]  # x0, y0, x1, y1, ... in pixels
@@ -117,30 +112,24 @@ class TextRemovedClip(Filter):
         self.area = area
         self.fill = fill
         self.ocr = ocr
-        embeddings = ClipFeatures(model, pretrained, precision)
+        self._model = ClipReader(model, pretrained, precision)
         self.needs = frozenset({"image", "text"} if area == "co" else {"image"})
-        self.features = (embeddings, TextDetection(ocr))
+        self.features = (ClipFeatures(model, pretrained, precision), TextDetection(ocr))
         if area != "detected":  # detection alone is three times cheaper
             self.features += (TextRecognition(ocr),)
-        self._embeddings = embeddings
-        self._clip: ClipModel | None = None
 
     def setup(self, device: Device) -> None:
         """Load CLIP. Raises `UserError` when its weights cannot be found or downloaded."""
-        from benchmark.models.clip_models import load_clip
-
-        clip = self._embeddings
-        self._clip = load_clip(clip.model, clip.pretrained, device, clip.precision)
+        self._model.setup(device)
 
     def score(self, batch: Batch) -> Scores:
         """Return cosines of shape (n,)."""
-        assert self._clip is not None
         images, texts = batch.features["image"].copy(), batch.features["text"]
         areas = self._areas_to_paint(batch)
         changed = [row for row, polygons in enumerate(areas) if polygons]
         if changed:
             painted = [remove_areas(batch.images[row], areas[row], self.fill) for row in changed]
-            images[changed] = self._clip.embed_images(painted)
+            images[changed] = self._model.clip.embed_images(painted)
         return cosines(images, texts)
 
     def _areas_to_paint(self, batch: Batch) -> Areas:

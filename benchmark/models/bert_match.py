@@ -58,13 +58,11 @@ def load_bert_matcher(model: str, num_layers: int, device: Device) -> BertMatche
     bert-score's own loader treats any path with "t5" in it as a T5, and needs a table of layers.
     Raises `UserError` for more layers than the encoder has, or missing weights.
     """
-    from transformers import AutoConfig, AutoModel, AutoTokenizer
-
     folder = locate_checkpoint(model)
-    config = load_pretrained(AutoConfig, model)
+    config = load_pretrained("AutoConfig", model)
     _check_layers(folder, num_layers, config.num_hidden_layers)
-    encoder = load_model(AutoModel, model, ("pooler.",), num_hidden_layers=num_layers)
-    tokenizer = load_pretrained(AutoTokenizer, model)
+    encoder = load_model("AutoModel", model, ("pooler.",), num_hidden_layers=num_layers)
+    tokenizer = load_pretrained("AutoTokenizer", model)
     # A tokenizer saved without its maximum length reports 10^30, and a long caption then exceeds the positions.
     # RoBERTa counts positions from after its padding token.
     first = config.pad_token_id + 1 if "roberta" in config.model_type else 0

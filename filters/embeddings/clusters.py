@@ -107,11 +107,10 @@ class ImageClusters:
 
     def _fit_components(self, embeddings: Rows, components: int) -> None:
         """Learn the principal components chunk by chunk: `IncrementalPCA.fit` would copy all embeddings."""
-        from sklearn.decomposition import IncrementalPCA
-        from sklearn.utils import gen_batches
+        from sklearn import decomposition, utils
 
-        pca = IncrementalPCA(components, copy=False)
-        for part in gen_batches(len(embeddings), CHUNK, min_batch_size=components):
+        pca = decomposition.IncrementalPCA(components, copy=False)
+        for part in utils.gen_batches(len(embeddings), CHUNK, min_batch_size=components):
             pca.partial_fit(embeddings[part].astype(np.float32))
         origin = pca.mean_.reshape(1, -1) @ pca.components_.T
         save_array(self._axes.path, pca.components_)

@@ -45,9 +45,7 @@ def load_logit_model(checkpoint: str, config: Any, device: torch.device, precisi
 
 
 def _load(checkpoint: str) -> Any:
-    from transformers import AutoModelForSequenceClassification
-
-    return load_model(AutoModelForSequenceClassification, checkpoint)
+    return load_model("AutoModelForSequenceClassification", checkpoint)
 
 
 def _roberta_shapes(config: Any) -> dict[str, tuple[int, ...]]:

@@ -56,11 +56,9 @@ class FrozenParts(Identified):
 
         Raises `UserError` without a BOS or a newline token.
         """
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-
         dtype = default_dtype(device)
-        model = load_model(AutoModelForCausalLM, self.llm, dtype=dtype)
-        tokenizer = load_pretrained(AutoTokenizer, self.llm)
+        model = load_model("AutoModelForCausalLM", self.llm, dtype=dtype)
+        tokenizer = load_pretrained("AutoTokenizer", self.llm)
         end = _end_tokens(tokenizer)
         if tokenizer.bos_token_id is None or not end or "\n" not in tokenizer.decode(list(end[-1:])):
             raise UserError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,13 +11,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.devices import PRECISIONS, Device, default_precision, has_gpu
 from benchmark.core.errors import UserError
 from benchmark.core.prefetch import prefetch_map
-from benchmark.core.requirements import Requirement
-from benchmark.models.checkpoints import (
-    checkpoint_requirement,
-    load_pretrained,
-    locate_checkpoint,
-    revision,
-)
+from benchmark.models.checkpoints import FromCheckpoint, load_pretrained
 from filters.base import Filter, Scores
 from filters.icc.packing import Integers, PackedCaptions, pack
 
@@ -28,7 +21,7 @@ if TYPE_CHECKING:
 BLOCK = 4096  # captions tokenised at a time, which bounds memory
 
 
-class DistilledScorer(Filter):
+class DistilledScorer(FromCheckpoint, Filter):
     """Scores captions with a one-label sequence classifier; the score is its logit.
 
     Args:
@@ -55,31 +48,25 @@ class DistilledScorer(Filter):
         self._threads = 1
 
     def identity(self) -> dict[str, Any]:
-        """Name the checkpoint by its revision; leave out the token budget, which does not change scores."""
+        """Leave out the token budget, which does not change scores."""
         identity = super().identity()
         del identity["token_budget"]
-        return identity | {"checkpoint": revision(locate_checkpoint(self.checkpoint))}
-
-    def requirements(self) -> Iterator[Requirement]:
-        """Yield the checkpoint."""
-        yield checkpoint_requirement(self.checkpoint)
+        return identity
 
     def setup(self, device: Device) -> None:
         """Load model and tokenizer. Raises `UserError` unless the checkpoint has one label.
 
         RoBERTa, as released, needs no padding; other text encoders (BERT, DistilBERT, ...) are padded.
         """
-        from transformers import AutoConfig, AutoTokenizer
-
         from filters.icc.packed import FAMILIES, load_logit_model
 
-        config = load_pretrained(AutoConfig, self.checkpoint)
+        config = load_pretrained("AutoConfig", self.checkpoint)
         if config.num_labels != 1:
             raise UserError(
                 f"filter.checkpoint={self.checkpoint} must have one label, not {config.num_labels}"
             )
         self._model = load_logit_model(self.checkpoint, config, device, self.precision)
-        tokenizer = load_pretrained(AutoTokenizer, self.checkpoint)
+        tokenizer = load_pretrained("AutoTokenizer", self.checkpoint)
         # RoBERTa's position ids start after the padding index.
         first = int(config.pad_token_id) + 1 if config.model_type in FAMILIES else 0
         max_length = min(int(tokenizer.model_max_length), int(config.max_position_embeddings) - first)

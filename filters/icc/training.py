@@ -117,8 +117,7 @@ def train(
         device: device of this process.
         title: title of the progress bar.
     """
-    from transformers import Trainer
-    from transformers.trainer_callback import PrinterCallback
+    from transformers import Trainer, TrainerCallback, TrainingArguments, trainer_callback
 
     if is_main_process():
         _drop_unfinished(checkpoints)
@@ -129,45 +128,46 @@ def train(
     with preserved_rng_state(), quiet_transformers(), bar as advance:
         trainer = Trainer(
             model,
-            _arguments(recipe, steps, checkpoints, device),
+            _use_one_gpu(TrainingArguments(**_arguments(recipe, steps, checkpoints, device)), device),
             data_collator=collate,
             train_dataset=epochs,
-            callbacks=[_bar(advance)],
+            callbacks=[_bar(TrainerCallback, advance)],
         )
-        trainer.remove_callback(PrinterCallback)
+        trainer.remove_callback(trainer_callback.PrinterCallback)
         trainer.train(resume_from_checkpoint=any(checkpoints.glob("checkpoint-*")))
     losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
     tail = losses[-max(1, len(losses) // 10) :]
     return float(sum(tail) / len(tail))  # `training_loss` of the Trainer's output is that of one process
 
 
-def _arguments(recipe: Recipe, steps: int, checkpoints: Path, device: torch.device) -> Any:
-    from transformers import TrainingArguments
-
+def _arguments(recipe: Recipe, steps: int, checkpoints: Path, device: torch.device) -> dict[str, Any]:
+    """Return the arguments of transformers' `TrainingArguments`."""
     size, accumulated = recipe.passes(process_count())
-    on_gpu = device.type == "cuda"
-    arguments = TrainingArguments(
-        output_dir=str(checkpoints),
-        num_train_epochs=recipe.epochs,
-        per_device_train_batch_size=size,
-        gradient_accumulation_steps=accumulated,
-        learning_rate=recipe.lr,
-        lr_scheduler_type="cosine",
-        warmup_steps=recipe.warmup,  # a value below 1 is a share of all steps
-        seed=recipe.seed,
-        train_sampling_strategy="sequential",  # the dataset shuffles itself
-        bf16=default_precision(device.type) == "bf16",
-        use_cpu=not on_gpu,
-        save_steps=SAVE_EVERY,
-        save_total_limit=1,
-        logging_steps=min(10, steps),
-        report_to="none",
-        disable_tqdm=True,
-        remove_unused_columns=False,
-        dataloader_pin_memory=on_gpu,
-    )
-    if on_gpu and arguments.world_size == 1:
-        # In one process, the Trainer would take all GPUs with DataParallel, and a batch on each.
+    return {
+        "output_dir": str(checkpoints),
+        "num_train_epochs": recipe.epochs,
+        "per_device_train_batch_size": size,
+        "gradient_accumulation_steps": accumulated,
+        "learning_rate": recipe.lr,
+        "lr_scheduler_type": "cosine",
+        "warmup_steps": recipe.warmup,  # a value below 1 is a fraction of all steps
+        "seed": recipe.seed,
+        "train_sampling_strategy": "sequential",  # the dataset shuffles itself
+        "bf16": default_precision(device.type) == "bf16",
+        "use_cpu": device.type != "cuda",
+        "save_steps": SAVE_EVERY,
+        "save_total_limit": 1,
+        "logging_steps": min(10, steps),
+        "report_to": "none",
+        "disable_tqdm": True,
+        "remove_unused_columns": False,
+        "dataloader_pin_memory": device.type == "cuda",
+    }
+
+
+def _use_one_gpu(arguments: Any, device: torch.device) -> Any:
+    """Keep a Trainer in a single process from taking all GPUs with DataParallel, and a batch on each."""
+    if device.type == "cuda" and arguments.world_size == 1:
         arguments.__dict__["_setup_devices"] = device
         arguments._n_gpu = 1  # there is no public setting
         torch.cuda.set_device(device)
@@ -203,11 +203,10 @@ def preserved_rng_state() -> Iterator[None]:
         np.random.set_state(legacy)  # noqa: NPY002
 
 
-def _bar(advance: Callable[[int, str], None]) -> Any:
-    """Return a callback of the Trainer that advances the progress bar."""
-    from transformers import TrainerCallback
+def _bar(base: type, advance: Callable[[int, str], None]) -> Any:
+    """Return a callback, of transformers' class `base`, that advances the progress bar."""
 
-    class Bar(TrainerCallback):
+    class Bar(base):  # type: ignore[misc]
         loss = float("nan")
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
@@ -258,13 +257,11 @@ def distill(
         folder: output folder, also for checkpoints.
         device: device to train on.
     """
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-    tokenizer = load_pretrained(AutoTokenizer, base)
+    tokenizer = load_pretrained("AutoTokenizer", base)
     with torch.random.fork_rng():
         torch.manual_seed(recipe.seed)  # the head is new
         classifier = load_model(
-            AutoModelForSequenceClassification,
+            "AutoModelForSequenceClassification",
             base,
             HEAD,
             num_labels=1,

@@ -72,12 +72,13 @@ class RapidSpotter(TextSpotter):
 
     def setup(self, device: Device) -> None:
         """Load both models onto `device`, with as many threads as torch has."""
-        from rapidocr.ch_ppocr_det.utils import DBPostProcess, DetPreProcess
+        from rapidocr.ch_ppocr_det import main, utils
         from rapidocr.ch_ppocr_rec.utils import CTCLabelDecode
 
         self._detector, self._reader = _session("det", device), _session("rec", device)
-        self._fit_size = DetPreProcess(self.max_side, "max").resize
-        self._find_boxes = DBPostProcess(
+        self._fit_size = utils.DetPreProcess(self.max_side, "max").resize
+        self._sort_boxes = main.TextDetector.sorted_boxes
+        self._find_boxes = utils.DBPostProcess(
             box_thresh=self.box_threshold, unclip_ratio=self.unclip_ratio, use_dilation=True
         )
         alphabet = self._reader.get_modelmeta().custom_metadata_map["character"].splitlines()
@@ -99,10 +100,8 @@ class RapidSpotter(TextSpotter):
         return detected
 
     def _polygons(self, text_map: npt.NDArray[np.float32], image: Image.Image) -> list[Polygon]:
-        from rapidocr.ch_ppocr_det.main import TextDetector
-
         boxes, _ = self._find_boxes(text_map[None], (image.height, image.width))
-        return [[round(v) for v in box.ravel().tolist()] for box in TextDetector.sorted_boxes(boxes)]
+        return [[round(v) for v in box.ravel().tolist()] for box in self._sort_boxes(boxes)]
 
     def read(self, images: Sequence[Image.Image], polygons: Sequence[Sequence[Polygon]]) -> list[list[Line]]:
         """Return the lines of each image. Crops of the same width share a batch, so that none is padded."""

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
+import httpx
+
 from benchmark.core.devices import Device, default_dtype
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import load_model, load_pretrained
@@ -37,8 +39,6 @@ class EndpointChat:
     """
 
     def __init__(self, endpoint: str, model: str, concurrency: int = 8, timeout: float = 60.0) -> None:
-        import httpx
-
         key = os.environ.get(KEY)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.endpoint, self.model, self.concurrency = endpoint.rstrip("/"), model, concurrency
@@ -59,8 +59,6 @@ class EndpointChat:
                     future.cancel()
 
     def _ask(self, system: str, question: str) -> str:
-        import httpx
-
         request = {
             "model": self.model,
             "messages": _messages(system, question),
@@ -122,10 +120,8 @@ class LocalChat:
     """
 
     def __init__(self, checkpoint: str, device: Device) -> None:
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-
         # Padding on the left, so that each answer directly follows its question.
-        self._tokenizer = load_pretrained(AutoTokenizer, checkpoint, padding_side="left")
+        self._tokenizer = load_pretrained("AutoTokenizer", checkpoint, padding_side="left")
         if not self._tokenizer.chat_template:
             raise UserError(
                 f"filter.model={checkpoint} must have a chat template; give a chat (instruct) model"
@@ -133,7 +129,7 @@ class LocalChat:
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
         dtype = default_dtype(device)
-        self._model = load_model(AutoModelForCausalLM, checkpoint, dtype=dtype).to(device).eval()
+        self._model = load_model("AutoModelForCausalLM", checkpoint, dtype=dtype).to(device).eval()
 
     def answer(self, system: str, questions: Sequence[str]) -> list[str]:
         """Return one answer per question, in their order."""

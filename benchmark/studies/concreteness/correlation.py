@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy  # `scipy.stats` is imported when it is used
 
 Floats = npt.NDArray[np.float64]
 PEARSON, SPEARMAN, KENDALL = "pearson", "spearman", "kendall"
@@ -47,12 +48,10 @@ def correlate(
     reason = _undefined(x, y)
     if reason:
         return {name: Correlation(None, reason=reason) for name in NAMES}
-    from scipy import stats
-
     values = {
-        PEARSON: stats.pearsonr(x, y).statistic,
-        SPEARMAN: stats.spearmanr(x, y).statistic,
-        KENDALL: stats.kendalltau(x, y).statistic,
+        PEARSON: scipy.stats.pearsonr(x, y).statistic,
+        SPEARMAN: scipy.stats.spearmanr(x, y).statistic,
+        KENDALL: scipy.stats.kendalltau(x, y).statistic,
     }
     resampled = bootstrap(x, y, seed, resamples)
     return {name: _with_interval(float(values[name]), resampled[name]) for name in NAMES}
@@ -148,12 +147,10 @@ def _kendall_by_matrix(x: Floats, y: Floats) -> Callable[[Floats], Floats]:
 
 
 def _kendall_by_sorting(x: Floats, y: Floats) -> Callable[[Floats], Floats]:
-    from scipy import stats
-
     texts = np.arange(len(x))
 
     def tau(counts: Floats) -> Floats:
         rows = [np.repeat(texts, row.astype(np.int64)) for row in counts]
-        return np.array([stats.kendalltau(x[r], y[r]).statistic for r in rows], np.float64)
+        return np.array([scipy.stats.kendalltau(x[r], y[r]).statistic for r in rows], np.float64)
 
     return tau

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from benchmark.results.report.table import MISSING, Cell, Table, plain
-from benchmark.studies.profile.intervals import Estimate
 from benchmark.studies.profile.profiling import Cluster, Profile
+from benchmark.studies.profile.statistics import Estimate
 
 RATES = {
     "cotr": "Co-embedded text rate, all images",

@@ -27,15 +27,16 @@ from benchmark.pool.pool import Pool
 from benchmark.results.provenance import library_versions
 from benchmark.scoring.score_pool import fit_filter
 from benchmark.scoring.shard_reader import ShardReader
-from benchmark.studies.weak_labels.documents import (
+from benchmark.studies.weak_labels.topics import (
     CaptionNgrams,
     CleanedCaptions,
     Documents,
+    TopicModel,
+    Vocabulary,
+    choose_vocabulary,
     image_hashes,
     make_documents,
 )
-from benchmark.studies.weak_labels.topics import TopicModel
-from benchmark.studies.weak_labels.vocabulary import Vocabulary, choose_vocabulary
 from downstream.models.weak_backbone import TopicLabels
 
 log = logging.getLogger(__name__)
