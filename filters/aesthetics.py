@@ -46,16 +46,16 @@ class Aesthetics(Filter):
         self._layers: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def identity(self) -> dict[str, Any]:
-        """Identify the head by its content, wherever it lies."""
+        """Identify the head by its content, not its path."""
         return super().identity() | {"head": revision(self._file())}
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield the head, and what the embeddings need."""
+        """Yield the head, and the requirements of the embeddings."""
         yield look("filter.head", self._file)
         yield from super().requirements()
 
     def setup(self, device: Device) -> None:
-        """Load the head. Raises `UserError` when the file is missing or has no linear layers."""
+        """Load the head. Raises `UserError` when the file is missing or lacks linear layers."""
         path = self._file()
         state = read_weights(path)
         names = [name.removesuffix("weight") for name in state if name.endswith("weight")]

@@ -31,7 +31,7 @@ class Reader(Identified, ABC):
 
     @property
     def sources(self) -> frozenset[str]:
-        """All fields of the pool that this reader and its features need. Raises `UserError` if `needs` is no set."""
+        """The fields of the pool that this reader and its features read. Raises `UserError` for wrong `needs`."""
         needs = getattr(self, "needs", None)
         if not isinstance(needs, frozenset | set) or not all(isinstance(name, str) for name in needs):
             raise UserError(
@@ -43,7 +43,7 @@ class Reader(Identified, ABC):
     def key(self) -> str:
         """Return the cache key: a readable name and a hash of the identity, the code, and the keys of `features`.
 
-        An edited filter is scored anew, see `code_hash`.
+        An edited filter is scored again, see `code_hash`.
         """
         code = sorted(code_hash(of) for of in self.classes())
         return self._key([self.identity(), code, [part.key() for part in self.features]])
@@ -81,13 +81,13 @@ class Filter(Reader):
 
     @abstractmethod
     def score(self, batch: Batch) -> Scores:
-        """Return scores of shape (n,); NaN where a sample cannot be scored."""
+        """Return scores of shape (n,); NaN for a sample that cannot be scored."""
 
 
 class Composite(Filter):
     """Combines the scores of other filters; each of these is scored and cached once.
 
-    What needs the scores of the whole pool to combine those of one pair is an `OverPool` (`filters/composite.py`).
+    A composite that needs the scores of the whole pool is an `OverPool` (`filters/composite.py`).
 
     Args:
         filters: the filters by the names in the configuration, in order.
@@ -110,7 +110,7 @@ class Composite(Filter):
     def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
         """Combine each filter's scores of n pairs, any of the pool, (n,), into one such array.
 
-        NaN where a pair is never kept.
+        NaN for a pair that is never kept.
         """
 
     def setup(self, device: Device) -> None:

@@ -34,7 +34,7 @@ FASTTEXT_WORD = re.compile(r"[^ \n\r\t\v\f\0]+|\n")
 
 
 class ImageBased(CorpusFilter):
-    """1 where a sample's cluster is the nearest cluster of at least one target image, else NaN.
+    """1 if a sample's cluster is the nearest cluster of at least one target image, else NaN.
 
     As in the released baseline, only samples with an English caption of more than one word and more than five
     characters are clustered and can be kept. Clusters come from k-means on all their image embeddings; an image
@@ -74,7 +74,7 @@ class ImageBased(CorpusFilter):
         return super().identity() | {"target": target_digest(self.target), "language": language_revision()}
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield the target, and what the embeddings need."""
+        """Yield the target, and the requirements of the embeddings."""
         yield target_requirement(self.target)
         yield from super().requirements()
 

@@ -43,7 +43,7 @@ class Lexicon(Filter):
         self._rating: dict[str, float] = {}
 
     def identity(self) -> dict[str, Any]:
-        """Identify the ratings by their content, wherever the file lies."""
+        """Identify the ratings by their content, not their path."""
         return super().identity() | {"ratings": hashlib.sha256(self._content()).hexdigest()}
 
     def requirements(self) -> Iterator[Requirement]:

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class LlmRating(Filter):
-    """Rating by a chat model; NaN, with a count in the log, where its answer has no number from 1 to N.
+    """Rating by a chat model; NaN, with a count in the log, for an answer without a number from 1 to N.
 
     The prompt calls a text of one word a "word", as in the paper's word benchmark.
 

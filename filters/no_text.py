@@ -10,7 +10,7 @@ from filters.ocr.features import TextRecognition, TextSpotter
 class NoText(Filter):
     """Minus the highest confidence of the lines read in the image; 0 where nothing was read.
 
-    Detection alone is not enough: it finds text in a quarter of the demo's images without text (results/LOG.md).
+    Detection without reading finds text in a quarter of the demo's images without text (results/LOG.md).
     """
 
     needs = frozenset()

@@ -50,7 +50,7 @@ class ScoreFile(Filter):
         self._by_caption: dict[str, float] = {}
 
     def identity(self) -> dict[str, Any]:
-        """Identify the file by its content, wherever it lies."""
+        """Identify the file by its content, not its path."""
         with self._file().open("rb") as file:
             return super().identity() | {"path": hashlib.file_digest(file, "sha256").hexdigest()}
 

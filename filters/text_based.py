@@ -21,7 +21,7 @@ CACHED_WORDS = 1 << 17
 INDEX, EXCEPTIONS = "index.noun", "noun.exc"
 DEBIAN = Path("/usr/share/wordnet")
 REMEDY = "python -m nltk.downloader wordnet, or apt install wordnet-base, or filter.wordnet=FOLDER"
-# Endings of plurals and what they become, as nltk tries them (morphy(7WN), "Rules of Detachment").
+# Endings of plurals and of their singulars, as nltk tries them (morphy(7WN), "Rules of Detachment").
 ENDINGS = (
     ("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"),
     ("men", "man"), ("ies", "y"),
@@ -111,7 +111,7 @@ class Nouns:
     Debian's package lacks. With both worked around it takes 2.9 s and 64 MB for all parts of speech, this 0.4 s and
     20 MB for the nouns. A test compares the two.
 
-    `offsets` are those of all noun synsets.
+    `offsets` holds the offset of every noun synset.
     """
 
     def __init__(self, files: Files) -> None:

@@ -115,7 +115,7 @@ class TextRemovedClip(Filter):
         self._model = ClipReader(model, pretrained, precision)
         self.needs = frozenset({"image", "text"} if area == "co" else {"image"})
         self.features = (ClipFeatures(model, pretrained, precision), TextDetection(ocr))
-        if area != "detected":  # detection alone is three times cheaper
+        if area != "detected":  # detection without reading is three times cheaper
             self.features += (TextRecognition(ocr),)
 
     def setup(self, device: Device) -> None:
@@ -153,7 +153,7 @@ class TextRemovedClip(Filter):
 class RandomAreaRemovedClip(TextRemovedClip):
     """The control of section 5.1: paints over the text areas of another image.
 
-    It measures how much CLIP's score drops through painting alone. The areas come from the first `CONTROL_IMAGES`
+    It measures how much CLIP's score drops through painting itself. The areas come from the first `CONTROL_IMAGES`
     images of the pool with such text; a sample's uid chooses among them.
     """
 
@@ -184,7 +184,7 @@ class RandomAreaRemovedClip(TextRemovedClip):
         """Return the text areas of another image, chosen by `uid`, in pixels of an image of `size`."""
         width, height = size
         count = len(self._donors)
-        for offset in range(min(2, count)):  # the second where the first is the sample itself
+        for offset in range(min(2, count)):  # the second if the first is the sample itself
             owner, polygons = self._donors[(uid + offset) % count]
             if owner != uid:
                 return [_scaled(polygon, width, height) for polygon in polygons]
@@ -204,7 +204,7 @@ class RelativeScore(Composite):
     """S(removed) - S(raw): the paper's relative score with its sign flipped, because there low is good."""
 
     def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
-        """Return scores of shape (n,) from the raw and the removed ones, (n,) each."""
+        """Return scores of shape (n,) from the scores before and after removal, (n,) each."""
         return np.asarray(scores[1] - scores[0], np.float32)
 
 

@@ -42,7 +42,7 @@ class UidList(Filter):
         self._uids: UidArray = np.empty(0, UID_DTYPE)
 
     def identity(self) -> dict[str, Any]:
-        """Identify the file by its content, wherever it lies."""
+        """Identify the file by its content, not its path."""
         with self._file().open("rb") as file:
             return super().identity() | {"path": hashlib.file_digest(file, "sha256").hexdigest()}
 
@@ -75,7 +75,7 @@ def _read_hex(path: Path) -> UidArray:
         if path.suffix == ".parquet":
             column = pq.read_table(path, columns=[UID], page_checksum_verification=True)[UID]
         else:
-            # A .txt file has no header.
+            # A .txt file lacks a header.
             names = pa.csv.ReadOptions(column_names=[UID] if path.suffix == ".txt" else None)
             types = pa.csv.ConvertOptions(include_columns=[UID], column_types={UID: pa.string()})
             with open_text(path) as file:

@@ -27,7 +27,7 @@ class BertMatcher:
     device: Device
 
     def f1(self, candidates: Sequence[str], references: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return the F1 of each candidate with its reference, shape (n,), at most 1; 0 where one is empty."""
+        """Return the F1 of each candidate with its reference, shape (n,), at most 1; 0 if either is empty."""
         from bert_score.utils import bert_cos_score_idf
 
         pairs = [(c.strip(), r.strip()) for c, r in zip(candidates, references, strict=True)]

@@ -32,7 +32,7 @@ def locate_checkpoint(name: str) -> Path:
     """Return the local folder of `name`: a path, or a hub name that is cached or can be downloaded.
 
     A download that was interrupted, or damaged since, is completed. Raises `UserError`, which says what to do, if
-    there is no such folder or files are missing in it; `OnFirstUseError` for a download within `only_looking`.
+    the folder or files in it are missing; `OnFirstUseError` for a download within `only_looking`.
     """
     path = user_path(name)
     if path.is_dir():
@@ -135,7 +135,7 @@ def load_pretrained(loader: str | Any, name: str, **options: Any) -> Any:
 def load_model(
     loader: str | Any, name: str, new: tuple[str, ...] = (), dtype: torch.dtype | None = None, **options: Any
 ) -> Any:
-    """Load a model with its weights, by default in fp32; only those whose names contain one of `new` may be missing.
+    """Load a model with its weights, by default in fp32; only weights named with one of `new` may be missing.
 
     transformers initialises missing weights at random and only logs it: a whole tower would be noise.
     Raises `UserError` if others are missing.
@@ -165,7 +165,7 @@ def no_questions() -> Iterator[None]:
 
 @lru_cache
 def revision(folder: Path) -> str:
-    """Return what identifies the weights in a folder or file: the hub's commit, or a hash of the content."""
+    """Return the identity of the weights in a folder or file: the hub's commit, or a hash of the content."""
     if folder.parent.name == "snapshots":
         return folder.name
     digest = hashlib.sha256()
@@ -190,7 +190,7 @@ def read_weights(path: Path) -> dict[str, Any]:
     try:
         if path.suffix == ".safetensors":
             with safe_open(path, "pt") as file:
-                return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is no dictionary
+                return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, not a dictionary
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises errors of any kind on a broken file
         raise UserError(f"{path} cannot be read as weights: {str(error).split(chr(10))[0][:200]}") from None

@@ -1,4 +1,4 @@
-"""Repositories of the Hugging Face hub: what of them is on this machine, how large a download is, and its errors."""
+"""Repositories of the Hugging Face hub: files on this machine, sizes of downloads, and errors."""
 
 import fnmatch
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ def hub_sizes(name: str, found: str) -> dict[str, int]:
 
 
 def download(name: str, size: int) -> OnFirstUseError:
-    """Return what to raise where `size` bytes of the hub repository `name` would be downloaded."""
+    """Return the error to raise if `size` bytes of the hub repository `name` would be downloaded."""
     return OnFirstUseError(
         f"{name}: {size / 1e6:,.0f} MB from the hub", size, Path(huggingface_hub.constants.HF_HUB_CACHE)
     )
@@ -46,7 +46,7 @@ def download(name: str, size: int) -> OnFirstUseError:
 
 @contextmanager
 def hub_errors(name: str, found: str) -> Iterator[None]:
-    """Turn what the hub client raises into a `UserError`; `found` says what is on this machine of `name`."""
+    """Turn what the hub client raises into a `UserError`; `found` describes the files of `name` on this machine."""
     import httpx2  # what the hub client raises
 
     try:
@@ -70,7 +70,7 @@ def hub_errors(name: str, found: str) -> Iterator[None]:
 def unused_files(files: Sequence[str]) -> list[str]:
     """Return patterns of the `files` of a hub repository that need no download.
 
-    Those are `UNUSED`, and weights in PyTorch's format where the same folder has them as safetensors.
+    They are `UNUSED`, and weights in PyTorch's format if the same folder has them as safetensors.
     """
     used = [file for file in files if not any(fnmatch.fnmatch(file, pattern) for pattern in UNUSED)]
     safe = {PurePosixPath(file).parent for file in used if file.endswith(".safetensors")}

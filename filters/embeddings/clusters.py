@@ -19,7 +19,7 @@ class ImageClusters:
     """k-means on principal components.
 
     Args:
-        folder: where centroids and components are written; clusters that it holds already are taken as they are.
+        folder: folder of the centroids and components; clusters that it holds already are used again.
         clusters: maximum number of clusters; fewer embeddings give fewer.
         components: dimensions after PCA; None, or at least as many as the embeddings have, skips PCA.
         seed: random seed of k-means.
@@ -55,7 +55,7 @@ class ImageClusters:
         self._origin = MappedArray(folder / "origin.npy")  # the mean, in these components
 
     def fit(self, embeddings: Rows, gpu: int | None = None) -> "ImageClusters":
-        """Cluster embeddings of shape (n, d), n at least 1. Holds one chunk; the points lie in a file meanwhile.
+        """Cluster embeddings of shape (n, d), n at least 1. Holds one chunk; the points are in a file meanwhile.
 
         With the number of a GPU, k-means runs there and differs from that of a CPU by rounding. It needs a build of
         faiss for GPUs, which PyPI has as ``faiss-gpu-cu12``; the other build computes on the CPU.
@@ -138,7 +138,7 @@ class ImageClusters:
             max_points_per_centroid=len(points),  # faiss would sample again
         )
         if gpu is not None and faiss.get_num_gpus():
-            resources = faiss.StandardGpuResources()  # its own option `gpu` takes all GPUs, or the first ones
+            resources = faiss.StandardGpuResources()  # its own option `gpu` takes all GPUs, or the first few
             means.index = faiss.index_cpu_to_gpu(resources, gpu, means.index)
         means.train(points)
         return np.asarray(means.centroids, np.float32)

@@ -1,4 +1,4 @@
-"""What a filter is fitted on whose scores depend on the features of the whole pool, such as embeddings."""
+"""The features of a whole pool, such as embeddings, for filters whose scores depend on all of them."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
@@ -88,9 +88,8 @@ class ByUid:
 class Corpus(Protocol):
     """The features of a pool, or of the pairs of it that reach a filter.
 
-    Rows of the embeddings are those of `uids`, each uid once, in ascending order, so what is computed of them does
-    not depend on shards or workers; `uids` are sorted when they are first asked for. What a fit computes lies in
-    files: a fit that was killed goes on from those that are there.
+    The embeddings have a row per uid, in ascending order of `uids`, so results do not depend on shards or workers;
+    `uids` are sorted on first use. A fit writes its results to files, and a fit that was killed continues from them.
     """
 
     folder: Path  # what is written here stays for scoring
@@ -103,7 +102,7 @@ class Corpus(Protocol):
 
     @property
     def outputs(self) -> Sequence[str]:
-        """The names of the embeddings; none where the pool has no rows."""
+        """The names of the embeddings; empty for a pool without rows."""
 
     def embeddings(self, name: str) -> Rows:
         """Return the embeddings of that name, (n, d), in half precision."""

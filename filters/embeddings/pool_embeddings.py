@@ -38,7 +38,7 @@ class Targeted(CorpusFilter):
         return super().identity() | {"target": self.target and target_digest(self.target)}
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield the target, and what the embeddings need."""
+        """Yield the target, and the requirements of the embeddings."""
         if self.target is not None:
             yield target_requirement(self.target)
         yield from super().requirements()

@@ -118,7 +118,7 @@ def _locate_weights(model: str) -> Path:
 
 
 def _pretrained_config(model: str) -> Any:
-    """Return timm's description of the weights. Raises `UserError` for a name of timm that has no weights."""
+    """Return timm's description of the weights. Raises `UserError` for a name without weights in timm."""
     import timm
 
     if not timm.models.is_model_pretrained(model):

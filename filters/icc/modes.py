@@ -195,5 +195,5 @@ class DirectICC(Composite):
         self.combination = combination
 
     def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
-        """Return scores of shape (n,), from 0 to 1, from those of VBA and SBA, (n,) each."""
+        """Return scores of shape (n,), from 0 to 1, from the scores of VBA and SBA, (n,) each."""
         return self.combination(*(np.asarray(column, np.float32) for column in scores))

@@ -19,7 +19,7 @@ Similarities = npt.NDArray[np.float32]
 
 
 class Similarity(Identified, ABC):
-    """Compares captions with reconstructions: 1 for equal texts, about 0 for unrelated ones."""
+    """Compares captions with reconstructions: 1 for equal texts, about 0 for unrelated texts."""
 
     def setup(self, device: Device) -> None:
         """Load models, if any."""

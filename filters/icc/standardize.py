@@ -12,7 +12,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
 
 Array = npt.NDArray[np.float32]
-CLIP = 1e-4  # similarities are clipped this far from 0 and 1, where the logit is infinite
+CLIP = 1e-4  # similarities are clipped this far from 0 and 1, whose logits are infinite
 MIN_COUNT = 100  # captions per bin, for a stable mean and standard deviation
 
 

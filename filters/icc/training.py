@@ -39,7 +39,7 @@ class Recipe:
         epochs: passes over the data.
         batch: samples per step, of all devices together.
         lr: peak learning rate.
-        warmup: share of the steps.
+        warmup: fraction of the steps.
         seed: random seed of the order, of new weights and of dropout.
         micro_batch: maximum samples per forward pass; a device's share of a batch is accumulated over several passes.
             Steps and losses stay the same.
@@ -169,7 +169,7 @@ def _use_one_gpu(arguments: Any, device: torch.device) -> Any:
     """Keep a Trainer in a single process from taking all GPUs with DataParallel, and a batch on each."""
     if device.type == "cuda" and arguments.world_size == 1:
         arguments.__dict__["_setup_devices"] = device
-        arguments._n_gpu = 1  # there is no public setting
+        arguments._n_gpu = 1  # without a public setting
         torch.cuda.set_device(device)
     return arguments
 
@@ -194,7 +194,7 @@ def _drop_unfinished(checkpoints: Path) -> None:
 @contextmanager
 def preserved_rng_state() -> Iterator[None]:
     """Restore the global random states of Python, NumPy and torch, which the Trainer seeds."""
-    python, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002  the legacy generator is what gets seeded
+    python, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002  the legacy generator is seeded
     try:
         with torch.random.fork_rng():
             yield
@@ -221,7 +221,7 @@ def _bar(base: type, advance: Callable[[int, str], None]) -> Any:
 class Regression(nn.Module):
     """A sequence classifier of one label, trained with mean squared error."""
 
-    accepts_loss_kwargs = True  # tells the Trainer to pass `num_items_in_batch`
+    accepts_loss_kwargs = True  # makes the Trainer pass `num_items_in_batch`
 
     def __init__(self, classifier: Any) -> None:
         super().__init__()

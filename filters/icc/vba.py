@@ -52,7 +52,7 @@ class TextToImage(FromCheckpoint):
                 "AutoPipelineForText2Image",
                 self.checkpoint,
                 dtype=dtype,
-                safety_checker=None,  # it would replace some images by black ones
+                safety_checker=None,  # it would blacken some images
                 requires_safety_checker=False,
                 use_safetensors=True,
                 **_networks(locate_checkpoint(self.checkpoint), dtype),

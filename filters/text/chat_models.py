@@ -32,7 +32,7 @@ class EndpointChat:
     """A model behind ``{endpoint}/chat/completions``. The API key is read from the environment and never stored.
 
     Args:
-        endpoint: base URL, including ``/v1`` where the server has it.
+        endpoint: base URL, including ``/v1`` if the server has it.
         model: the server's name of the model.
         concurrency: number of concurrent requests.
         timeout: seconds per request.

@@ -44,7 +44,7 @@ newbie collie indie groupie foodie magpie auntie hippie necktie
 _words = _IRREGULAR.split()
 IRREGULAR = dict(zip(_words[::2], _words[1::2], strict=True)) | {word: word for word in _UNCHANGED.split()}
 IRREGULAR |= {f"{word}s": word for word in _ENDING_IN_IE.split()}
-# The first ending that a word has is replaced; those replaced by themselves are no plurals.
+# The first ending that a word has is replaced; endings that replace themselves are not plurals.
 ENDINGS = (
     ("women", "woman"), ("men", "man"), ("ss", "ss"), ("us", "us"), ("is", "is"), ("sses", "ss"), ("ouses", "ouse"),
     ("auses", "ause"), ("uses", "us"), ("xes", "x"), ("tzes", "tz"), ("ches", "ch"), ("shes", "sh"), ("ies", "y"),
@@ -72,7 +72,7 @@ class Ngrams(Features):
         return super().identity() | {"nouns": "singular"}
 
     def setup(self, device: Device) -> None:
-        """Load the pipeline, on the CPU. Raises `UserError` when it is missing or has no tagger."""
+        """Load the pipeline, on the CPU. Raises `UserError` when it is missing or lacks a tagger."""
         self.parser.setup()
 
     def extract(self, batch: Batch) -> Mapping[str, list[list[str]]]:

@@ -21,7 +21,7 @@ from filters.base import Filter
 
 @dataclass(frozen=True)
 class Word:
-    """One word of a caption and its contribution to the score; None where the caption without it has no score."""
+    """One word of a caption and its contribution to the score; None if the caption without it cannot be scored."""
 
     text: str
     contribution: float | None
@@ -53,7 +53,7 @@ class Explanation:
 
     @property
     def run_id(self) -> str:
-        """The filter's name and a hash of what the contributions depend on."""
+        """The filter's name and a hash of the inputs of the contributions."""
         digest = hashlib.sha256(json.dumps([self.caption, self.key]).encode()).hexdigest()[:8]
         return f"{self.filter}-{digest}"
 
@@ -61,7 +61,7 @@ class Explanation:
 def leave_one_out(scorer: Filter, caption: str) -> tuple[float, list[Word]]:
     """Return the score of a caption, and score(caption) - score(caption without the word) for each word.
 
-    Words are separated by white space. Raises `UserError` when there are none, or the caption has no score.
+    Words are separated by white space. Raises `UserError` without words, or if the caption cannot be scored.
     """
     words = caption.split()
     if not words:

@@ -30,7 +30,7 @@ class CaptionSets:
     """The captions of a build.
 
     Args:
-        texts: captions that are split into two sets or, with `scoring`, those of the first set.
+        texts: captions that are split into two sets or, with `scoring`, the captions of the first set.
         scoring: the captions of the second set, if they are not taken from `texts`.
         unusable: number of rows without a usable caption.
     """
@@ -51,12 +51,12 @@ def captions_from_file(path: str | Sequence[str], column: str = "caption") -> Ca
     """Return the usable captions of one or two .csv, .tsv or .parquet files.
 
     Args:
-        path: a file of captions for both sets, or two files: the captions that train SBA's bridge, and those that are
-            reconstructed and distilled (the authors' files of 476k and 118k captions).
+        path: a file of captions for both sets, or two files: captions that train SBA's bridge, and captions that
+            are reconstructed and distilled (the authors' files of 476k and 118k captions).
         column: name of the column.
 
     Raises:
-        UserError: if a file cannot be read or has no usable caption, or there are more than two.
+        UserError: if a file cannot be read or lacks a usable caption, or for more than two files.
     """
     paths = [path] if isinstance(path, str) else list(path)
     if len(paths) not in (1, 2):
@@ -175,8 +175,8 @@ def _take(name: str, texts: dict[str, str], count: int | None) -> dict[str, str]
     return {uid: texts[uid] for uid in sorted(texts)[:count]}
 
 
-# SHA-256, first 8 digits, of 40 captions of the concreteness benchmark (appendix A.6): those of its 500 captions with
-# the smallest hashes. 50 captions drawn from the benchmark hold one of them with a probability of 0.98.
+# SHA-256, first 8 digits, of 40 captions of the concreteness benchmark (appendix A.6), the
+# smallest among its 500 captions. 50 captions drawn from the benchmark hold one of them with a probability of 0.98.
 _FIRST_HASHES = """
     002fde35 0040506c 008b175d 017893a3 018d34e2 01fb4815 026b0c08 02d6f531 03231d5b 03d99692 06bbdb9c 079b3160
     07dd442b 07f52f0f 085a21b9 093daba0 09437864 0999cc2a 09cdc856 0a08a30e 0a4d1930 0a96af33 0abd6aa2 0af9537d

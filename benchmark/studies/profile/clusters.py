@@ -30,7 +30,7 @@ def cluster_images(pool: Pool, features: ClipFeatures, uids: UidArray, clusters:
         pool: its embeddings are in the cache already.
         features: the embeddings.
         uids: sorted, each with an embedding.
-        clusters: largest number of clusters; there are fewer where they would have fewer than 20 images on average.
+        clusters: largest number of clusters; fewer if they would have fewer than 20 images on average.
         seed: random seed of the sample and of k-means.
     """
     clusters = max(1, min(clusters, len(uids) // MIN_IMAGES))

@@ -1,6 +1,6 @@
 """Statistics of a group of samples: Table 1, the means of section 5.1 and Table 9, the relative scores of Figure 4.
 
-Tables, sections and figures are those of Lin et al. 2023.
+Tables, sections and figures are in Lin et al. 2023.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ CELLS = 2_000_000  # numbers that the bootstrap holds in memory
 
 @dataclass(frozen=True)
 class Estimate:
-    """A share or mean of `count` samples with its 95% interval; `reason` says why a number is None."""
+    """A fraction or mean of `count` samples with its 95% interval; `reason` says why a number is None."""
 
     value: float | None
     low: float | None
@@ -72,8 +72,8 @@ class Group:
         images: number of samples.
         with_text: samples whose image has text.
         parrots: samples among them whose caption repeats some of it (CoTR > 0).
-        text: share of images with text.
-        parrot: share of parrot captions among images with text.
+        text: fraction of images with text.
+        parrot: fraction of parrot captions among images with text.
         means: by the names of `MEANS`.
     """
 
@@ -121,7 +121,7 @@ def column(measured: Measurements, name: str) -> Floats:
 
 
 def by_cluster(measured: Measurements, clusters: Integers, seed: int) -> list[tuple[int, Group]]:
-    """Return (cluster, estimates) for each cluster that has images, the largest share of images with text first.
+    """Return (cluster, estimates) for each cluster that has images, the largest fraction of images with text first.
 
     `clusters` has the cluster of each sample, shape (n,); `seed` is the random seed of the bootstrap.
     """
@@ -146,7 +146,7 @@ def histograms(measured: Measurements) -> dict[str, Histogram]:
 
 
 def parrot_shares(groups: Sequence[Group]) -> list[tuple[float, float, float]]:
-    """Return per group the shares of images without text, with text not repeated, and with parrot captions."""
+    """Return per group the fractions of images without text, with text not repeated, and with parrot captions."""
     return [
         (1 - g.with_text / g.images, (g.with_text - g.parrots) / g.images, g.parrots / g.images)
         for g in groups

@@ -21,14 +21,14 @@ from filters.no_text import NoText
 from filters.ocr.features import TextSpotter, legible_lines
 
 TOP = 400_000  # n-grams kept of a vocabulary (Lin et al. 2023, section 5.2)
-# Characters of an n-gram: web "words" can be megabytes of base64, and longer ones cannot be rendered.
+# Characters of an n-gram: web "words" can be megabytes of base64, and longer n-grams cannot be rendered.
 LONGEST = 100
 SLACK = 10  # up to this many times `top` distinct n-grams are held while counting
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """N-grams of one corpus, the most frequent first, equally frequent ones in lexicographic order.
+    """N-grams of one corpus, the most frequent first, in lexicographic order among equal counts.
 
     Args:
         source: name of the corpus.
@@ -38,7 +38,7 @@ class Vocabulary:
         distinct: different n-grams in memory at the end.
         occurrences: n-grams that were counted.
         too_long: n-grams that were not counted since they have more than `LONGEST` characters.
-        undercount: largest possible error of a count. Where a corpus has too many different n-grams, rare ones are
+        undercount: largest possible error of a count. If a corpus has too many different n-grams, rare n-grams are
             forgotten on the way; counts, and `distinct`, may then be too low.
     """
 

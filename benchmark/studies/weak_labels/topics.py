@@ -112,8 +112,8 @@ def choose_vocabulary(captions: Iterable[Sequence[str]], size: int, max_share: f
     Args:
         captions: n-grams of each caption.
         size: M, the maximum size of the vocabulary (25,000 in the paper).
-        max_share: n-grams in at least this share of captions are left out (10% in the paper, whose supplement, 2.2,
-            calls them photographic stop words).
+        max_share: n-grams in at least this fraction of captions are left out (10% in the paper; its supplement,
+            2.2, calls them photographic stop words).
     """
     counts: Counter[str] = Counter()
     total = undercount = 0
@@ -136,14 +136,14 @@ class CaptionNgrams(Informativeness):
 
 
 class CaptionBatch(NamedTuple):
-    """n captions: hashes of their images' urls, shape (n,), and n-grams, None where a caption is not kept."""
+    """n captions: hashes of their images' urls, shape (n,), and n-grams, None for a caption that is not kept."""
 
     images: UidArray
     ngrams: list[list[str] | None]
 
 
 class CleanedCaptions:
-    """The captions of a pool, without the n-grams of those that say little.
+    """The captions of a pool, without the n-grams of uninformative captions.
 
     Args:
         pool: its n-grams are in the cache already.
