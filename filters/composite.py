@@ -66,7 +66,7 @@ class Threshold(Composite):
 
 @dataclass(frozen=True)
 class Cut:
-    """The pairs that a filter of a cascade keeps: scores above `minimum`, equal scores as far as `last` keeps them."""
+    """The pairs that a filter of a cascade keeps: scores above `minimum`, equal scores if `last` keeps them."""
 
     minimum: float
     last: LastTie | None = None
