@@ -1,7 +1,6 @@
 """Lexicon: mean human concreteness rating of a caption's words, in any order."""
 
 import csv
-import hashlib
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from benchmark.core.batch import Batch
 from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_bytes
 from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
 from filters.base import Filter, Scores
@@ -44,7 +44,7 @@ class Lexicon(Filter):
 
     def identity(self) -> dict[str, Any]:
         """Identify the ratings by their content, not their path."""
-        return super().identity() | {"ratings": hashlib.sha256(self._content()).hexdigest()}
+        return super().identity() | {"ratings": hash_bytes(self._content())}
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the ratings."""

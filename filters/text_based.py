@@ -1,6 +1,5 @@
 """DataComp's text-based filter (Gadre et al. 2023, section 5.1): English captions with an ImageNet-21k noun."""
 
-import hashlib
 import os
 import re
 import sys
@@ -12,6 +11,7 @@ from typing import Any
 
 from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_bytes, hash_text
 from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
 from filters.english import English
@@ -50,7 +50,7 @@ class TextBased(English):
 
     def identity(self) -> dict[str, Any]:
         """Identify the synsets and WordNet by their content."""
-        digest = hashlib.sha256(_read(self.synsets).encode()).hexdigest()
+        digest = hash_text(_read(self.synsets))
         return super().identity() | {"synsets": digest, "wordnet": wordnet_digest(find_wordnet(self.wordnet))}
 
     def requirements(self) -> Iterator[Requirement]:
@@ -155,7 +155,7 @@ def find_wordnet(folder: str | None) -> Files:
 def wordnet_digest(files: Files) -> str:
     """Return the hash of the nouns' files."""
     content = (files / INDEX).read_bytes() + (files / EXCEPTIONS).read_bytes()
-    return hashlib.sha256(content).hexdigest()
+    return hash_bytes(content)
 
 
 def _nltk_locations() -> Iterator[Files]:

@@ -1,7 +1,5 @@
 """Captions that samples have besides their own: from columns of the pool, or from files that task=augment wrote."""
 
-import hashlib
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +13,11 @@ import pyarrow.parquet as pq
 from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import CAPTION_TOO_LONG, METADATA_INVALID, SampleError
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.hashes import hash_json
 from benchmark.core.storage import local_path
 from benchmark.core.temporaries import whole_files
 from benchmark.core.uids import UidArray, UidIndex, decode_uids, unite_uids
+from benchmark.pool.parquet_reader import listed_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.sample_fields import check_caption
 from benchmark.pool.tar_samples import MAX_CAPTION_BYTES
@@ -38,8 +38,7 @@ class OtherCaptions:
         """A hash of the captions, independent of where they were read; None without any."""
         if not self.by_uid:
             return None
-        text = json.dumps(sorted(self.by_uid.items()))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hash_json(sorted(self.by_uid.items()))
 
     def counts(self) -> dict[str, int]:
         """Return the number of samples with other captions, of these captions, and of unusable ones by reason."""
@@ -115,8 +114,6 @@ class CaptionSources:
 
     def _of_files(self, uids: UidIndex, drops: Counter[str]) -> Iterator[tuple[int, object]]:
         """Yield the rows in `uids` and the captions that the files have of them; count malformed uids."""
-        from benchmark.pool.parquet_reader import listed_uids  # only with files: it imports pyarrow.compute
-
         for record in (record for file in self._files for record in _records(file)):
             listed, given = listed_uids(record[UID])
             if len(listed) < len(record):

@@ -20,7 +20,6 @@ from benchmark.run.config import (
     make_pool,
     resolved,
 )
-from benchmark.run.reshard import reshard_together
 from benchmark.run.run_id import make_run_id
 from benchmark.scoring.score_folder import remove_scores
 from benchmark.scoring.score_pool import check_columns
@@ -75,5 +74,5 @@ SHARED: dict[str, tuple[Callable[[Jobs], None], ...]] = {
     "export": (extract_together,),
     "train": (extract_together,),
     "run": (extract_together,),
-    "reshard": (extract_together, reshard_together),
+    "reshard": (extract_together,),
 }

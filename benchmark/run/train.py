@@ -5,10 +5,9 @@ from omegaconf import DictConfig
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import is_main_process, main_process_first
 from benchmark.core.sharing import require_shared_cache, shared_by_main
-from benchmark.pool.index_tars import index_tars
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
-from benchmark.pool.subset import Subset
+from benchmark.pool.subset import Subset, index_tars
 from benchmark.run.choose import choose
 from benchmark.run.config import make_engine, make_pool, make_tracker, resolved, run_facts
 from benchmark.run.downstream_config import load_evaluation_sets, make_models

@@ -19,10 +19,9 @@ from benchmark.core.launch import is_main_process, main_process_first
 from benchmark.core.records import read_records, write_record
 from benchmark.core.sharing import require_shared_cache, shared_by_main
 from benchmark.core.usage import peak_rss_bytes
-from benchmark.pool.index_tars import index_tars
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
-from benchmark.pool.subset import Subset
+from benchmark.pool.subset import Subset, index_tars
 from benchmark.results.contamination import NearImages, contamination
 from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import provenance

@@ -1,6 +1,5 @@
 """One share of a pool's shards, for jobs that score a pool together on several machines with one cache."""
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -8,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmark.core.errors import UserError
-from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.hashes import hash_text
+from benchmark.core.paths import cache_folder, write_text
 from benchmark.core.seals import intact, remove_sealed
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
@@ -91,5 +91,5 @@ def require_all_shares(pool: Pool, scorer: Filter, missing: Iterable[Shard]) -> 
 def _record(pool: Pool, scorer: Filter) -> Path:
     """Return the file with the number of parts; a pool that grew has another one, for its other shards."""
     text = " ".join(f"{shard.name}-{shard.fingerprint}" for shard in pool.shards(scorer.sources))
-    name = hashlib.sha256(text.encode()).hexdigest()[:12]
-    return cache_dir() / "shares" / pool.key / scorer.key() / name
+    name = hash_text(text, 12)
+    return cache_folder("parts", pool.key, scorer.key()) / name

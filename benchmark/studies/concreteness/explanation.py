@@ -1,7 +1,5 @@
 """Why a caption gets its score: the contribution of each word, by leaving it out; on a page and in the terminal."""
 
-import hashlib
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,9 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_json
 from benchmark.core.records import Schema
 from benchmark.core.visible import visible, visible_html
-from benchmark.results.page.html_page import page
+from benchmark.results.page.html_page import plain_page
 from benchmark.results.report.table import MISSING
 from benchmark.studies.concreteness.evaluation import score_texts
 from filters.base import Filter
@@ -54,7 +53,7 @@ class Explanation:
     @property
     def run_id(self) -> str:
         """The filter's name and a hash of the inputs of the contributions."""
-        digest = hashlib.sha256(json.dumps([self.caption, self.key]).encode()).hexdigest()[:8]
+        digest = hash_json([self.caption, self.key], 8)
         return f"{self.filter}-{digest}"
 
 
@@ -88,7 +87,7 @@ contribution. Hover over a word to see its contribution.</p>"""
 def explanations_page(explanations: Sequence[Explanation]) -> str:
     """Return a whole page; captions are escaped."""
     captions = [_caption(explanation) for explanation in explanations]
-    return page("Explained captions", [_INTRODUCTION, *captions], _STYLE)
+    return plain_page("Explained captions", [_INTRODUCTION, *captions], _STYLE)
 
 
 def _caption(explanation: Explanation) -> str:

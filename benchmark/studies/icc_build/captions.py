@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.hashes import hash_text
 from benchmark.core.model_text import model_text
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import make_uid
@@ -207,4 +208,4 @@ def annotated_captions(path: str, allow_benchmark: bool = False) -> RatedTexts:
 
 
 def _hash(caption: str) -> str:
-    return hashlib.sha256(" ".join(caption.split()).encode(errors="surrogatepass")).hexdigest()[:8]
+    return hash_text(" ".join(caption.split()), 8)

@@ -1,7 +1,6 @@
 """N-gram vocabularies: the most frequent sequences of n words in captions, in the text of images, or in a file."""
 
 import csv
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_bytes
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
@@ -55,7 +55,7 @@ class Vocabulary:
     def sha256(self) -> str:
         """Hash of the n-grams and their counts."""
         text = "\n".join(self.ngrams).encode("utf-8", "surrogatepass")
-        return hashlib.sha256(text + self.counts.tobytes()).hexdigest()
+        return hash_bytes(text + self.counts.tobytes())
 
 
 def ngrams_of(text: str, n: int) -> Iterator[str]:

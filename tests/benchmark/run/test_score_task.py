@@ -76,4 +76,4 @@ def test_a_task_of_a_slurm_array_scores_its_share(
 
 
 def scored_shards(cache: Path) -> list[str]:
-    return sorted(path.name.split("-")[0] for path in (cache / "pairsift" / "scores").rglob("[!.]*.parquet"))
+    return sorted(path.name.split("-")[0] for path in cache.rglob("scores/**/[!.]*.parquet"))
