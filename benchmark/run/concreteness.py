@@ -42,7 +42,7 @@ def concreteness(cfg: DictConfig) -> None:
     """Evaluate one filter on every benchmark given, or explain one caption; print the path of each JSON."""
     check_needs(make_filter(cfg), choice(cfg, "filter"))
     check_before_run(cfg)
-    if cfg.explain is not None:
+    if cfg.task.explain is not None:
         explain(cfg)
         return
     benchmarks = load_benchmarks(cfg)
@@ -95,7 +95,7 @@ def load_benchmarks(cfg: DictConfig) -> list[RatedTexts]:
 def explain(cfg: DictConfig) -> None:
     """Show the contribution of each word to a caption's score; print the path of the JSON."""
     scorer = _scorer(cfg)
-    caption = str(cfg.explain)
+    caption = str(cfg.task.explain)
     score, words = leave_one_out(scorer, caption)
     explanation = Explanation(
         caption,

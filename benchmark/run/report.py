@@ -77,14 +77,15 @@ def _folders(cfg: DictConfig) -> list[Path]:
 
 
 def _metric_names(cfg: DictConfig) -> list[str] | None:
-    """Return the names that ``metric=`` lists; None for all metrics."""
+    """Return the names that ``task.columns=`` lists; None for all metrics."""
     if choice(cfg, "metrics") != "default":
         raise UserError(
-            "metrics= says what a run computes; the report shows the columns that metric=NAME names"
+            "metrics= says what a run computes; the report shows the columns that task.columns=NAME names"
         )
-    if cfg.metric is None:
+    columns = cfg.task.columns
+    if columns is None:
         return None
-    return [str(name) for name in cfg.metric] if OmegaConf.is_list(cfg.metric) else [str(cfg.metric)]
+    return [str(name) for name in columns] if OmegaConf.is_list(columns) else [str(columns)]
 
 
 def _study_tables(source: ResultsFolders) -> list[Table]:

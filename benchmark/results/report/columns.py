@@ -70,7 +70,9 @@ def choose_metrics(
     known = {text.casefold(): name for name, short in SHORT.items() for text in (name, short) if name in held}
     for name in names:
         if name.casefold() not in known:
-            raise UserError(f"metric={name} is no column of these results; {did_you_mean(name, {*columns})}")
+            raise UserError(
+                f"task.columns={name} is no column of these results; {did_you_mean(name, {*columns})}"
+            )
     return {known[name.casefold()] for name in names}
 
 

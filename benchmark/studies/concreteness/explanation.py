@@ -34,7 +34,7 @@ class Explanation:
     """
 
     SCHEMA: ClassVar[Schema] = Schema(
-        "explanation", 2, "explained", "python -m benchmark task=concreteness explain=CAPTION"
+        "explanation", 2, "explained", "python -m benchmark task=concreteness task.explain=CAPTION"
     )
 
     caption: str
@@ -64,13 +64,13 @@ def leave_one_out(scorer: Filter, caption: str) -> tuple[float, list[Word]]:
     """
     words = caption.split()
     if not words:
-        raise UserError("explain is empty; give a caption: explain='a dog on a beach'")
+        raise UserError("task.explain is empty; give a caption: task.explain='a dog on a beach'")
     # The whole caption is joined by single spaces too, so that only the missing word makes the difference.
     texts = [" ".join(words), *(" ".join(words[:i] + words[i + 1 :]) for i in range(len(words)))]
     whole, *rest = (float(score) for score in score_texts(scorer, texts))
     if not math.isfinite(whole):
         raise UserError(
-            f"explain={caption[:60]!r} gets no score from this filter; give another caption or filter"
+            f"task.explain={caption[:60]!r} gets no score from this filter; give another caption or filter"
         )
     added = [whole - score if math.isfinite(score) else None for score in rest]
     return whole, [Word(word, value) for word, value in zip(words, added, strict=True)]

@@ -34,7 +34,7 @@ def test_an_unknown_name_lists_what_the_results_hold() -> None:
     with pytest.raises(UserError) as error:
         choose_metrics(["CIDEr", "cidre"], [MADE], [])
     assert str(error.value) == (
-        "metric=cidre is no column of these results; did you mean 'CIDEr'? known: C, CIDEr, S, SPICE, T2I R@1,"
+        "task.columns=cidre is no column of these results; did you mean 'CIDEr'? known: C, CIDEr, S, SPICE, T2I R@1,"
         " text_to_image_R@1, zero-shot, zero_shot"
     )
 

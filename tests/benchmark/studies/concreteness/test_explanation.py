@@ -54,7 +54,7 @@ def test_a_single_word_has_no_contribution() -> None:
 
 @pytest.mark.parametrize("caption", ["", "  \n"])
 def test_an_empty_caption_is_refused(caption: str) -> None:
-    with pytest.raises(UserError, match="explain is empty"):
+    with pytest.raises(UserError, match=r"task\.explain is empty"):
         leave_one_out(Sum(), caption)
 
 
