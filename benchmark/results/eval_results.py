@@ -38,7 +38,7 @@ TASKS = {
     "pets": Task("vtab/pets", "Oxford-IIIT Pet", 3_669, "mean_per_class_recall"),
     "sun397": Task("sun397", "SUN397", 108_754),
 }
-# Our metrics by DataComp's names, which are those of CLIP_benchmark; all others keep our names.
+# Our metrics by DataComp's names, which are CLIP_benchmark's; all others keep our names.
 METRICS = {
     "zero_shot_acc@1": "acc1",
     "zero_shot_acc@5": "acc5",
@@ -53,7 +53,7 @@ RECALLS = ("text_retrieval_recall@1", "image_retrieval_recall@1")
 
 
 def eval_results(results: Iterable[Result]) -> str:
-    """Return a line of JSON per run, model and evaluation set; ``run`` and ``model`` tell the rows of a set apart."""
+    """Return a line of JSON per run, model and evaluation set; ``run`` and ``model`` distinguish a set's rows."""
     rows = [row for result in results for row in _rows(result)]
     return "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
 
@@ -72,7 +72,7 @@ def _row(name: str, metrics: Sequence[Metric]) -> dict[str, Any]:
     task = TASKS.get(name)
     if task is None or all(metric.count != task.images for metric in metrics):
         task = Task(name, name, 0, "mean_recall@1" if recalls else "acc1")
-    # As in DataComp, null for a set without such a metric: a captioner's is no number to average with accuracies.
+    # As in DataComp, null for a set without such a metric: a captioner's cannot be averaged with accuracies.
     return {
         "key": task.key,
         "dataset": task.dataset,

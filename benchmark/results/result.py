@@ -18,7 +18,7 @@ class Contamination:
     Args:
         pool: pairs of the pool with the bytes of an evaluation image; None for a remote pool, which is not read.
         kept: likewise pairs of the selection.
-        near_pool: pairs of the pool that `NearImages` finds, those with the same bytes among them; None where it
+        near_pool: pairs of the pool that `NearImages` finds, including pairs with the same bytes; None if it
             does not look.
         near_kept: likewise pairs of the selection.
     """
@@ -34,7 +34,7 @@ class Evaluation:
     """One evaluation without a run.
 
     Args:
-        run_id: a readable name and a hash of what the metrics depend on.
+        run_id: a readable name and a hash of all that the metrics depend on.
         label: name of the model or of the file of captions.
         identity: what was evaluated: its kind, settings and the revision of its weights.
         evaluations: metrics by evaluation set.
@@ -67,7 +67,7 @@ class DownstreamResult:
         training: the training's report.
         missing: samples of the subset that could not be read, counted by reason.
         other_captions: counts of samples with captions besides their own, of these captions, and of those left out
-            by reason; empty where none were given.
+            by reason; empty if none were given.
         evaluations: metrics by evaluation set.
     """
 
@@ -101,7 +101,7 @@ class Result:
     """One run.
 
     Args:
-        run_id: a readable name and a hash of what the metrics depend on.
+        run_id: a readable name and a hash of all that the metrics depend on.
         protocol: what it shares with the runs that it can be compared with.
         filter: name of the filter's config.
         family: the filter's family, see `benchmark.results.report.leaderboard`; empty if its config names none.
@@ -117,10 +117,10 @@ class Result:
         config: the resolved configuration.
         kept: draws that carry each planted kind of noise; empty for pools whose noise is unknown.
         contamination: pairs that have an image of an evaluation set, by its name.
-        peak_rss_bytes: largest resident memory of this process or an ended child; engine workers are no children.
+        peak_rss_bytes: largest resident memory of this process or an ended child; engine workers do not count.
         workers_peak_rss_bytes: peak resident memory of engine workers and of processes that preprocess images, added
-            up over those that ran side by side; 0 if none was started. An upper bound: shared pages count for each
-            process, and the peaks may have been at different times.
+            up over processes that ran side by side; 0 if none was started. An upper bound: pages that they share
+            count for each, and the peaks may have been at different times.
         git_commit: commit that the code was run from; None outside git.
         versions: versions of Python and libraries by name.
         machine: architecture, cores, GPUs.

@@ -17,12 +17,11 @@ from benchmark.results.report.columns import choose_metrics, evaluations_of, onl
 from benchmark.results.report.findings import findings_tables, rank_agreement_tables
 from benchmark.results.report.leaderboard import leaderboards
 from benchmark.results.report.leaderboard_tables import LEGEND, leaderboard
-from benchmark.results.report.left_out_tables import left_out_tables
 from benchmark.results.report.published_figures import paper_tables
 from benchmark.results.report.report_data import leaderboards_csv, leaderboards_json
 from benchmark.results.report.run_tables import evaluation_tables
 from benchmark.results.report.summary import publish, summary_entries, summary_picture, summary_table
-from benchmark.results.report.table import Table, to_markdown
+from benchmark.results.report.table import Table, left_out_tables, to_markdown
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Evaluation, Result
 from benchmark.results.results_folders import ResultsFolders

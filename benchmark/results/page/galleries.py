@@ -1,4 +1,4 @@
-"""What is shown of each filter by itself, and the captions of all filters side by side."""
+"""A panel for each filter, the captions of all filters side by side, and their thumbnails."""
 
 import base64
 from collections.abc import Iterable, Iterator, Sequence
@@ -6,13 +6,21 @@ from dataclasses import dataclass
 
 from benchmark.core.hashes import hash_bytes
 from benchmark.results.page.plotly_charts import Chart
-from benchmark.results.page.run_files import RunFiles
 from benchmark.results.page.selection_charts import score_chart
-from benchmark.results.pictures import Example, GalleryPair
 from benchmark.results.report.leaderboard import Entry
-from benchmark.results.selection_summary import SelectionSummary, Shares
+from benchmark.results.run_folder import Example, GalleryPair, RunFiles
+from benchmark.results.selection_summary import Fractions, SelectionSummary
 
 BUDGET = 4_500_000  # characters of base64 in the page
+PLACES = {
+    "top": "The highest scores",
+    "kept": "Kept: just above the threshold",
+    "dropped": "Dropped: just below the threshold",
+    "bottom": "The lowest scores",
+}
+MOST_PAIRS = 12  # of a place
+MOST_WORDS = 20
+MOST_EXAMPLES = 12  # of an evaluation set
 
 
 class Images:
@@ -50,17 +58,6 @@ def _image_name(data: bytes) -> str:
     return hash_bytes(data, 12)
 
 
-PLACES = {
-    "top": "The highest scores",
-    "kept": "Kept: just above the threshold",
-    "dropped": "Dropped: just below the threshold",
-    "bottom": "The lowest scores",
-}
-MOST_PAIRS = 12  # of a place
-MOST_WORDS = 20
-MOST_EXAMPLES = 12  # of an evaluation set
-
-
 @dataclass(frozen=True)
 class FilterPanel:
     """One filter: its scores, the words that it prefers, and pairs at four places of its ranking, by their titles."""
@@ -68,7 +65,7 @@ class FilterPanel:
     label: str
     family: str
     scores: Chart | None
-    words: list[tuple[str, Shares]]
+    words: list[tuple[str, Fractions]]
     pairs: dict[str, list[GalleryPair]]
 
 

@@ -8,12 +8,12 @@ from benchmark.results.page.galleries import CaptionedSet, FilterPanel, captione
 from benchmark.results.page.page_tables import PageTable, page_tables, seconds_text
 from benchmark.results.page.plotly_charts import Chart, Styles, line_styles
 from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart, training_chart
-from benchmark.results.page.run_files import RunFiles
 from benchmark.results.page.selection_charts import kept_chart, overlap_chart
 from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
 from benchmark.results.report.entry_facts import scoring_costs
 from benchmark.results.report.leaderboard import Leaderboard, group, headlines, leaderboards
 from benchmark.results.result import Result
+from benchmark.results.run_folder import RunFiles
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Answer:
         metric: its name.
         labels: the filters, the highest mean first.
         sure: whether the only one is better than all others, over images and over seeds.
-        cheapest: the filter of `labels` that scores fastest; empty where the cost of one is unknown.
-        cost: its seconds of scoring, as text; empty where there is no such filter.
+        cheapest: the filter of `labels` that scores fastest; empty if the cost of any is unknown.
+        cost: its seconds of scoring, as text; empty without such a filter.
     """
 
     metric: str
@@ -46,10 +46,10 @@ class LeaderboardView:
         seeds: the numbers of seeds of its filters, smallest first.
         answers: one per headline metric that filters can be compared by.
         tables: one per set of metrics, the headline metrics first.
-        charts: those that its data are there for, in the order of the page.
+        charts: the charts that it has data for, in the order of the page.
         panels: one per filter.
         captioned: generated captions side by side.
-        missing: in one line each, which files are missing beside the results.
+        missing: a line per kind of file that runs lack.
     """
 
     key: str
@@ -82,7 +82,7 @@ def leaderboard_views(results: Sequence[Result], folders: RunFolders) -> list[Le
 def _view(
     key: str, board: Leaderboard, folders: RunFolders, styles: Styles, shared: Sequence[Chart]
 ) -> LeaderboardView:
-    """Return one leaderboard; `styles` and the charts `shared` are those of its setting.
+    """Return one leaderboard; `styles` and the charts `shared` belong to its setting.
 
     Of several seeds the files of the first are read.
     """
@@ -146,7 +146,7 @@ def _missing(
     losses: Mapping[str, Mapping[str, object]],
     captioned: Sequence[CaptionedSet],
 ) -> list[str]:
-    """Return a line per kind of file that is missing beside some results."""
+    """Return a line per kind of file that some runs lack."""
     labels = [panel.label for panel in panels]
     lacking = {
         "selection.json (scores, what is kept, overlap)": [p.label for p in panels if not p.scores],

@@ -42,7 +42,7 @@ def leaderboard_page(results: Sequence[Result], folders: RunFolders, tables: Seq
 
 
 def _provenance(results: Sequence[Result]) -> dict[str, str]:
-    """Return the commits, machines, seeds and versions of the results; several values where they differ."""
+    """Return the commits, machines, seeds and versions of the results; several values if they differ."""
     if not results:
         return {}
     libraries = sorted({name for result in results for name in result.versions})

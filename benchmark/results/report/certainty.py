@@ -17,6 +17,19 @@ from downstream.evaluation.image_scores import FILE
 from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
 from downstream.metrics.intervals import resampled_sums
 
+KEYS = ["evaluation", "metric", "image"]
+RANKS = (
+    "Rank: the range that significant differences leave among the filters that compete: paired tests over the same"
+    " images with Holm's correction, and Welch's interval over seeds where both have three runs. Equal ranges are"
+    " ties; a rank with * says nothing of other seeds."
+)
+NOTES = (
+    "Over images: 95% bootstrap interval, had other evaluation images been drawn. Over seeds: 95% t-interval of the"
+    " mean of three or more runs.",
+    RANKS,
+    "Better or worse than random: over images and over seeds.",
+)
+
 
 @dataclass(frozen=True)
 class ImageSums:
@@ -33,12 +46,11 @@ class ImageSums:
     queries: Doubles
 
 
-KEYS = ["evaluation", "metric", "image"]
 ImageScores = Mapping[tuple[str, str], ImageSums]  # of a model of one run, by evaluation set and metric
 
 
 def read_image_scores(folder: Path) -> ImageScores:
-    """Read the scores of single images in the folder of a run's model; empty where there are none."""
+    """Read the scores of single images in the folder of a run's model; empty without any."""
     if not (path := folder / FILE).is_file():
         return {}
     # Here: a report of runs without such scores needs no pyarrow.
@@ -79,7 +91,7 @@ def read_image_scores(folder: Path) -> ImageScores:
 def resampled_values(metric: str, evaluation: str, runs: Sequence[ImageScores]) -> list[Doubles | None]:
     """Return the metric of each run on the same resampled images, (RESAMPLES,) each.
 
-    None for a run that lacks scores of single images, or whose images are not those of the first run that has them.
+    None for a run that lacks scores of single images, or whose images differ from the first run that has them.
     """
     names = count_names(metric) or (metric,)
     found = [[run.get((evaluation, name)) for name in names] for run in runs]
@@ -106,22 +118,9 @@ def _value(metric: str, names: Sequence[str], resampled: Doubles) -> Doubles:
     return score_of_sums(metric, dict(zip(names, sums, strict=True)))
 
 
-RANKS = (
-    "Rank: the range that significant differences leave among the filters that compete: paired tests over the same"
-    " images with Holm's correction, and Welch's interval over seeds where both have three runs. Equal ranges are"
-    " ties; a rank with * says nothing of other seeds."
-)
-NOTES = (
-    "Over images: 95% bootstrap interval, had other evaluation images been drawn. Over seeds: 95% t-interval of the"
-    " mean of three or more runs.",
-    RANKS,
-    "Better or worse than random: over images and over seeds.",
-)
-
-
 @dataclass(frozen=True)
 class RunFolders:
-    """The folders of runs, with what lies beside their results.
+    """The folders of runs, with their scores of single images.
 
     Args:
         folders: by run id.
@@ -131,7 +130,7 @@ class RunFolders:
     _read: dict[tuple[str, str], ImageScores] = field(default_factory=dict, repr=False)
 
     def image_scores(self, run: Result, model: str) -> ImageScores:
-        """Return the scores of single images that a model of the run left; empty where there are none."""
+        """Return the scores of single images that a model of the run left; empty without any."""
         key = run.run_id, model
         if key not in self._read:
             folder = self.folders.get(run.run_id)
@@ -149,11 +148,11 @@ class Compared:
 
     @property
     def competing(self) -> list[int]:
-        """The entries that are no upper bound."""
+        """The indices of entries that compete: all but upper bounds."""
         return [index for index, entry in enumerate(self.entries) if not entry.is_upper_bound]
 
     def rank(self, index: int) -> str:
-        """Return the range of ranks of an entry as text, with * where it says nothing of other seeds."""
+        """Return the range of ranks of an entry as text, with * if it says nothing of other seeds."""
         if self.entries[index].is_upper_bound:
             return MISSING
         low, high = self.comparison.ranks(index, self.competing)
@@ -161,7 +160,7 @@ class Compared:
         return (str(low) if low == high else f"{low} to {high}") + few
 
     def best(self) -> Entry | None:
-        """Return the entry that is better than all that compete, over images and seeds; None where none is sure."""
+        """Return the entry that is better than all that compete, over images and seeds; None if none is sure."""
         for one in self.competing:
             if all(self.comparison.better(one, other) for other in self.competing if other != one):
                 return self.entries[one] if len(self.competing) > 1 else None
@@ -191,7 +190,7 @@ def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFold
 
 
 def _mean(resampled: Sequence[Doubles | None]) -> Doubles | None:
-    """Return the mean over runs, times 100 as `Measure.values`; None where a run has no scores of single images."""
+    """Return the mean over runs, times 100 as `Measure.values`; None if a run lacks scores of single images."""
     known = [values for values in resampled if values is not None]
     return 100 * np.mean(known, axis=0) if len(known) == len(resampled) else None
 
@@ -213,7 +212,7 @@ def certainty_table(title: str, compared: Compared) -> Table:
 
 
 def estimate_text(estimate: Estimate) -> str:
-    """Return the mean with its interval over seeds, or, with a *, over images where there are too few seeds."""
+    """Return the mean with its interval over seeds, or, with a *, over images if there are too few seeds."""
     spread = f" ({_interval(estimate.interval)})" if estimate.interval else ""
     return f"{estimate.mean:.1f}{spread}{'*' * (estimate.over_seeds is None)}"
 

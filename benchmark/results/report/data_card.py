@@ -46,9 +46,9 @@ class CaptionStatistics:
     Args:
         lengths: distributions by unit, e.g. ``words``.
         ngrams: the most frequent n-grams of 1, 2, ... words with their counts.
-        languages: shares of the most frequent languages by ISO 639 code; empty where none were detected.
+        languages: fractions of the most frequent languages by ISO 639 code; empty if none were detected.
         detected: number of captions whose language was detected.
-        text_rate: share of images with a text area, of those that the filter looked at; None if it looked at none.
+        text_rate: fraction of the images that the filter looked at with a text area; None if it looked at none.
     """
 
     lengths: Mapping[str, Lengths]
@@ -118,7 +118,7 @@ def size_category(count: int) -> str:
 def code_span(text: str) -> str:
     """Return untrusted text as a code span of Markdown, which neither Markdown nor HTML in it can leave.
 
-    Not for tables: a pipe ends their cells even there. Characters that are not printed, like those that turn the
+    Not for tables: a pipe ends their cells even there. Characters that are not printed, like marks that turn the
     direction of writing, are replaced.
     """
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

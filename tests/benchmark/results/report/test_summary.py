@@ -28,6 +28,13 @@ def test_three_seeds_have_an_interval_and_may_be_bold() -> None:
     assert [row[1] for row in texts(table)] == ["31.0 (28.5 to 33.5)", "20.0*"]
 
 
+def test_clean_pairs_are_a_percentage_of_the_kept_pairs() -> None:
+    made = replace(run("clip", 0.3), kept={"concrete": 15, "person": 4, "abstract": 1})
+    table = summary_table(summary_entries([made, run("random", 0.2)]), RunFolders({}))
+    assert table.header[2:] == ["clean pairs kept", "scoring, worker s"]
+    assert [row[2:] for row in texts(table)] == [["75%", "12"], ["–", "12"]]
+
+
 def test_the_picture_is_a_file_with_every_filter() -> None:
     picture = summary_picture(summary_entries([run("random", 0.2), run("<clip>", 0.3)]), RunFolders({}))
     written = "".join(ET.fromstring(picture).itertext())
