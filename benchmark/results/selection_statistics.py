@@ -179,7 +179,7 @@ def _language_fractions(captions: Pair) -> dict[str, dict[str, Fractions]]:
         return {}
     if not all(captions):
         return {}
-    from filters.text.language import language_detector
+    from filters.english import language_detector
 
     detect = language_detector()
     counts = [_languages(texts[:LANGUAGE_SAMPLE], detect) for texts in captions]

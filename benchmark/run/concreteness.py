@@ -15,9 +15,13 @@ from benchmark.results.report.terminal import console, print_tables
 from benchmark.run.config import choice, filter_settings, make_engine, make_filter, make_pool, resolved
 from benchmark.run.output import print_result
 from benchmark.run.preflight import check_before_run
-from benchmark.studies.concreteness.coloured_captions import coloured_line, contribution_table
 from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation, check_needs, evaluate, fit
-from benchmark.studies.concreteness.explanation import Explanation, leave_one_out
+from benchmark.studies.concreteness.explanation import (
+    Explanation,
+    coloured_line,
+    contribution_table,
+    leave_one_out,
+)
 from benchmark.studies.concreteness.rated_texts import (
     RatedTexts,
     read_annotations,

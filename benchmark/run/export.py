@@ -29,7 +29,7 @@ from benchmark.run.output import print_result
 from benchmark.run.preflight import check_before_run
 from benchmark.selection.selection import Selection, subset_files
 from benchmark.studies.text_spotting.vocabulary import count_ngrams
-from filters.text.language import language_detector
+from filters.english import language_detector
 
 log = logging.getLogger(__name__)
 COUNTED, SHOWN = 100_000, 10  # n-grams

@@ -117,8 +117,7 @@ def _explained(source: ResultsFolders) -> str | None:
     """Return the page of explained captions; None without any."""
     if not source.has("explained"):
         return None
-    from benchmark.studies.concreteness.coloured_captions import explanations_page
-    from benchmark.studies.concreteness.explanation import Explanation
+    from benchmark.studies.concreteness.explanation import Explanation, explanations_page
 
     explanations = list(source.read(Explanation).values())
     return explanations_page(explanations) if explanations else None

@@ -25,9 +25,8 @@ from benchmark.results.report.terminal import print_tables
 from benchmark.results.tensorboard_tracker import _table
 from benchmark.results.wandb_tracker import WandbTracker
 from benchmark.scoring.shard_reader import PoolBatches
-from benchmark.studies.concreteness.coloured_captions import coloured_line, explanations_page
 from benchmark.studies.concreteness.evaluation import score_texts
-from benchmark.studies.concreteness.explanation import Explanation, Word
+from benchmark.studies.concreteness.explanation import Explanation, Word, coloured_line, explanations_page
 from benchmark.studies.icc_build.captions import captions_from_file
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
 from downstream.evaluation.image_scores import ImageScores

@@ -10,14 +10,12 @@ from rich.console import Console
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.records import read_records, write_record
-from benchmark.studies.concreteness.coloured_captions import (
-    coloured_line,
-    contribution_table,
-    explanations_page,
-)
 from benchmark.studies.concreteness.explanation import (
     Explanation,
     Word,
+    coloured_line,
+    contribution_table,
+    explanations_page,
     leave_one_out,
 )
 from filters.base import Filter, Scores
