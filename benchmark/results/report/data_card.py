@@ -84,9 +84,7 @@ def data_card(
         size_categories=[size_category(written.pairs)],
         task_categories=["image-to-text", "text-to-image"],
         tags=["image-text-pairs", "data-filtering", "datacomp", "pairsift"],
-        configs=[
-            {"config_name": "default", "data_files": [{"split": "train", "path": "subset.parquet"}]},
-        ],
+        configs=[{"config_name": "default", "data_files": [{"split": "train", "path": "subset.parquet"}]}],
     )
     settings = {"filter": manifest.config, "selector": manifest.selector_config}
     card = DatasetCard.from_template(

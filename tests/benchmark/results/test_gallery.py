@@ -11,13 +11,7 @@ from benchmark.core.images import THUMBNAIL, decode_image
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids
 from benchmark.pool.pool import Pool
 from benchmark.results.gallery import IMAGES, PAIRS, examples, gallery, ranked_pairs, short_text, thumbnail
-from benchmark.results.run_folder import (
-    CAPTION_CHARACTERS,
-    Place,
-    RunFiles,
-    write_examples,
-    write_gallery,
-)
+from benchmark.results.run_folder import CAPTION_CHARACTERS, Place, RunFiles, write_examples, write_gallery
 from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.selection.top_k import select_top_k
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item

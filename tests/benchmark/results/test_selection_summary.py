@@ -6,11 +6,7 @@ import pytest
 from benchmark.core.uids import UidArray
 from benchmark.results.run_folder import RunFiles
 from benchmark.results.selection_statistics import summarise
-from benchmark.results.selection_summary import (
-    SKETCH,
-    jaccard,
-    write_selection_summary,
-)
+from benchmark.results.selection_summary import SKETCH, jaccard, write_selection_summary
 from benchmark.scoring.score_table import ArraySource
 from filters.random import Random
 from tests.pools import hashed_uids

@@ -1,11 +1,6 @@
 import pytest
 
-from benchmark.results.page.estimates import (
-    Value,
-    all_measures,
-    chart_measures,
-    value_of,
-)
+from benchmark.results.page.estimates import Value, all_measures, chart_measures, value_of
 from benchmark.results.report.leaderboard import group, headlines
 from benchmark.results.result import Result
 from tests.benchmark.results.report.made_results import captioned, metric, result, trained
@@ -46,8 +41,5 @@ def test_charts_offer_the_sets_that_headlines_are_of() -> None:
     entries = group(
         [result("clip", downstream={"captioner": trained(nocaps=[metric("CIDEr", 0.1)], coco=metrics)})]
     )
-    assert list(chart_measures(entries)) == [
-        "CIDEr, coco (captioner)",
-        "BLEU-4, coco (captioner)",
-    ]
+    assert list(chart_measures(entries)) == ["CIDEr, coco (captioner)", "BLEU-4, coco (captioner)"]
     assert len(all_measures(entries)) == 3
