@@ -69,23 +69,22 @@ def read_image_scores(folder: Path) -> ImageScores:
     order = np.argsort(names)  # images are put in the order of their ids
     place = np.empty(len(names), np.int64)
     place[order] = np.arange(len(names))
-    group = to_numpy(evaluations.indices).astype(np.int64) * len(metrics.dictionary) + to_numpy(
-        metrics.indices
-    )
-    cells, cell_of_row = np.unique(group * len(names) + place[to_numpy(images.indices)], return_inverse=True)
+    group = to_numpy(evaluations.indices).astype(np.int64) * len(metrics.dictionary)
+    group = (group + to_numpy(metrics.indices)) * len(names)
+    cells, cell_of_row = np.unique(group + place[to_numpy(images.indices)], return_inverse=True)
     sums = np.bincount(cell_of_row, to_numpy(table["value"])).astype(float)
     queries = np.bincount(cell_of_row).astype(float)
     groups, image_of_cell = np.divmod(cells, len(names))
     borders = np.flatnonzero(np.diff(groups)) + 1
-    found, shared = {}, dict[bytes, tuple[npt.NDArray[np.object_], Doubles]]()
+    scores, shared = {}, dict[bytes, tuple[npt.NDArray[np.object_], Doubles]]()
     for part in np.split(np.arange(len(cells)), borders):
         evaluation, metric = divmod(int(groups[part[0]]), len(metrics.dictionary))
         key = evaluations.dictionary[evaluation].as_py(), metrics.dictionary[metric].as_py()
         image, query = image_of_cell[part], queries[part]
         # Most metrics of a set have the same images and queries, which are kept once.
         same = shared.setdefault(image.tobytes() + query.tobytes(), (names[order[image]], query))
-        found[key] = ImageSums(same[0], sums[part], same[1])
-    return found
+        scores[key] = ImageSums(same[0], sums[part], same[1])
+    return scores
 
 
 def resampled_values(metric: str, evaluation: str, runs: Sequence[ImageScores]) -> list[Doubles | None]:
@@ -94,20 +93,19 @@ def resampled_values(metric: str, evaluation: str, runs: Sequence[ImageScores]) 
     None for a run that lacks scores of single images, or whose images differ from the first run that has them.
     """
     names = count_names(metric) or (metric,)
-    found = [[run.get((evaluation, name)) for name in names] for run in runs]
-    complete = [[of for of in sums if of is not None] for sums in found]
-    usable = [len(sums) == len(names) for sums in complete]
-    first = next((sums[0].images for sums, whole in zip(complete, usable, strict=True) if whole), None)
+    sums = [[run[evaluation, n] for n in names if (evaluation, n) in run] for run in runs]
+    complete = [of_run if len(of_run) == len(names) else [] for of_run in sums]
+    images = next((of_run[0].images for of_run in complete if of_run), None)
     usable = [
-        whole and first is not None and all(np.array_equal(of.images, first) for of in sums)
-        for sums, whole in zip(complete, usable, strict=True)
+        of_run if images is not None and all(np.array_equal(of.images, images) for of in of_run) else []
+        for of_run in complete
     ]
-    kept = [sums for sums, use in zip(complete, usable, strict=True) if use]
+    kept = [of_run for of_run in usable if of_run]
     if not kept:
         return [None] * len(runs)
-    columns = [column for sums in kept for column in (sums[0].queries, *(of.sums for of in sums))]
+    columns = [column for of_run in kept for column in (of_run[0].queries, *(of.sums for of in of_run))]
     resampled = iter(np.split(resampled_sums(np.stack(columns, axis=1)), len(kept), axis=1))
-    return [_value(metric, names, next(resampled)) if use else None for use in usable]
+    return [_value(metric, names, next(resampled)) if of_run else None for of_run in usable]
 
 
 def _value(metric: str, names: Sequence[str], resampled: Doubles) -> Doubles:
@@ -140,7 +138,7 @@ class RunFolders:
 
 @dataclass(frozen=True)
 class Compared:
-    """Entries that have a metric, compared by it; several sizes only where images are the same."""
+    """Entries that have a metric, compared by it; several sizes only if their images are the same."""
 
     measure: Measure
     entries: list[Entry]
@@ -169,24 +167,12 @@ class Compared:
 
 def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFolders) -> Compared:
     """Compare the entries that have the metric, on the images that their runs share."""
-    having = [(entry, values) for entry in entries if (values := measure.values(entry))]
-    runs = [
-        (index, run)
-        for index, (entry, _) in enumerate(having)
-        for run in entry.runs
-        if measure.value(run) is not None
-    ]
-    scores = [folders.image_scores(run, measure.model) for _, run in runs]
-    of_runs: list[list[Doubles | None]] = [[] for _ in having]
-    for (index, _), resampled in zip(
-        runs, resampled_values(measure.metric, measure.evaluation, scores), strict=True
-    ):
-        of_runs[index].append(resampled)
-    return Compared(
-        measure,
-        [entry for entry, _ in having],
-        compare([values for _, values in having], [_mean(resampled) for resampled in of_runs]),
-    )
+    having = [entry for entry in entries if measure.values(entry)]
+    runs = [[run for run in entry.runs if measure.value(run) is not None] for entry in having]
+    scores = [folders.image_scores(run, measure.model) for of_entry in runs for run in of_entry]
+    resampled = iter(resampled_values(measure.metric, measure.evaluation, scores))
+    means = [_mean([next(resampled) for _ in of_entry]) for of_entry in runs]
+    return Compared(measure, having, compare([measure.values(entry) for entry in having], means))
 
 
 def _mean(resampled: Sequence[Doubles | None]) -> Doubles | None:
