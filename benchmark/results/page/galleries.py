@@ -101,7 +101,7 @@ class CaptionedSet:
 
 def captioned_sets(entries: Sequence[tuple[Entry, RunFiles]]) -> list[CaptionedSet]:
     """Return the generated captions side by side, as in the ICC paper's Figure 4."""
-    examples = next((found for _, files in entries if (found := files.examples())), [])
+    examples = next((shown for _, files in entries if (shown := files.examples())), [])
     models = dict.fromkeys(model for entry, _ in entries for model in entry.runs[0].downstream)
     sets = []
     for evaluation in dict.fromkeys(example.evaluation for example in examples):

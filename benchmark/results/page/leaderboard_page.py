@@ -101,7 +101,7 @@ def _view(
     entries = ranked(entries, measures[0]) if measures else entries
     compared = [compare_entries(measure, entries, folders) for measure in measures]
     files = [(entry, RunFiles(folders.folders.get(entry.runs[0].run_id))) for entry in entries]
-    summaries = {entry.label: found for entry, run in files if (found := run.summary())}
+    summaries = {entry.label: summary for entry, run in files if (summary := run.summary())}
     panels = [
         filter_panel(f"{key}-scores{number}", entry, summaries.get(entry.label), run.gallery())
         for number, (entry, run) in enumerate(files)

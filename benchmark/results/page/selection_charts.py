@@ -74,7 +74,7 @@ def _quantiles(name: str, counted: Mapping[str, Histogram]) -> list[Variant]:
     first = next(iter(counted.values()))
     rows = {POOL: _of_counts(first.edges, first.pool)}
     rows |= {label: _of_counts(histogram.edges, histogram.kept) for label, histogram in counted.items()}
-    boxes = {label: found for label, found in rows.items() if found}
+    boxes = {label: quantiles for label, quantiles in rows.items() if quantiles}
     if not boxes:
         return []
     ends = [list(values) for values in zip(*boxes.values(), strict=True)]
@@ -90,12 +90,12 @@ def _of_counts(edges: Sequence[float], counts: Sequence[int]) -> list[float]:
     """Return `QUANTILES` of values that were counted in bins; nothing without values."""
     total = sum(counts)
     below = [0, *accumulate(counts)]
-    found = []
+    quantiles = []
     for quantile in QUANTILES if total else ():
         index = next(i for i, count in enumerate(below[1:]) if count >= quantile * total)
         inside = (quantile * total - below[index]) / (counts[index] or 1)
-        found.append(float(f"{edges[index] + inside * (edges[index + 1] - edges[index]):.5g}"))
-    return found
+        quantiles.append(float(f"{edges[index] + inside * (edges[index + 1] - edges[index]):.5g}"))
+    return quantiles
 
 
 def _fractions(name: str, summaries: Summaries) -> Variant:

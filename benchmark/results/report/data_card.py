@@ -16,7 +16,7 @@ from benchmark.selection.manifest import Manifest
 
 TEMPLATE = Path(__file__).with_suffix(".md.jinja")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-COMMON_LANGUAGE = 0.01  # share of the captions from which on a language is in the header
+COMMON_LANGUAGE = 0.01  # fraction of the captions from which on a language is in the header
 FOLDERS = r"^(file://|[\w-]+:)?/(?!/)(?:[^/]*/)*"  # of an absolute path, also in local-dir:/models/clip
 # As subset.parquet is read: see https://github.com/rom1504/img2dataset. Images as in DataComp's download.
 DOWNLOAD = """img2dataset --url_list subset.parquet --input_format parquet --url_col url --caption_col caption \\
@@ -80,7 +80,8 @@ def data_card(
         pretty_name=f"{written.pairs:,} pairs of {manifest.pool} by {manifest.filter}",
         license="other",
         license_name="terms-of-the-pool",
-        language=[code for code, share in captions.languages.items() if share >= COMMON_LANGUAGE] or None,
+        language=[code for code, fraction in captions.languages.items() if fraction >= COMMON_LANGUAGE]
+        or None,
         size_categories=[size_category(written.pairs)],
         task_categories=["image-to-text", "text-to-image"],
         tags=["image-text-pairs", "data-filtering", "datacomp", "pairsift"],
