@@ -75,11 +75,10 @@ def filter_panel(
     """Return what is shown of one filter; `key` is the name of its chart."""
     run = entry.runs[0]
     scores = score_chart(key, entry.label, summary.scores, run.selection.threshold) if summary else None
-    words = list(summary.words.items()) if summary else []
-    words.sort(key=lambda item: -abs(item[1].kept - item[1].pool))
+    words = list(summary.words.items())[:MOST_WORDS] if summary else []
     by_place = {title: [p for p in pairs if p.place == place][:MOST_PAIRS] for place, title in PLACES.items()}
     shown = {title: of_place for title, of_place in by_place.items() if of_place}
-    return FilterPanel(entry.label, run.family, scores, words[:MOST_WORDS], shown)
+    return FilterPanel(entry.label, run.family, scores, words, shown)
 
 
 @dataclass(frozen=True)
