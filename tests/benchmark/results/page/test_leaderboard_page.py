@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.results.page.galleries import Images
+from benchmark.results.page.galleries import Images, filter_panel
 from benchmark.results.page.leaderboard_page import leaderboard_page
 from benchmark.results.protocol import Protocol
 from benchmark.results.report.certainty import RunFolders
+from benchmark.results.report.leaderboard import group
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.report.table import Cell, Table
 from benchmark.results.result import Result
+from benchmark.results.run_folder import GalleryPair, Place
 from tests.benchmark.results.report.made_results import protocol
 from tests.benchmark.results.report.made_run_folders import (
     HOSTILE,
@@ -158,3 +160,14 @@ def test_what_exceeds_the_budget_is_counted() -> None:
     images = Images([b"a" * 300, b"b" * 300, b"b" * 300, b"c" * 3], budget=404)
     assert [len(text) for text in images.encoded.values()] == [400, 4]
     assert images.left_out == 1
+
+
+def test_pairs_are_below_the_titles_of_their_places() -> None:
+    places: tuple[Place, ...] = ("bottom", "top", "kept")
+    pairs = [GalleryPair(place, f"{n:032x}", "a cat", 0.5, b"") for n, place in enumerate(places)]
+    panel = filter_panel("k", group([full_result("clip", 0.5)])[0], None, pairs)
+    assert panel.pairs == {
+        "The highest scores": [pairs[1]],
+        "Kept: just above the threshold": [pairs[2]],
+        "The lowest scores": [pairs[0]],
+    }
