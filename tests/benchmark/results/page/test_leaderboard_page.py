@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.results.page.galleries import Images, filter_panel
+from benchmark.results.page.galleries import Images, captioned_sets, filter_panel
 from benchmark.results.page.leaderboard_page import leaderboard_page
 from benchmark.results.protocol import Protocol
 from benchmark.results.report.certainty import RunFolders
@@ -16,7 +16,7 @@ from benchmark.results.report.leaderboard import group
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.report.table import Cell, Table
 from benchmark.results.result import Result
-from benchmark.results.run_folder import GalleryPair, Place
+from benchmark.results.run_folder import GalleryPair, Place, RunFiles
 from tests.benchmark.results.report.made_results import protocol
 from tests.benchmark.results.report.made_run_folders import (
     HOSTILE,
@@ -171,3 +171,18 @@ def test_pairs_are_below_the_titles_of_their_places() -> None:
         "Kept: just above the threshold": [pairs[2]],
         "The lowest scores": [pairs[0]],
     }
+
+
+def test_captions_are_side_by_side_where_a_model_wrote_some(tmp_path: Path) -> None:
+    entries = group([full_result("clip", 0.5), full_result("icc", 0.4), full_result("random", 0.1)])
+    for text, folder in (("a cat", tmp_path / "clip"), ("a dog", tmp_path / "icc")):
+        folder.mkdir()
+        write_run_folder(folder, texts=[text])
+    files = [(entry, RunFiles(tmp_path / entry.label)) for entry in entries]
+    (captioned,) = captioned_sets(files)  # none of the dual encoder
+    assert (captioned.model, captioned.evaluation) == ("captioner", "coco")
+    for image in captioned.images:
+        assert [(entry.label, text) for entry, text in image.captions] == [
+            ("clip", "a cat"),
+            ("icc", "a dog"),
+        ]

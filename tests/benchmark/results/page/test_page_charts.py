@@ -97,6 +97,7 @@ def test_kinds_lengths_and_languages_are_drawn() -> None:
     assert kinds["data"][0]["x"] == [75] * 4
     (box,) = lengths["data"]
     assert lengths["layout"]["yaxis"]["ticktext"] == ["the pool", "clip", "icc"]
+    assert lengths["layout"]["yaxis"]["range"] == [2.5, -0.5]
     assert box["median"] == [1, 2.75, 2.75]  # half of 500 + 400 + 100; 30 of the 80 in the bin from 2 to 4
     assert {trace["name"]: trace["x"][:2] for trace in languages["data"]} == {
         "en": [70, 90], "dog": [20, 10], "the rest": [10, 0],

@@ -25,6 +25,7 @@ def test_bars_are_ranked_and_as_long_as_their_values(picture: ET.Element) -> Non
     marks = [group for group in picture.iter(f"{SVG}g") if group.find(f"{SVG}rect") is not None]
     titles = [mark.findtext(f"{SVG}title") for mark in marks]
     assert titles == [f"{LONG}: 40.0", "clip: 20.0 ± 2.5", "random: 10.0"] * 2
+    assert [float(rect.get("y", "")) for rect in picture.iter(f"{SVG}rect")] == [6, 24, 42] * 2
     widths = [float(rect.get("width", "")) for rect in picture.iter(f"{SVG}rect")][:3]
     assert [width / widths[-1] for width in widths] == pytest.approx([4, 2, 1], rel=1e-2)
 

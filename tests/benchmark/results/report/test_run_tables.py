@@ -70,11 +70,11 @@ def test_evaluations_are_a_table_per_set_and_the_last_counts() -> None:
         )
         for cider, time in ((0.1, "1"), (0.2, "2"))
     )
-    scores = {"coco": [metric("zero_shot", 0.3), metric("zero_shot_tied", 0.01)], "nocaps": []}
+    scores = {"coco": [metric("zero_shot", 0.3), metric("zero_shot_tied", 0.5)], "nocaps": []}
     ties, diversity = evaluation_tables([newer, Evaluation("b", "b", {}, scores, {}), older])
     assert ties.title == "evaluated on coco"
     assert ties.header == ["model", "images or queries", "C", "zero-shot"]
     assert texts(ties) == [["a", "10", "20.0", "–"], ["b", "10", "–", "30.0"]]
-    assert ties.notes[0].endswith("in points: zero-shot 1.0.")
+    assert ties.notes[0].endswith("in points: zero-shot 50.0.")
     assert diversity.title == "evaluated on coco, best reference and diversity"
     assert texts(diversity) == [["a", "10", "50.0"]]
