@@ -23,9 +23,7 @@ from benchmark.run.config import explain, shipped_names
 
 # Keys of a node with a `_target_` that are not arguments of its class.
 NOT_ARGUMENTS = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "family"})
-PROSE = frozenset(
-    {"explain", "prompt", "prompts", "templates"}
-)  # settings whose texts are not names or paths
+PROSE = frozenset({"explain", "prompt", "prompts", "templates"})  # their texts are not names or paths
 SHOWN = 100  # characters of a wrong value
 MAX_INTEGER = (1 << 63) - 1
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -43,10 +41,8 @@ def check_settings(cfg: DictConfig, given: Sequence[str] | None = None) -> None:
         UserError: names each wrong setting as users type it, and says what must hold.
     """
     check = _Check(list(map(str, cfg)) if given is None else given)
-    task = str(cfg.task.name)
-    own = (
-        {} if task in shipped_names("task") else {f"{task}?": Any}
-    )  # a user's task may have a group of its name
+    task = str(cfg.task.name)  # the name of a user's task may be a group of settings
+    own = {} if task in shipped_names("task") else {f"{task}?": Any}
     problems = dict.fromkeys(check.problems(cfg, "", _schema_arguments(SETTINGS | own, cfg)))
     if problems:
         raise UserError("; ".join(problems))
@@ -94,7 +90,8 @@ class _Check:
             value = node[key]
             value = OmegaConf.to_container(value, resolve=True) if isinstance(value, ListConfig) else value
         except OmegaConfBaseException as error:
-            if not isinstance(error, MissingMandatoryValue):  # refused by the task that reads it
+            # A missing value, or one of the user's config, is refused by the task that reads it.
+            if name in self.given and not isinstance(error, MissingMandatoryValue):
                 line = explain(error)
                 # OmegaConf's own messages do not name the setting.
                 raise UserError(f"{name}: {line}" if line in str(error) else line) from error
