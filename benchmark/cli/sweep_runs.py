@@ -8,8 +8,9 @@ import statistics
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from tempfile import mkdtemp
@@ -19,22 +20,16 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import TaskFunction
 from omegaconf import DictConfig
 
-from benchmark.cli.jobs import (
-    Job,
-    Settings,
-    check_jobs,
-    compose_jobs,
-    print_plan,
-    settings_of,
-)
-from benchmark.cli.mistakes import of_job
-from benchmark.cli.outcomes import Outcome, counts, job_file, read_outcome, write_outcome
-from benchmark.cli.stopping import end_with, is_stop, raise_if_stopped
+from benchmark.cli.jobs import SweepJob, check_jobs, compose_jobs, print_plan
+from benchmark.cli.mistakes import name_job
+from benchmark.cli.outcomes import Outcome, counts, job_file, outcome_tables, read_outcome, write_outcome
+from benchmark.cli.process import end_with, is_stop, raise_if_stopped
 from benchmark.core.disk_errors import disk_errors_as_one_line
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, process_count
 from benchmark.core.paths import cache_folder
 from benchmark.core.progress import configure_logging, log_to_file
+from benchmark.results.report.terminal import print_tables
 from benchmark.run.config import USER_ERRORS, call_task, explain, register_resolvers
 from benchmark.run.output import Finished
 
@@ -54,7 +49,7 @@ def run_sweeps(sweeps: Sequence[Sequence[str]], with_hydra: Callable[[TaskFuncti
     jobs = compose_jobs(sweeps)
     checked = check_jobs(jobs)
     if any(job.composed.plan for job in jobs):
-        print_plan(settings_of(jobs))
+        print_plan((job.name, cfg) for job in jobs for cfg in SettingsOfJobs([job]))
         return 0
     sweep = Sweep([job.name for job in jobs])
     log.info("sweep: %d jobs; their logs are in %s", len(jobs), sweep.folder)
@@ -93,7 +88,7 @@ class Sweep:
         self._first = 0  # number of the first job of the sweep that Hydra runs now
         self._own: set[int] = set()  # numbers of the jobs that ran in this process
 
-    def run_here(self, jobs: Sequence[Job], checked: Sequence[frozenset[str]]) -> None:
+    def run_here(self, jobs: Sequence[SweepJob], checked: Sequence[frozenset[str]]) -> None:
         """Run the next jobs one after the other in this process.
 
         Args:
@@ -102,15 +97,15 @@ class Sweep:
         """
         from benchmark.run.preflight import checked_before  # imported with torch
 
-        for number, job in enumerate(jobs):
-            job.place(number, self.folder)
+        for job in jobs:
+            job.place(self.folder)
         if process_count() == 1:  # in a launch one process scores while the others wait, job by job
             self._share_work(jobs)
-        for job, reasons in zip(jobs, checked, strict=True):
-            with checked_before(reasons):
-                job.run(self.run)
+        for number, (job, reasons) in enumerate(zip(jobs, checked, strict=True), self._first):
+            with job.settings() as cfg, checked_before(reasons):
+                self._run_in_process(cfg, number)
 
-    def _share_work(self, jobs: Sequence[Job]) -> None:
+    def _share_work(self, jobs: Sequence[SweepJob]) -> None:
         """Do what jobs of one task share; whatever goes wrong, each job then does its own part of it."""
         from benchmark.run.shared_work import share_work  # imported with torch
 
@@ -120,7 +115,7 @@ class Sweep:
         for task, of_task in by_task.items():
             try:
                 with log_to_file(self.folder / "shared.log"):
-                    share_work(task, Settings(of_task))
+                    share_work(task, SettingsOfJobs(of_task))
             except USER_ERRORS as error:
                 log.warning("task=%s: the jobs share no work: %s", task, explain(error))
             except Exception:
@@ -128,11 +123,15 @@ class Sweep:
                 log.exception("task=%s: the jobs share no work, for an unexpected error", task)
 
     def run(self, cfg: DictConfig) -> None:
-        """Run the task once, in whichever process; errors are kept for the sweep's end."""
+        """Run the task of a job that Hydra launched, in whichever process; errors are kept for the sweep's end."""
         number = self._first + int(HydraConfig.get().job.num)
-        if (os.getpid(), socket.gethostname()) != (self._process, self._host):
+        if (os.getpid(), socket.gethostname()) == (self._process, self._host):
+            self._run_in_process(cfg, number)
+        else:
             self._run_in_worker(cfg, number)
-            return
+
+    def _run_in_process(self, cfg: DictConfig, number: int) -> None:
+        """Run a job in the process of the sweep."""
         self._own.add(number)
         with log_to_file(job_file(self.folder, number, "log")):
             log.info(
@@ -152,7 +151,7 @@ class Sweep:
                 sys.stdout.write(printed.read_text(encoding="utf-8"))
                 sys.stdout.flush()
             if outcome.exit_code:
-                log.error("error: %s", of_job(outcome.run, outcome.text))
+                log.error("error: %s", name_job(outcome.run, outcome.text))
         self._first += jobs
 
     @property
@@ -162,10 +161,6 @@ class Sweep:
 
     def print_outcomes(self) -> None:
         """Print a row per job, and the headline metrics of those with a result."""
-        # Imported here: a misspelt command should be answered before torch is imported.
-        from benchmark.cli.sweep_tables import outcome_tables
-        from benchmark.results.report.terminal import print_tables
-
         if is_main_process():
             print_tables(outcome_tables(self._outcomes()), stderr=True)
 
@@ -184,7 +179,7 @@ class Sweep:
         outcome = _outcome(self.names[number], cfg)
         write_outcome(self.folder, number, outcome)
         if outcome.exit_code:
-            log.error("error: %s", of_job(outcome.run, outcome.text))
+            log.error("error: %s", name_job(outcome.run, outcome.text))
         return outcome
 
     def _outcome(self, number: int, lost: str) -> Outcome:
@@ -207,6 +202,18 @@ class Sweep:
         left = len(self.names) - len(ended)
         eta = f", ETA {timedelta(seconds=round(statistics.fmean(done) * left))}" if done else ""
         return f"{counts(ended)}, {left - 1} remaining{eta}"
+
+
+@dataclass(frozen=True)
+class SettingsOfJobs(Iterable[DictConfig]):
+    """The settings of jobs, which can be iterated several times; Hydra's resolver reads those of the job at hand."""
+
+    jobs: Sequence[SweepJob]
+
+    def __iter__(self) -> Iterator[DictConfig]:
+        for job in self.jobs:
+            with job.settings() as cfg:
+                yield cfg
 
 
 @contextmanager

@@ -9,12 +9,15 @@ time count as intact.
 import json
 import logging
 import mmap
+import os
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from benchmark.core.temporaries import remove_folder, temporary_beside
+from benchmark.core.temporaries import is_temporary, remove_folder, temporary_beside
 
+PROJECT = "pairsift"
+CACHE_VERSION = "v2"  # raised when files of an earlier one cannot be read; these are not seen then
 SEAL = ".seal"
 _MARK, _BLANK = b"pairsift CRC-32 ", b"00000000"
 # For writers of Parquet and Arrow files: metadata of the footer, with room for the CRC.
@@ -23,6 +26,19 @@ _CHECKED = {".parquet", ".arrow", ".npy"}
 _TAIL = 1 << 20  # bytes, more than a footer has after the metadata
 Version = tuple[int, int, int]
 log = logging.getLogger(__name__)
+
+
+def cache_home() -> str:
+    """Return the folder that holds the caches of all programs."""
+    return os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+
+
+def is_checked(path: Path) -> bool:
+    """Return whether a file or folder is in a room of the cache whose files have CRCs, and no temporary one."""
+    path, cache = path.absolute(), Path(cache_home()).absolute() / PROJECT
+    if not path.is_relative_to(cache) or any(map(is_temporary, path.parts)):
+        return False
+    return path.relative_to(cache).parts[:1] in [(CACHE_VERSION,), ("augmented",), ("demo",)]
 
 
 def seal(written: Path, path: Path) -> None:
@@ -99,7 +115,7 @@ def _write_crc(file: Path) -> bool:
 
 def _damage(path: Path, version: Version) -> str:
     """Return how a file differs from its CRC, nothing if it does not; version: of the file."""
-    if path.suffix not in _CHECKED or path.is_dir():
+    if path.suffix not in _CHECKED or path.is_dir() or not is_checked(path):
         return ""
     if not version[1]:
         return "it is empty"

@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import unquote
 
-from benchmark.core.cached_files import seal, value_crc
+from benchmark.core.cached_files import CACHE_VERSION, PROJECT, cache_home, is_checked, seal, value_crc
 from benchmark.core.disk_errors import disk_errors_as_one_line
 from benchmark.core.errors import UserError
-from benchmark.core.temporaries import is_temporary, remove_folder, temporary_beside
+from benchmark.core.temporaries import remove_folder, temporary_beside
 
-PROJECT = "pairsift"
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 FLUSHED_AT_ONCE = 16
-CACHE_VERSION = "v2"  # raised when files of an earlier one cannot be read; these are not seen then
 # Files of users, or with fingerprints and versions in their names.
 _Kept = Literal["augmented", "corenlp", "demo", "exports", "icc", "kept_results", "remote", "sweeps"]
 _Computed = Literal[
@@ -31,7 +29,7 @@ Room = _Kept | _Computed  # the folders of the cache
 
 def cache_dir() -> Path:
     """Return ``$XDG_CACHE_HOME/pairsift`` (default ``~/.cache/pairsift``). Raises `UserError` if it is a URL."""
-    base = _cache_home()
+    base = cache_home()
     if "://" in base:
         raise UserError(f"XDG_CACHE_HOME={base} must be a folder of this machine; results_dir may be a URL")
     return Path(base) / PROJECT
@@ -43,10 +41,6 @@ def cache_folder(room: Room, *parts: str) -> Path:
     return base.joinpath(room, *parts)
 
 
-def _cache_home() -> str:
-    return os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-
-
 def user_path(text: str | Path) -> Path:
     """Return a path that a user gives, ``file://`` and ``~`` resolved; an unknown user's ``~`` stays as it is."""
     return Path(os.path.expanduser(str(text).removeprefix("file://")))  # noqa: PTH111  pathlib's raises RuntimeError
@@ -55,7 +49,7 @@ def user_path(text: str | Path) -> Path:
 def mirrors_dir() -> Path:
     """Return the folder with copies of remote folders, each named by its quoted URL."""
     return (
-        Path(_cache_home()) / PROJECT / "remote"
+        Path(cache_home()) / PROJECT / "remote"
     )  # an unusable XDG_CACHE_HOME must not end messages about it
 
 
@@ -114,14 +108,6 @@ def put_in_place(written: Path, path: Path) -> None:
         remove_folder(path)
     written.replace(path)
     _flush(path.parent)
-
-
-def is_checked(path: Path) -> bool:
-    """Return whether a file or folder is in a room of the cache whose files have CRCs, and no temporary one."""
-    path = path.absolute()
-    if not path.is_relative_to(cache_dir()) or any(map(is_temporary, path.parts)):
-        return False
-    return path.relative_to(cache_dir()).parts[0] in (CACHE_VERSION, "augmented", "demo")
 
 
 def _flush(path: Path) -> None:

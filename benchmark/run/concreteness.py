@@ -15,9 +15,13 @@ from benchmark.results.report.terminal import console, print_tables
 from benchmark.run.config import choice, filter_settings, make_engine, make_filter, make_pool, resolved
 from benchmark.run.output import print_result
 from benchmark.run.preflight import check_before_run
-from benchmark.studies.concreteness.coloured_captions import coloured_line, contribution_table
 from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation, check_needs, evaluate, fit
-from benchmark.studies.concreteness.explanation import Explanation, leave_one_out
+from benchmark.studies.concreteness.explanation import (
+    Explanation,
+    coloured_line,
+    contribution_table,
+    leave_one_out,
+)
 from benchmark.studies.concreteness.rated_texts import (
     RatedTexts,
     read_annotations,
@@ -38,7 +42,7 @@ def concreteness(cfg: DictConfig) -> None:
     """Evaluate one filter on every benchmark given, or explain one caption; print the path of each JSON."""
     check_needs(make_filter(cfg), choice(cfg, "filter"))
     check_before_run(cfg)
-    if cfg.explain is not None:
+    if cfg.task.explain is not None:
         explain(cfg)
         return
     benchmarks = load_benchmarks(cfg)
@@ -91,7 +95,7 @@ def load_benchmarks(cfg: DictConfig) -> list[RatedTexts]:
 def explain(cfg: DictConfig) -> None:
     """Show the contribution of each word to a caption's score; print the path of the JSON."""
     scorer = _scorer(cfg)
-    caption = str(cfg.explain)
+    caption = str(cfg.task.explain)
     score, words = leave_one_out(scorer, caption)
     explanation = Explanation(
         caption,

@@ -15,14 +15,14 @@ from hydra.errors import HydraException, InstantiationException, MissingConfigEx
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
+from benchmark.core.cached_files import PROJECT
 from benchmark.core.disk_errors import disk_errors_as_one_line
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.file_systems import is_remote
-from benchmark.core.garbage import collect_again
 from benchmark.core.launch import is_main_process
 from benchmark.core.lost_processes import lost_processes_as_one_line
 from benchmark.core.mirror import writable_folder
-from benchmark.core.paths import PROJECT, remote_paths
+from benchmark.core.paths import remote_paths
 from benchmark.core.redaction import map_texts, redact
 
 # Imported for annotations only: a misspelt command should be answered before torch is imported.
@@ -196,7 +196,6 @@ def call_task(cfg: DictConfig) -> Any:
     """
     try:
         task = hydra.utils.get_method(cfg.task._target_)
-        collect_again()
         with disk_errors_as_one_line(), lost_processes_as_one_line():
             if not is_remote(str(cfg.results_dir)):
                 return task(cfg)

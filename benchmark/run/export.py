@@ -19,8 +19,8 @@ from benchmark.core.temporaries import is_temporary
 from benchmark.core.uids import read_subset, write_subset
 from benchmark.pool.pairs import read_captions, write_pairs
 from benchmark.pool.pool import Pool
-from benchmark.results.eval_results import eval_results
 from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
+from benchmark.results.report.report_data import eval_results
 from benchmark.results.result import Result
 from benchmark.results.selection_statistics import have_text
 from benchmark.run.choose import Chosen, choose
@@ -29,7 +29,7 @@ from benchmark.run.output import print_result
 from benchmark.run.preflight import check_before_run
 from benchmark.selection.selection import Selection, subset_files
 from benchmark.studies.text_spotting.vocabulary import count_ngrams
-from filters.text.language import language_detector
+from filters.english import language_detector
 
 log = logging.getLogger(__name__)
 COUNTED, SHOWN = 100_000, 10  # n-grams

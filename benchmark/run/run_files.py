@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import Subset
 from benchmark.results.gallery import examples, gallery
-from benchmark.results.pictures import write_examples, write_gallery
+from benchmark.results.run_folder import write_examples, write_gallery
 from benchmark.results.selection_statistics import summarise
 from benchmark.results.selection_summary import write_selection_summary
 from benchmark.run.choose import Chosen

@@ -40,7 +40,7 @@ def extract_together(jobs: Jobs) -> None:
     pools: dict[str, tuple[Pool, Engine]] = {}
     scorers: dict[str, dict[str, Filter]] = {}
     for cfg in jobs:
-        if cfg.shards is not None or _has_result(cfg):
+        if cfg.task.get("shards") is not None or _has_result(cfg):
             continue
         try:
             place = json.dumps([resolved(cfg.pool), resolved(cfg.engine)], sort_keys=True)

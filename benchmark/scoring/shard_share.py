@@ -31,7 +31,7 @@ class ShardShare:
         share = cls(int(match[1]), int(match[2])) if match else cls(0, 0)
         if not 1 <= share.number <= share.parts:
             raise UserError(
-                f"shards={text} must be a number and how many parts there are: 1/8, 2/8, up to 8/8"
+                f"task.shards={text} must be a number and how many parts there are: 1/8, 2/8, up to 8/8"
             )
         return share
 
@@ -49,7 +49,7 @@ class ShardShare:
         if last - first + 1 != count:
             raise UserError(
                 "the numbers of this Slurm array do not follow one another, as those of sbatch --array=1-8 do; give"
-                " the share itself, such as shards=3/8, or shards=1/1 for all shards"
+                " the share itself, such as task.shards=3/8, or task.shards=1/1 for all shards"
             )
         return cls(number - first + 1, count) if count > 1 else None
 
@@ -83,8 +83,8 @@ def require_all_shares(pool: Pool, scorer: Filter, missing: Iterable[Shard]) -> 
         more = f" and {len(unfinished) - LISTED} others" if len(unfinished) > LISTED else ""
         raise UserError(
             f"{type(scorer).__name__.lower()}: {len(lacking):,} of {len(shards):,} shards are missing, those of"
-            f" shards={', '.join(unfinished[:LISTED])}{more}; run task=score with each of these, or with shards=1/1"
-            " to score what is missing here"
+            f" task.shards={', '.join(unfinished[:LISTED])}{more}; run task=score with each of these, or with"
+            " task.shards=1/1 to score what is missing here"
         )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.core.paths import CACHE_VERSION
+from benchmark.core.cached_files import CACHE_VERSION
 from tests.pools import rows, write_pool
 
 pytestmark = pytest.mark.slow

@@ -66,10 +66,12 @@ def test_a_task_of_a_slurm_array_scores_its_share(
     pool = write_pool(tmp_path / "pool", [rows(3, start=3 * i) for i in range(3)])
     settings = ["pool=img2dataset", f"pool.url={pool}", "filter=no_filter", "size.samples=5"]
     assert run("task=score", *settings).returncode == 0
-    assert "score: shards=2/3, the part of this task of a Slurm array" in caplog.text
+    assert "score: task.shards=2/3, the part of this task of a Slurm array" in caplog.text
     assert scored_shards(cache) == ["00000001"]
-    assert_one_line(run("task=select", *settings), "2 of 3 shards are missing, those of shards=1/3, 3/3")
-    assert_one_line(run("task=score", *settings, "rescore=true"), "shards=2/3 with rescore=true would remove")
+    assert_one_line(run("task=select", *settings), "2 of 3 shards are missing, those of task.shards=1/3, 3/3")
+    assert_one_line(
+        run("task=score", *settings, "rescore=true"), "task.shards=2/3 with rescore=true would remove"
+    )
     swept = run("task=score", *settings, "seed=0,1", "rescore=true")
     assert swept.returncode == 0, swept.stderr
     assert scored_shards(cache) == ["00000000", "00000001", "00000002"]
