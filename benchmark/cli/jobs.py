@@ -1,10 +1,13 @@
 """The jobs of a command: their configurations, composed and checked before the first of them runs."""
 
+from __future__ import annotations
+
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hydra import compose, initialize_config_dir
 from hydra._internal.callbacks import Callbacks
@@ -20,7 +23,10 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from benchmark.cli.mistakes import end_with_mistakes, of_job
 from benchmark.cli.wrong_overrides import explain_command
 from benchmark.core.errors import UserError
-from benchmark.run.config import CONF, USER_ERRORS, call_task, choice, explain
+from benchmark.run.config import CONF, USER_ERRORS, explain
+
+if TYPE_CHECKING:
+    from benchmark.run import job as run
 
 # The classes of Hydra's parts with which the jobs of a sweep run in this process.
 HERE = {
@@ -129,87 +135,65 @@ def _call(task: TaskFunction, composed: DictConfig, folder: str, subfolder: str 
 
 def run_job(cfg: DictConfig) -> None:
     """Run the task of a single run, or print its plan. Raises `UserError` for any mistake of the user."""
+    job = make_job(cfg)
     if cfg.plan:
-        check_job(cfg)
-        print_plan([(choice(cfg, "filter"), cfg)])
+        job.check()
+        print_plan([(job.choices["filter"], job)])
         return
-    # Imported here: a misspelt command should be answered before pydantic is imported.
-    from benchmark.cli.settings_schema import check_settings
-
-    check_settings(cfg)  # the task itself checks what it needs
-    check_shards(cfg)
-    finished = call_task(cfg)
+    finished = job.run()
     if finished is not None and finished.failure:
         end_with_mistakes(finished.failure, exit_code=1)
 
 
-def check_jobs(jobs: Sequence[Job]) -> list[frozenset[str]]:
-    """Return what `check_job` returns of each job. Raises `WrongJobsError` unless each can run."""
-    checked = [_checked(job) for job in jobs]
-    _refuse([(job.name, c if isinstance(c, str) else None) for job, c in zip(jobs, checked, strict=True)])
-    return [reasons for reasons in checked if not isinstance(reasons, str)]
+def make_job(cfg: DictConfig, built: dict[str, Any] | None = None) -> run.Job:
+    """Return the job of a configuration, for which Hydra answers. Raises `UserError` if a setting is wrong.
 
-
-def check_job(cfg: DictConfig) -> frozenset[str]:
-    """Raise `UserError` unless the settings of a run are right and what its task needs is there.
-
-    Returns what `check_before_run` returns.
+    Args:
+        cfg: the configuration without the node `hydra`.
+        built: the parts that the jobs of a sweep share.
     """
     from benchmark.cli.settings_schema import check_settings
 
-    try:
-        check_settings(cfg)
-        from benchmark.run.preflight import check_before_run  # imported once the settings are right
+    check_settings(cfg)
+    if cfg.shards is not None and cfg.task.name != "score":
+        raise UserError(
+            f"shards={cfg.shards} is for task=score alone; leave it out when all parts are scored"
+        )
+    from benchmark.run.job import Job  # imported once the settings are right
 
-        check_shards(cfg)
-        return check_before_run(cfg)
-    except USER_ERRORS as error:
-        raise UserError(explain(error)) from error
-
-
-def check_shards(cfg: DictConfig) -> None:
-    """Raise `UserError` unless ``shards=`` can be understood, and belongs to the task."""
-    if cfg.shards is not None:
-        from benchmark.run.settings import shard_share
-
-        shard_share(cfg)
+    hydra = HydraConfig.get()
+    sweep = Path(hydra.sweep.dir) if hydra.mode == RunMode.MULTIRUN else None
+    return Job.from_config(cfg, hydra.runtime.choices, sweep, hydra.overrides.task, built)
 
 
-def settings_of(jobs: Iterable[Job]) -> Iterator[tuple[str, DictConfig]]:
-    """Yield the name and the settings of each job, while Hydra answers as it would in this job."""
-    for job in jobs:
-        with job.settings() as cfg:
-            yield job.name, cfg
+def check_jobs(jobs: Sequence[Job]) -> list[run.Job]:
+    """Return the checked jobs. Raises `WrongJobsError` unless each can run."""
+    built: dict[str, Any] = {}
+    checked = [_checked(job, built) for job in jobs]
+    _refuse([(job.name, c if isinstance(c, str) else None) for job, c in zip(jobs, checked, strict=True)])
+    return [job for job in checked if not isinstance(job, str)]
 
 
-@dataclass(frozen=True)
-class Settings(Iterable[DictConfig]):
-    """The settings of jobs, which can be iterated several times; meanwhile Hydra answers as in the job at hand."""
-
-    jobs: Sequence[Job]
-
-    def __iter__(self) -> Iterator[DictConfig]:
-        return (cfg for _, cfg in settings_of(self.jobs))
-
-
-def print_plan(jobs: Iterable[tuple[str, DictConfig]]) -> None:
-    """Print the plan of jobs, each a name and its settings; nothing is run."""
+def print_plan(jobs: Iterable[tuple[str, run.Job]]) -> None:
+    """Print the plan of jobs, each with its name; nothing is run."""
     from benchmark.results.report.terminal import print_tables
     from benchmark.run.plan.plan import Plan
 
     plan = Plan()
-    for name, cfg in jobs:
-        plan.add(name, cfg)
+    for name, job in jobs:
+        plan.add(name, job)
     print_tables([plan.table()])
 
 
-def _checked(job: Job) -> frozenset[str] | str:
-    """Return what `check_job` returns of a job, or the mistake in it."""
+def _checked(job: Job, built: dict[str, Any]) -> run.Job | str:
+    """Return the checked job, or the mistake in it."""
     with job.settings() as cfg:
         try:
-            return check_job(cfg)
-        except UserError as error:
-            return str(error)
+            made = make_job(cfg, built)
+            made.check()
+        except USER_ERRORS as error:
+            return explain(error)
+        return made
 
 
 def _refuse(mistakes: Sequence[tuple[str, str | None]]) -> None:

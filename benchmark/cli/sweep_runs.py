@@ -1,5 +1,7 @@
 """The jobs of a sweep, run one after the other or by a launcher; one that fails does not stop the others."""
 
+from __future__ import annotations
+
 import logging
 import os
 import signal
@@ -7,13 +9,12 @@ import socket
 import statistics
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import TaskFunction
@@ -21,11 +22,10 @@ from omegaconf import DictConfig
 
 from benchmark.cli.jobs import (
     Job,
-    Settings,
     check_jobs,
     compose_jobs,
+    make_job,
     print_plan,
-    settings_of,
 )
 from benchmark.cli.mistakes import of_job
 from benchmark.cli.outcomes import Outcome, counts, job_file, read_outcome, write_outcome
@@ -35,8 +35,11 @@ from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, process_count
 from benchmark.core.paths import cache_dir
 from benchmark.core.progress import configure_logging, log_to_file
-from benchmark.run.config import USER_ERRORS, call_task, explain, register_resolvers
+from benchmark.run.config import USER_ERRORS, explain, register_resolvers
 from benchmark.run.output import Finished
+
+if TYPE_CHECKING:
+    from benchmark.run import job as run
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +57,7 @@ def run_sweeps(sweeps: Sequence[Sequence[str]], with_hydra: Callable[[TaskFuncti
     jobs = compose_jobs(sweeps)
     checked = check_jobs(jobs)
     if any(job.composed.plan for job in jobs):
-        print_plan(settings_of(jobs))
+        print_plan((job.name, made) for job, made in zip(jobs, checked, strict=True))
         return 0
     sweep = Sweep([job.name for job in jobs])
     log.info("sweep: %d jobs; their logs are in %s", len(jobs), sweep.folder)
@@ -64,7 +67,7 @@ def run_sweeps(sweeps: Sequence[Sequence[str]], with_hydra: Callable[[TaskFuncti
             if all(job.runs_here for job in of_sweep):
                 sweep.run_here(
                     of_sweep,
-                    [reasons for job, reasons in zip(jobs, checked, strict=True) if job.sweep == index],
+                    [made for job, made in zip(jobs, checked, strict=True) if job.sweep == index],
                 )
             else:
                 sys.argv[1:] = [*arguments, f"hydra.sweep.dir='{sweep.folder}'"]
@@ -92,40 +95,36 @@ class Sweep:
         self._process, self._host = os.getpid(), socket.gethostname()
         self._first = 0  # number of the first job of the sweep that Hydra runs now
         self._own: set[int] = set()  # numbers of the jobs that ran in this process
+        self._here: dict[int, run.Job] = {}  # the jobs of `run_here`, by number
 
-    def run_here(self, jobs: Sequence[Job], checked: Sequence[frozenset[str]]) -> None:
+    def run_here(self, jobs: Sequence[Job], checked: Sequence[run.Job]) -> None:
         """Run the next jobs one after the other in this process.
 
         Args:
             jobs: the jobs.
             checked: what `check_jobs` returned of them.
         """
-        from benchmark.run.preflight import checked_before  # imported with torch
-
-        for number, job in enumerate(jobs):
+        for number, (job, made) in enumerate(zip(jobs, checked, strict=True)):
             job.place(number, self.folder)
+            made.sweep = self.folder
+            self._here[self._first + number] = made
         if process_count() == 1:  # in a launch one process scores while the others wait, job by job
-            self._share_work(jobs)
-        for job, reasons in zip(jobs, checked, strict=True):
-            with checked_before(reasons):
-                job.run(self.run)
-
-    def _share_work(self, jobs: Sequence[Job]) -> None:
-        """Do what jobs of one task share; whatever goes wrong, each job then does its own part of it."""
-        from benchmark.run.shared_work import share_work  # imported with torch
-
-        by_task = defaultdict(list)
+            self._share_work(checked)
         for job in jobs:
-            by_task[str(job.composed.task.name)].append(job)
-        for task, of_task in by_task.items():
-            try:
-                with log_to_file(self.folder / "shared.log"):
-                    share_work(task, Settings(of_task))
-            except USER_ERRORS as error:
-                log.warning("task=%s: the jobs share no work: %s", task, explain(error))
-            except Exception:
-                raise_if_stopped()
-                log.exception("task=%s: the jobs share no work, for an unexpected error", task)
+            job.run(self.run)
+
+    def _share_work(self, jobs: Sequence[run.Job]) -> None:
+        """Extract the features that jobs share; whatever goes wrong, each job then does its own part of it."""
+        from benchmark.run.shared_work import extract_together  # imported with torch
+
+        try:
+            with log_to_file(self.folder / "shared.log"):
+                extract_together(jobs)
+        except USER_ERRORS as error:
+            log.warning("the jobs share no work: %s", explain(error))
+        except Exception:
+            raise_if_stopped()
+            log.exception("the jobs share no work, for an unexpected error")
 
     def run(self, cfg: DictConfig) -> None:
         """Run the task once, in whichever process; errors are kept for the sweep's end."""
@@ -181,7 +180,7 @@ class Sweep:
         log.info("%s; %s after %.0f s", job, outcome.state, outcome.seconds)
 
     def _run(self, cfg: DictConfig, number: int) -> Outcome:
-        outcome = _outcome(self.names[number], cfg)
+        outcome = _outcome(self.names[number], cfg, self._here.pop(number, None))
         write_outcome(self.folder, number, outcome)
         if outcome.exit_code:
             log.error("error: %s", of_job(outcome.run, outcome.text))
@@ -225,11 +224,11 @@ def _output_in(*paths: Path) -> Iterator[None]:
         yield
 
 
-def _outcome(name: str, cfg: DictConfig) -> Outcome:
-    """Run the task; an error that is no mistake of the user is logged with its traceback."""
+def _outcome(name: str, cfg: DictConfig, job: run.Job | None) -> Outcome:
+    """Run the job, made of `cfg` unless it is there; an unexpected error is logged with its traceback."""
     started = time.monotonic()
     try:
-        finished: Finished | None = call_task(cfg)
+        finished: Finished | None = (job or make_job(cfg)).run()
     except UserError as error:
         return Outcome(name, "failed", time.monotonic() - started, " ".join(str(error).split()), 2)
     except Exception as error:

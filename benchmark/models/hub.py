@@ -1,7 +1,7 @@
 """Repositories of the Hugging Face hub: what of them is on this machine, how large a download is, and its errors."""
 
 import fnmatch
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
@@ -16,7 +16,7 @@ UNUSED = ["*.msgpack", "*.h5", "*.onnx", "*.ot", "onnx/*", "*.ckpt", "*-ema.safe
 
 
 def on_the_hub(repository: str, files: Sequence[str]) -> Path:
-    """Return the cached one of the alternative `files` of a hub repository. Raises as `locate_checkpoint`."""
+    """Return the cached one of the alternative `files` of a hub repository. Raises as `find_checkpoint`."""
     from huggingface_hub import try_to_load_from_cache
 
     for file in files:
@@ -31,18 +31,18 @@ def hub_sizes(name: str, found: str) -> dict[str, int]:
     """Return the bytes of each file of a hub repository, by asking the hub; `found` and errors as in `hub_errors`."""
     from huggingface_hub import HfApi
 
-    with hub_errors(name, f"{found}, its size is unknown"):
+    with hub_errors(name, found):
         info = HfApi().model_info(name, files_metadata=True, timeout=HUB_TIMEOUT)
         if info.gated:  # its files are listed for everybody
             HfApi().auth_check(name)
         return {file.rfilename: file.size or 0 for file in info.siblings or []}
 
 
-def download(name: str, size: int) -> OnFirstUseError:
-    """Return what to raise where `size` bytes of the hub repository `name` would be downloaded."""
+def download(name: str, size: int, fetch: Callable[[], object] = lambda: None) -> OnFirstUseError:
+    """Return the error to raise if `size` bytes of the hub repository `name` have to be downloaded, by `fetch`."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
-    return OnFirstUseError(f"{name}: {size / 1e6:,.0f} MB from the hub", size, Path(HF_HUB_CACHE))
+    return OnFirstUseError(f"{name}: {size / 1e6:,.0f} MB from the hub", size, Path(HF_HUB_CACHE), fetch)
 
 
 @contextmanager
