@@ -16,7 +16,7 @@ from benchmark.pool.index_tars import index_tars
 from benchmark.pool.pool import Pool
 from benchmark.pool.reshard import Copy, reshard
 from benchmark.pool.subset import selected_samples, use_metadata_captions
-from benchmark.run.open_subset import open_subset
+from benchmark.run.open_samples import open_subset
 from benchmark.selection.selection import Selection
 from downstream.training.batch_loader import loader
 from downstream.training.training_data import SampleOrder, StepBatches, TrainingData

@@ -7,15 +7,18 @@ from pathlib import Path
 from benchmark.core.records import scan_records
 from benchmark.core.seals import intact
 from benchmark.core.uids import read_subset, unite_uids
+from benchmark.results.protocol import Protocol
 from benchmark.results.result import Result
-from benchmark.run.identity import make_protocol, make_run_id
+from benchmark.run.identity import make_run_id
 from benchmark.run.job import Job
 from benchmark.run.select import Selected, subset_path
 
 log = logging.getLogger(__name__)
 
 
-def earlier_result(job: Job, select: Callable[[], Selected]) -> Path | None:
+def earlier_result(
+    job: Job, make_protocol: Callable[[], Protocol], select: Callable[[], Selected]
+) -> Path | None:
     """Return the path of the result that this run would make again, None if there is none.
 
     Its settings, schema, protocol and selection are this run's. The protocol has the pool's content and the versions
@@ -25,6 +28,7 @@ def earlier_result(job: Job, select: Callable[[], Selected]) -> Path | None:
 
     Args:
         job: the run.
+        make_protocol: returns its protocol; called only for a result of the same settings.
         select: scores and selects.
     """
     subset, rescore = subset_path(job), bool(job.cfg.rescore)
@@ -46,7 +50,7 @@ def earlier_result(job: Job, select: Callable[[], Selected]) -> Path | None:
         reason = next((file.reason for file in left_out if file.path == path), "no result")
     elif result.failed_metrics:
         reason = f"{result.failed_metrics[0]} failed"
-    elif result.protocol.fingerprint != (protocol := make_protocol(job)).fingerprint:
+    elif result.protocol.fingerprint != (protocol := make_protocol()).fingerprint:
         reason = protocol.differences(result.protocol)
     elif Path(result.subset).stem.partition("-epoch")[0] == subset.stem and not rescore:
         log.info("%s is there (commit %s); delete it to make it again", path, result.git_commit)

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from benchmark.core.disk import writable_results
@@ -36,8 +36,9 @@ from benchmark.run.open_samples import kept_by_noise, open_samples
 from benchmark.run.output import Finished, failure_text, print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import Selected, select_pairs
-from benchmark.run.train import train_model
+from benchmark.run.train import Trained, train_model
 from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.models.base import Downstream
 from downstream.models.captioner import Captioner
 from filters.clip import ClipFeatures
 
@@ -58,7 +59,7 @@ def run(job: Job) -> Finished | None:
         return _train_with_main(job)
     with watch.stage("select"):
         select = cache(lambda: select_pairs(job, score_pairs(job)))
-        if job.sweep and (earlier := earlier_result(job, select)):
+        if job.sweep and (earlier := earlier_result(job, partial(make_protocol, job), select)):
             with shared_by_main(earlier, job.device):
                 print_result(str(earlier))
             return Finished(earlier, skipped=True)
@@ -76,7 +77,7 @@ def run(job: Job) -> Finished | None:
         downstream: dict[str, DownstreamResult] = {}
         for name, model in job.models.items():
             with watch.stage(f"train/{name}"):
-                trained = train_model(job, model, subset, sha256)
+                trained = _train(job, model, subset, sha256)
             with watch.stage(f"evaluate/{name}"):
                 folder = writable_results(job.results_dir) / run_id / name
                 downstream[name] = evaluate_trained(job, trained, folder)
@@ -101,8 +102,12 @@ def _train_with_main(job: Job) -> Finished | None:
             return Finished(shared, skipped=True)
         subset, sha256 = shared
         for model in job.models.values():
-            train_model(job, model, subset, sha256)
+            _train(job, model, subset, sha256)
     return None
+
+
+def _train(job: Job, model: Downstream, subset: Subset, sha256: str) -> Trained:
+    return train_model(model, subset, sha256, job.device, job.tracker, job.evaluation_sets)
 
 
 def describe(job: Job, folder: Path, selected: Selected, subset: Subset) -> None:

@@ -5,23 +5,31 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmark.core.launch import is_main_process, main_process_first, one_launch
 from benchmark.core.paths import cache_dir
 from benchmark.core.sharing import require_shared_cache, shared_by_main
 from benchmark.pool.subset import Subset
+from benchmark.results.trackers import Tracker
 from benchmark.run.identity import make_run_id, run_facts
 from benchmark.run.job import Job
 from benchmark.run.open_samples import open_samples
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
+from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.validation import make_validation
 from downstream.models.base import Downstream, Trainable
 from downstream.training.checkpointing import finished
 from downstream.training.train_report import TrainReport
+
+if TYPE_CHECKING:
+    import torch
 
 log = logging.getLogger(__name__)
 
@@ -54,32 +62,38 @@ def train(job: Job) -> None:
     with shared_by_main(opened, job.device) as (subset, sha256):
         job.tracker.start(run_facts(job, make_run_id(job, subset.captions.sha256)))
         for model in job.models.values():
-            print_result(str(train_model(job, model, subset, sha256).folder))
+            trained = train_model(model, subset, sha256, job.device, job.tracker, job.evaluation_sets)
+            print_result(str(trained.folder))
 
 
-def train_model(job: Job, model: Downstream, subset: Subset, sha256: str) -> Trained:
+def train_model(
+    model: Downstream,
+    subset: Subset,
+    sha256: str,
+    device: torch.device,
+    tracker: Tracker,
+    sets: Sequence[EvaluationSet | ClassificationSet],
+) -> Trained:
     """Train one downstream model, or load it if the same training has been finished before.
 
-    It is validated on a part of one evaluation set if its training says so.
-
     Args:
-        job: the run.
         model: the untrained model.
         subset: the selected samples.
         sha256: hash of their uids.
+        device: the device of the training.
+        tracker: logs the losses.
+        sets: evaluation sets; the model is validated on a part of one if its training says so.
     """
-    model.validate = make_validation(model, job.evaluation_sets)
-    fingerprint = training_fingerprint(
-        model, subset.identity(sha256), job.device.type, subset.captions.sha256
-    )
+    model.validate = make_validation(model, sets)
+    fingerprint = training_fingerprint(model, subset.identity(sha256), device.type, subset.captions.sha256)
     folder = training_folder(model, fingerprint)
-    with one_launch(folder, job.device):
+    with one_launch(folder, device):
         reused = finished(folder, fingerprint) is not None
-        report = model.train(subset, folder, job.device, job.tracker, fingerprint)
+        report = model.train(subset, folder, device, tracker, fingerprint)
     log.info("train: %s", folder)
     if reused:
         for seen, loss in report.losses:
-            job.tracker.log({f"{model.name}/loss": loss}, step=seen)
+            tracker.log({f"{model.name}/loss": loss}, step=seen)
     other_captions = dict(subset.captions.counts()) if subset.captions.by_uid else {}
     return Trained(model, folder, report, dict(subset.missing), other_captions)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,7 @@ def cached_stages(job: Job) -> CachedStages:
     cached = CachedStages(job.choices["filter"], None, settings, f"{settings} {job.k} {cfg.seed}")
     cached.trained = {str(name): False for name in cfg.downstream}
     cached.pool = job.listed_pool
-    if cached.pool is None or not _is_here(job.filter):
+    if cached.pool is None or not _are_here([job.filter]):
         return cached
     cached.scores_key = str(score_folder(job.pool, job.filter))
     subset = subset_path(job)
@@ -110,7 +111,7 @@ def _look_at_trainings(job: Job, subset: Path, cached: CachedStages) -> None:
     if job.captions:
         return
     for name, model in job.models.items():
-        if _is_here(model):
+        if _are_here([model]):
             fingerprint = training_fingerprint(model, sha256, device)
             cached.trained[name] = finished(training_folder(model, fingerprint), fingerprint) is not None
 
@@ -120,19 +121,21 @@ def _result(job: Job) -> Path | None:
 
     A result whose filter has changed since counts as none: only a selection tells whether it stands.
     """
-    if job.task != "run" or not job.sweep or not all(_is_here(part) for part in (*job.models.values(), *job.metrics)):
+    if job.task != "run" or not job.sweep or not _are_here(job.models.values(), job.metrics):
         return None
     from benchmark.run.earlier_result import earlier_result
+    from benchmark.run.identity import make_protocol
 
     try:
-        return earlier_result(job, _not_now)
+        return earlier_result(job, partial(make_protocol, job), _not_now)
     except LATER:
         return None
 
 
-def _is_here(part: Filter | Downstream | CaptionMetric) -> bool:
-    """Return whether a part lacks nothing: one that is not there yet has no cached work."""
-    return all(r.state is not State.FIRST_USE for r in part.requirements())
+def _are_here(*parts: Iterable[Filter | Downstream | CaptionMetric]) -> bool:
+    """Return whether nothing has to be fetched or made for some parts: only then can there be cached work."""
+    requirements = (r for some in parts for part in some for r in part.requirements())
+    return all(r.state is not State.FIRST_USE for r in requirements)
 
 
 def _not_now() -> Selected:

@@ -17,7 +17,7 @@ from benchmark.results.contamination import contamination
 from benchmark.results.contamination_counts import Contamination
 from benchmark.results.near_images import NearImages, _embed
 from benchmark.run.config import demo_model
-from benchmark.run.open_subset import open_subset
+from benchmark.run.open_samples import open_subset
 from benchmark.scoring.score_pool import score_pool
 from benchmark.selection.selection import Selection
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
