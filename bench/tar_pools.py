@@ -12,10 +12,9 @@ from bench.caches import cache_beside, copied_cache
 from benchmark.core.batch import Sample
 from benchmark.core.uids import UID_DTYPE, UidArray, decode_uids, unite_uids
 from benchmark.engine.local import LocalEngine
-from benchmark.pool.index_tars import index_tars
 from benchmark.pool.pool import Pool
-from benchmark.pool.reshard import Copy, reshard
-from benchmark.pool.subset import selected_samples, use_metadata_captions
+from benchmark.pool.reshard import reshard
+from benchmark.pool.subset import index_tars, selected_samples, use_metadata_captions
 from benchmark.run.open_samples import open_subset
 from benchmark.selection.selection import Selection
 from downstream.training.batch_loader import loader

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from benchmark.cli.outcomes import Outcome, counts
 from benchmark.core.records import scan_records
-from benchmark.results.report.run_table import joint_tables
+from benchmark.results.report.run_tables import joint_tables
 from benchmark.results.report.table import Table, plain
 from benchmark.results.result import Result
 

@@ -1,8 +1,9 @@
-"""What a pool holds, as a hash: two pools of one name may differ, and one pool may lie in two places."""
+"""The content of a pool: a hash of its samples, and the images that have given bytes."""
 
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy.typing as npt
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.progress import progress
 from benchmark.core.seals import intact
-from benchmark.core.uids import UidArray
+from benchmark.core.uids import UidArray, decode_uid
+from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 
 NEEDS = frozenset({"text"})
@@ -74,3 +76,37 @@ def _hashed(values: npt.NDArray[np.object_] | Hashes) -> Hashes:
     import pandas as pd
 
     return np.asarray(pd.util.hash_array(values, categorize=False), np.uint64)
+
+
+def find_images(pool: Pool, sizes: Collection[int], hashes: Collection[str]) -> dict[str, str]:
+    """Return the uids of those pairs whose image has one of the `hashes` (SHA-256), with this hash.
+
+    Only images of one of the `sizes` in bytes are read, once, and again when a shard changes.
+    """
+    shards = pool.shards(frozenset({"image"}))
+    inputs = [[[shard.name, shard.fingerprint] for shard in shards], sorted(hashes)]
+    key = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:16]
+    cached = cache_dir() / "same_bytes" / pool.key / f"{key}.json"
+    if intact(cached):
+        return dict(json.loads(cached.read_text()))
+    images: dict[str, str] = {}
+    with progress("compare images", len(shards), "shards") as advance:
+        for shard in shards:
+            images |= _find_in_shard(pool, shard, np.array(sorted(sizes)), frozenset(hashes))
+            advance(1, "")
+    write_text(cached, json.dumps(images))
+    return images
+
+
+def _find_in_shard(
+    pool: Pool, shard: Shard, sizes: npt.NDArray[np.int64], hashes: frozenset[str]
+) -> dict[str, str]:
+    images = {}
+    with pool.local(shard) as path, path.open("rb") as file:
+        index = pool.index(shard, path)
+        for row in np.flatnonzero(np.isin(index.sizes, sizes)):
+            file.seek(int(index.offsets[row]))
+            sha256 = hashlib.sha256(file.read(int(index.sizes[row]))).hexdigest()
+            if sha256 in hashes:
+                images[decode_uid(index.uids[row])] = sha256
+    return images

@@ -18,6 +18,7 @@ from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.storage import local_path
 from benchmark.core.temporaries import whole_files
 from benchmark.core.uids import UidArray, UidIndex, decode_uids, unite_uids
+from benchmark.pool.parquet_reader import listed_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.sample_fields import check_caption
 from benchmark.pool.tar_samples import MAX_CAPTION_BYTES
@@ -115,8 +116,6 @@ class CaptionSources:
 
     def _of_files(self, uids: UidIndex, drops: Counter[str]) -> Iterator[tuple[int, object]]:
         """Yield the rows in `uids` and the captions that the files have of them; count malformed uids."""
-        from benchmark.pool.parquet_reader import listed_uids  # only with files: it imports pyarrow.compute
-
         for record in (record for file in self._files for record in _records(file)):
             listed, given = listed_uids(record[UID])
             if len(listed) < len(record):

@@ -33,8 +33,8 @@ from benchmark.core.redaction import redact
 from benchmark.core.seals import intact
 from benchmark.core.storage import download, open_file
 from benchmark.core.uids import UidArray, UidIndex, unite_uids
-from benchmark.pool.layout import TAR, Shard, find_shards
-from benchmark.pool.pool_fields import PoolFields
+from benchmark.pool.layout import TAR, PoolFields, Shard, find_shards
+from benchmark.pool.parquet_reader import read_captions, read_metadata, read_numbers
 from benchmark.pool.tar_index import VERSION, TarIndex, index_tar, load_index, save_index
 from benchmark.pool.tar_reader import read_images, read_pixels, read_texts
 
@@ -136,8 +136,6 @@ class Pool:
         """
         extra_columns = needs - SAMPLE_FIELDS
         if not shard.is_tar:
-            from benchmark.pool.parquet_reader import read_metadata  # cached scores need no pyarrow.compute
-
             texts = "text" in needs
             yield from read_metadata(
                 shard.url, self.columns, extra_columns, batch_size, drops, self.nsfw, texts
@@ -212,8 +210,6 @@ class Pool:
 
         Of a uid that occurs in several rows the first counts.
         """
-        from benchmark.pool.parquet_reader import read_captions
-
         distinct = unite_uids([uids])
         index = UidIndex(distinct)
         captions: list[str | None] = [None] * len(distinct)
@@ -226,8 +222,6 @@ class Pool:
 
     def metadata_numbers(self, uids: UidArray, names: tuple[str, ...]) -> npt.NDArray[np.float64]:
         """Return the numbers that the metadata parquet has in m columns of each of n uids, shape (n, m), else NaN."""
-        from benchmark.pool.parquet_reader import read_numbers
-
         distinct = unite_uids([uids])
         index = UidIndex(distinct)
         numbers = np.full((len(distinct), len(names)), np.nan)

@@ -26,23 +26,24 @@ from benchmark.core.uids import (
     sort_uids,
     unite_uids,
 )
+from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.other_captions import OtherCaptions
 from benchmark.pool.pool import Pool
-from benchmark.pool.tar_index import Integers, TarIndex
+from benchmark.pool.tar_index import TarIndex
 from benchmark.pool.tar_reader import read_image
 
 log = logging.getLogger(__name__)
 IMAGE_NEEDS = frozenset({"image", "text"})
+_LIGHT = 5  # tars of 10,000 samples, which take as long as two workers with their start
 
 
 @dataclass(frozen=True)
 class ShardSamples:
-    """The selected samples of one tar, and their rows in its index; one that was selected twice is there twice."""
+    """The selected samples of one tar; a sample that was selected twice is there twice."""
 
     shard: Shard
     samples: TarIndex
-    rows: Integers
 
 
 class Subset:
@@ -152,7 +153,7 @@ def selected_samples(pool: Pool, uids: UidArray) -> list[ShardSamples]:
             repeated = np.repeat(rows, remaining[positions[rows]])
             remaining[positions[rows]] = 0
             if len(repeated):
-                parts.append(ShardSamples(shard, samples.take(repeated), repeated))
+                parts.append(ShardSamples(shard, samples.take(repeated)))
             advance(1, "")
     return parts
 
@@ -201,3 +202,35 @@ def use_metadata_captions(parts: Sequence[ShardSamples], pool: Pool) -> list[Sha
 def _locations(shard: int, samples: TarIndex) -> npt.NDArray[np.int64]:
     """Return the shard's number, the offset and the size of each image, shape (n, 3)."""
     return np.stack([np.full(len(samples), shard), samples.offsets, samples.sizes], axis=1)
+
+
+class IndexTar:
+    """Makes the index of a local tar and leaves it in the cache.
+
+    Args:
+        pool: the pool of the tars.
+        tars: how many there are in all.
+    """
+
+    def __init__(self, pool: Pool, tars: int) -> None:
+        self.pool = pool
+        self.light = tars < _LIGHT
+
+    def setup(self, device: str) -> None:
+        """Load nothing."""
+
+    def __call__(self, shard: Shard) -> int:
+        """Index one tar; return its number of samples."""
+        return len(self.pool.index(shard))
+
+
+def index_tars(pool: Pool, engine: Engine) -> None:
+    """Make the missing indexes of a local pool; a remote tar is indexed when its samples are fetched."""
+    missing = (
+        [shard for shard in pool.shards(IMAGE_NEEDS) if not pool.has_index(shard)] if pool.is_local else []
+    )
+    if not missing:  # an engine may start a cluster
+        return
+    with progress("index", len(missing), "shards") as advance:
+        for _ in engine.run(IndexTar(pool, len(missing)), missing):
+            advance(1, "")

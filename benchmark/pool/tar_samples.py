@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 from benchmark.core import batch
 from benchmark.core.batch import SampleError
-from benchmark.core.tar_members import Member
+from benchmark.core.tar_members import Member, tar_members
 from benchmark.pool.sample_fields import check_caption, check_uid, pick_column
-from benchmark.pool.tar_headers import read_members
 
 IMAGE_EXTENSIONS = frozenset({"jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"})
 MAX_CAPTION_BYTES = 1_000_000
@@ -147,7 +146,7 @@ def _group(path: Path, drops: Counter[str]) -> Iterator[_Members]:
     """Yield samples once all members are known: the members of a key need not be contiguous."""
     samples: dict[str, list[_Members]] = {}
     with path.open("rb") as file:
-        for member in read_members(file, drops):
+        for member in tar_members(file, drops):
             folder, _, base = member.name.rpartition("/")
             stem, _, extension = base.partition(".")
             of_key = samples.setdefault(f"{folder}/{stem}", [])

@@ -1,19 +1,65 @@
-"""Picks the pairs of `GalleryPair`: what a filter ranks first, around its threshold and last."""
+"""Picks the pairs and the evaluation images that pages and trackers show, as small JPEGs and short texts."""
+
+import hashlib
+import io
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image
 
 from benchmark.core.batch import SampleError
+from benchmark.core.images import THUMBNAIL
 from benchmark.core.ties import hash_uids, highest
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, decode_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of, selected_samples
 from benchmark.pool.tar_reader import read_image
-from benchmark.results.pictures import GalleryPair, Place
-from benchmark.results.thumbnails import short_text, thumbnail
+from benchmark.results.pictures import CAPTION_CHARACTERS, Example, GalleryPair, Place
 from benchmark.scoring.repeated_uids import Block
 from benchmark.scoring.score_table import ArraySource, ScoreSource
+from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from filters.base import Scores
+
+QUALITY = 70
+
+
+def thumbnail(image: Image.Image) -> bytes:
+    """Return the RGB `image` as a JPEG whose longer side is at most `THUMBNAIL`, without any metadata."""
+    small = image.copy()
+    small.thumbnail((THUMBNAIL, THUMBNAIL))
+    small.info = {}  # Pillow would write a comment in it again
+    buffer = io.BytesIO()
+    small.save(buffer, "JPEG", quality=QUALITY, optimize=True)
+    return buffer.getvalue()
+
+
+def short_text(text: str) -> str:
+    """Return at most `CAPTION_CHARACTERS` of a caption, on one line, without control characters."""
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    return " ".join(printable.split())[:CAPTION_CHARACTERS]
+
+
+IMAGES = 8  # per evaluation set
+
+
+def examples(sets: Iterable[EvaluationSet]) -> list[Example]:
+    """Return `IMAGES` images of every set, chosen by a hash of their ids. Raises `UserError` for unreadable ones."""
+    return [
+        Example(
+            evaluation_set.name,
+            str(item.image_id),
+            tuple(map(short_text, item.references)),
+            thumbnail(item.load()),
+        )
+        for evaluation_set in sets
+        for item in sorted(evaluation_set.items, key=_id_hash)[:IMAGES]
+    ]
+
+
+def _id_hash(item: Item) -> str:
+    return hashlib.sha256(str(item.image_id).encode()).hexdigest()
+
 
 PAIRS = 6  # per place
 

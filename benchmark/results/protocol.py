@@ -16,6 +16,8 @@ INERT = frozenset(
 GROUPS = frozenset({"models", "downstream", "training", "evalset", "metrics"})
 LIMIT = "limit"  # of evalset, beside its sets: the number of images of each, for a quick try
 QUICK_TRY = "quick try"  # the fact of a run with such a limit, which is comparable to nothing
+# The fact on evaluation images in the pool. Whether embeddings were cached changes no metric.
+CONTAMINATION = "counted by bytes, and by CLIP embeddings where these are cached; not excluded"
 SIZE = "size"  # the fact that may differ in a chart of quality against size
 MAX_DIFFERENCES = 4  # named in a line
 

@@ -1,15 +1,61 @@
-"""The result of a run: what is needed to read it, compare it and repeat it."""
+"""The records of a run and of an evaluation, which the report reads."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from benchmark.core.records import Schema
-from benchmark.results.contamination_counts import Contamination
 from benchmark.results.protocol import Protocol
 from benchmark.results.stopwatch import Stage
 from benchmark.selection.manifest import Manifest
 from downstream.metrics.metric import Metric
 from downstream.training.train_report import TrainReport
+
+
+@dataclass(frozen=True)
+class Contamination:
+    """How many pairs have an image that is in an evaluation set.
+
+    Args:
+        pool: pairs of the pool with the bytes of an evaluation image; None for a remote pool, which is not read.
+        kept: likewise pairs of the selection.
+        near_pool: pairs of the pool that `NearImages` finds, those with the same bytes among them; None where it
+            does not look.
+        near_kept: likewise pairs of the selection.
+    """
+
+    pool: int | None
+    kept: int
+    near_pool: int | None = None
+    near_kept: int | None = None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One evaluation without a run.
+
+    Args:
+        run_id: a readable name and a hash of what the metrics depend on.
+        label: name of the model or of the file of captions.
+        identity: what was evaluated: its kind, settings and the revision of its weights.
+        evaluations: metrics by evaluation set.
+        config: the resolved evaluation sets and metrics.
+        git_commit: commit that the code was run from; None outside git.
+        versions: versions of Python and libraries by name.
+        machine: architecture, cores, GPUs.
+        finished: time, in ISO 8601.
+    """
+
+    SCHEMA: ClassVar[Schema] = Schema("evaluation", 1, "evaluations", "python -m benchmark task=evaluate ...")
+
+    run_id: str
+    label: str
+    identity: dict[str, Any]
+    evaluations: dict[str, list[Metric]]
+    config: dict[str, Any]
+    git_commit: str | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+    machine: str = ""
+    finished: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,7 +104,7 @@ class Result:
         run_id: a readable name and a hash of what the metrics depend on.
         protocol: what it shares with the runs that it can be compared with.
         filter: name of the filter's config.
-        family: the filter's family, see `benchmark.results.report.families`; empty if its config names none.
+        family: the filter's family, see `benchmark.results.report.leaderboard`; empty if its config names none.
         size: pairs to keep, as written for the paper's pool.
         k: pairs kept.
         pool: name of the pool.
@@ -72,10 +118,9 @@ class Result:
         kept: draws that carry each planted kind of noise; empty for pools whose noise is unknown.
         contamination: pairs that have an image of an evaluation set, by its name.
         peak_rss_bytes: largest resident memory of this process or an ended child; engine workers are no children.
-        workers_peak_rss_bytes: peak resident memory of each engine worker, or process that preprocesses images, added
-            up over those that ran side by side; an upper bound of what they held at once, as the peaks may have been
-            at different times and pages that they share count for each. 0 if none was started, None in results of
-            older versions.
+        workers_peak_rss_bytes: peak resident memory of engine workers and of processes that preprocess images, added
+            up over those that ran side by side; 0 if none was started. An upper bound: shared pages count for each
+            process, and the peaks may have been at different times.
         git_commit: commit that the code was run from; None outside git.
         versions: versions of Python and libraries by name.
         machine: architecture, cores, GPUs.
@@ -101,11 +146,16 @@ class Result:
     kept: dict[str, int] = field(default_factory=dict)
     contamination: dict[str, Contamination] = field(default_factory=dict)
     peak_rss_bytes: int = 0
-    workers_peak_rss_bytes: int | None = None
+    workers_peak_rss_bytes: int = 0
     git_commit: str | None = None
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ""
     finished: str = ""
+
+    def metrics(self, model: str, evaluation: str) -> list[Metric]:
+        """Return the metrics of a model on an evaluation set; none if the run did not train or evaluate it."""
+        trained = self.downstream.get(model)
+        return trained.evaluations.get(evaluation, []) if trained else []
 
     @property
     def failed_metrics(self) -> list[str]:

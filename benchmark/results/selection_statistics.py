@@ -2,23 +2,112 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.counting import ScoreArrays, ScoreCounts
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.ties import hash_uids
-from benchmark.core.uids import UID_DTYPE, UidArray
+from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, unite_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of
-from benchmark.results.histograms import Numbers, histogram
-from benchmark.results.selection_summary import SKETCH, SelectionSummary, Shares
-from benchmark.results.text_in_images import have_text
+from benchmark.results.selection_summary import SKETCH, Histogram, SelectionSummary, Shares
+from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.score_table import ArraySource, ScoreSource
-from filters.base import Filter
+from benchmark.scoring.shard_reader import features_path
+from filters.base import Composite, Features, Filter, Reader
+from filters.ocr.features import TextDetection
+
+BINS = 60
+OUTLIERS = 0.001  # share of numbers at each end that may lie beyond the edges
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Any number of numbers, or NaN: `arrays` gives them whenever it is called, in arrays of `dtype`."""
+
+    arrays: ScoreArrays
+    dtype: npt.DTypeLike
+
+    @classmethod
+    def of(cls, array: npt.NDArray[Any]) -> "Numbers":
+        """Return the numbers of an array, (n,)."""
+        return cls(lambda: iter([np.asarray(array, np.float64)]), np.float64)
+
+    def finite(self) -> Iterator[npt.NDArray[np.float32 | np.float64]]:
+        """Yield the finite ones, an array at a time."""
+        return (array[np.isfinite(array)] for array in self.arrays())
+
+    def ends(self) -> list[float]:
+        """Return two numbers between which all finite ones but `OUTLIERS` lie, none where there are none."""
+        counts = ScoreCounts(self.finite, self.dtype)
+        count = counts.scored
+        # The nearest ranks, as in numpy's quantiles.
+        ranks = [int(np.rint((count - 1) * share)) for share in (OUTLIERS, 1 - OUTLIERS)]
+        return [counts.kth_highest(count - rank).score for rank in ranks] if count else []
+
+    def are_whole(self) -> bool:
+        """Tell whether all finite ones are whole numbers."""
+        return all((array == np.round(array)).all() for array in self.finite())
+
+    def count(self, low: float, high: float, bins: int) -> tuple[int, ...]:
+        """Count all but NaN in bins of equal width; those beyond the edges count in the outer bins."""
+        counts = np.zeros(bins, np.int64)
+        for array in self.arrays():
+            values = np.asarray(array[~np.isnan(array)], np.float64)
+            counts += np.histogram(np.clip(values, low, high), bins, (low, high))[0]
+        return tuple(counts.tolist())
+
+
+def histogram(pool: Numbers, kept: Numbers) -> Histogram:
+    """Count numbers of the pool, and of kept pairs, in at most `BINS` bins of equal width; NaN is left out."""
+    low, high, bins = _bins(pool, kept)
+    edges = np.linspace(low, high, bins + 1).tolist()
+    return Histogram(tuple(edges), pool.count(low, high, bins), kept.count(low, high, bins))
+
+
+def _bins(pool: Numbers, kept: Numbers) -> tuple[float, float, int]:
+    """Return the outer edges and the number of bins: of both, all but `OUTLIERS` lie between."""
+    ends = pool.ends() + kept.ends()
+    if not ends:
+        return -0.5, 0.5, 1
+    low, high = min(ends), max(ends)
+    if pool.are_whole() and kept.are_whole() and max(-low, high) < 2**31:
+        width = -(-(high - low + 1) // BINS)  # as many whole numbers in every bin
+        bins = int(-(-(high - low + 1) // width))
+        return low - 0.5, low - 0.5 + width * bins, bins
+    if low == high:
+        margin = max(0.5, abs(low) / 2)
+        return low - margin, high + margin, 1
+    return low, high, BINS
+
+
+def have_text(pool: Pool, scorer: Reader, uids: UidArray) -> npt.NDArray[np.float64]:
+    """Return for each of n images 1 if it has a text area, 0 if not, NaN where `scorer` did not look, shape (n,)."""
+    distinct = unite_uids([uids])
+    index = UidIndex(distinct)
+    text = np.full(len(distinct), np.nan)
+    detection = next((part for part in _all_features(scorer) if isinstance(part, TextDetection)), None)
+    for path in [features_path(pool, shard, detection) for shard in pool.tars] if detection else []:
+        if path.is_file():
+            table = load_features(path, index)
+            text[index.find(table.uids)] = [len(polygons) > 0 for polygons in table.columns["polygons"]]
+    return np.asarray(text[index.find(uids)])
+
+
+def _all_features(reader: Reader) -> Iterator[Features]:
+    """Yield all features under a filter, those of its parts and of its features among them."""
+    parts = reader.filters.values() if isinstance(reader, Composite) else ()
+    for part in (*parts, *reader.features):
+        if isinstance(part, Features):
+            yield part
+        yield from _all_features(part)
+
 
 SAMPLE = 20_000  # captions of the pool, and as many kept ones: a share of them has a standard error of at most .0035
 LANGUAGE_SAMPLE = 5_000  # of these; .12 s

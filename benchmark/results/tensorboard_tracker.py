@@ -18,9 +18,8 @@ from benchmark.core.metric_logger import CaptionedImage
 from benchmark.core.visible import visible
 from benchmark.results.pictures import read_gallery
 from benchmark.results.result import Result
-from benchmark.results.run_facts import RunFacts
 from benchmark.results.selection_summary import read_selection_summary
-from benchmark.results.trackers import captioned_examples, result_values
+from benchmark.results.trackers import RunFacts, captioned_examples, result_values
 
 MARKUP = frozenset("<>&\"'|`*_[]()!\\#~")
 

@@ -16,9 +16,8 @@ from benchmark.core.launch import is_main_process
 from benchmark.core.paths import write_text
 from benchmark.core.records import write_record
 from benchmark.models.checkpoints import revision
-from benchmark.results.evaluation import Evaluation
 from benchmark.results.provenance import provenance
-from benchmark.results.result import DownstreamResult
+from benchmark.results.result import DownstreamResult, Evaluation
 from benchmark.run.config import recorded, resolved
 from benchmark.run.identity import evaluation_identity, portable_hash
 from benchmark.run.job import Job

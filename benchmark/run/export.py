@@ -20,7 +20,7 @@ from benchmark.pool.pairs import read_captions, write_pairs
 from benchmark.results.eval_results import eval_results
 from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
 from benchmark.results.result import Result
-from benchmark.results.text_in_images import have_text
+from benchmark.results.selection_statistics import have_text
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs

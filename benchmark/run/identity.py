@@ -10,8 +10,8 @@ from omegaconf import DictConfig
 from benchmark.core.devices import device_type
 from benchmark.core.paths import cache_dir
 from benchmark.pool.content import pool_content
-from benchmark.results.contamination import FACT
 from benchmark.results.protocol import (
+    CONTAMINATION,
     LIMIT,
     QUICK_TRY,
     SIZE,
@@ -20,8 +20,8 @@ from benchmark.results.protocol import (
     protocol_overrides,
     published_experiment,
 )
-from benchmark.results.report.leaderboard_tables import thousands
-from benchmark.results.run_facts import RunFacts
+from benchmark.results.report.columns import thousands
+from benchmark.results.trackers import RunFacts
 from benchmark.run.config import CONF, filter_family, filter_settings, recorded, resolved, size_name
 from benchmark.run.job import Job
 from downstream.metrics.metric import library
@@ -85,7 +85,7 @@ def make_protocol(job: Job) -> Protocol:
     facts |= {f"evaluation.{s.name}": f"{len(s):,} images, {s.fingerprint()}" for s in job.evaluation_sets}
     facts |= {f"metric.{name}": metric.version() for metric in job.metrics for name in metric.names}
     facts |= dict.fromkeys(("metric.retrieval", "metric.classification"), library("pairsift"))
-    facts["evaluation images in the pool"] = FACT
+    facts["evaluation images in the pool"] = CONTAMINATION
     device = device_type(job.cfg.device)
     facts["precision"] = ", ".join(sorted({m.training.precision_on(device) for m in job.models.values()}))
     limit = job.evaluation_limit

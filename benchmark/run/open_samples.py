@@ -9,11 +9,10 @@ import numpy as np
 from benchmark.core.launch import is_main_process
 from benchmark.core.uids import UidIndex
 from benchmark.pool.fetch import fetch_subset
-from benchmark.pool.index_tars import index_tars
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
 from benchmark.pool.readable import check_readable, unreadable_images
-from benchmark.pool.subset import Subset
+from benchmark.pool.subset import Subset, index_tars
 from benchmark.run.job import Job
 from benchmark.run.select import Selected
 from benchmark.selection.selection import Selection, write_selection

@@ -7,7 +7,7 @@ from benchmark.core.extras import require
 from benchmark.core.paths import write_text
 from benchmark.core.records import write_record
 from benchmark.pool.pool import Pool
-from benchmark.results.report.html_page import page, table_html
+from benchmark.results.page.html_page import plain_page, table_html
 from benchmark.results.report.table import Table
 from benchmark.results.report.terminal import print_tables
 from benchmark.run.config import build, resolved
@@ -33,7 +33,7 @@ def profile(job: Job) -> None:
     if not job.cfg.profile.images:
         table, path = _captions(job)
         html = path.with_suffix(".html")
-        write_text(html, page(f"Profile of {pool.name}", [table_html(table)]))
+        write_text(html, plain_page(f"Profile of {pool.name}", [table_html(table)]))
         print_result(str(html))
         print_result(str(path))
         return

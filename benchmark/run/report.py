@@ -11,22 +11,20 @@ from benchmark.core.file_systems import is_remote
 from benchmark.core.mirror import Mirror
 from benchmark.core.paths import write_text
 from benchmark.core.records import warn_of
-from benchmark.results.evaluation import Evaluation
 from benchmark.results.page.page import leaderboard_page
 from benchmark.results.report.certainty import RunFolders
-from benchmark.results.report.evaluation_tables import evaluation_tables
-from benchmark.results.report.leaderboard_entries import leaderboards
+from benchmark.results.report.columns import choose_metrics, evaluations_of, only_metrics
+from benchmark.results.report.findings import findings_tables, rank_agreement_tables
+from benchmark.results.report.leaderboard import leaderboards
 from benchmark.results.report.leaderboard_tables import LEGEND, leaderboard
 from benchmark.results.report.left_out_tables import left_out_tables
-from benchmark.results.report.metric_columns import choose_metrics, evaluations_of, only_metrics
-from benchmark.results.report.paper_findings import findings_tables
-from benchmark.results.report.published_tables import paper_tables
-from benchmark.results.report.rank_agreement import rank_agreement_tables
+from benchmark.results.report.published_figures import paper_tables
 from benchmark.results.report.report_data import leaderboards_csv, leaderboards_json
+from benchmark.results.report.run_tables import evaluation_tables
 from benchmark.results.report.summary import publish, summary_entries, summary_picture, summary_table
 from benchmark.results.report.table import Table, to_markdown
 from benchmark.results.report.terminal import print_tables
-from benchmark.results.result import Result
+from benchmark.results.result import Evaluation, Result
 from benchmark.results.results_folders import ResultsFolders
 from benchmark.run.job import Job
 from benchmark.run.output import print_result

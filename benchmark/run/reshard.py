@@ -1,10 +1,9 @@
 """``task=reshard task.output=FOLDER``: write the selected samples as tars that DataComp's train script accepts."""
 
 from benchmark.pool.fetch import fetch_subset
-from benchmark.pool.index_tars import index_tars
-from benchmark.pool.reshard import Copy, check_unused
+from benchmark.pool.reshard import check_unused
 from benchmark.pool.reshard import reshard as write_tars
-from benchmark.pool.subset import selected_samples, use_metadata_captions
+from benchmark.pool.subset import index_tars, selected_samples, use_metadata_captions
 from benchmark.run.job import Job
 from benchmark.run.open_samples import open_subset
 from benchmark.run.output import print_result
@@ -20,13 +19,9 @@ def reshard(job: Job) -> None:
     index_tars(pool, job.engine)
     open_subset(pool, selection, tolerate=job.cfg.selection.tolerate)  # raises for unreadable samples
     local = pool if pool.is_local else fetch_subset(pool, selection.uids)
-    copies = [
-        Copy(
-            use_metadata_captions(selected_samples(local, uids), pool),  # `pool` has the captions that count
-            f"{folder}/epoch{number:03d}" if len(selection.epochs) > 1 else folder,
-        )
-        for number, uids in enumerate(selection.epochs)
-    ]
-    for count in write_tars(local, copies, job.engine, source=pool):
-        print_result(f"wrote {count:,} of {len(selection.epochs[0]):,} samples")
+    for number, uids in enumerate(selection.epochs):
+        parts = use_metadata_captions(selected_samples(local, uids), pool)
+        location = f"{folder}/epoch{number:03d}" if len(selection.epochs) > 1 else folder
+        count = write_tars(local, parts, location, job.engine, source=pool)
+        print_result(f"wrote {count:,} of {len(uids):,} samples")
     print_result(folder)

@@ -27,8 +27,6 @@ from benchmark.core.temporaries import _remove_orphans
 from benchmark.models import hub_files
 from benchmark.pool import reshard
 from benchmark.pool.pool import Pool
-from benchmark.pool.reshard import Copy
-from benchmark.pool.subset import selected_samples
 from benchmark.run import export
 from benchmark.run.plan import disk
 from benchmark.scoring.score_folder import remove_scores, score_folder
@@ -322,12 +320,8 @@ def test_one_of_two_exports_gets_the_folder(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_one_of_two_reshardings_gets_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(4)])))
-    uids = pool.index(pool.tars[0]).uids
-
     def begin(number: int) -> None:
-        parts = selected_samples(pool, np.sort(uids[number : number + 2]))
-        reshard._Started(pool, Copy(parts, tmp_path / "out"), 10)
+        reshard.begin(tmp_path / "out", f"samples {number}", 1)
 
     assert at_once(monkeypatch, OutputFolder, "write_text", begin) == 1
 

@@ -1,14 +1,54 @@
 """What is shown of each filter by itself, and the captions of all filters side by side."""
 
-from collections.abc import Iterator, Sequence
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmark.results.page.plotly_charts import Chart
 from benchmark.results.page.run_files import RunFiles
 from benchmark.results.page.selection_charts import score_chart
 from benchmark.results.pictures import Example, GalleryPair
-from benchmark.results.report.leaderboard_entries import Entry
+from benchmark.results.report.leaderboard import Entry
 from benchmark.results.selection_summary import SelectionSummary, Shares
+
+BUDGET = 4_500_000  # characters of base64 in the page
+
+
+class Images:
+    """Thumbnails by name, as base64.
+
+    Args:
+        wanted: JPEGs, the most wanted first.
+        budget: characters of base64 that all of them may take.
+    """
+
+    def __init__(self, wanted: Iterable[bytes], budget: int = BUDGET) -> None:
+        self.encoded: dict[str, str] = {}
+        self.budget = budget
+        self.left_out = 0
+        room, seen = budget, set[str]()
+        for data in wanted:
+            name = _image_name(data)
+            if not data or name in seen:
+                continue
+            seen.add(name)
+            encoded = base64.b64encode(data).decode()
+            if len(encoded) <= room:
+                self.encoded[name] = encoded
+                room -= len(encoded)
+            else:
+                self.left_out += 1
+
+    def name(self, data: bytes) -> str:
+        """Return the name of a thumbnail; empty if it is not on the page."""
+        name = _image_name(data)
+        return name if name in self.encoded else ""
+
+
+def _image_name(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:12]
+
 
 PLACES = {
     "top": "The highest scores",

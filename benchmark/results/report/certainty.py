@@ -1,18 +1,110 @@
 """The filters of a leaderboard compared by a headline metric: how sure each comparison is."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
-from benchmark.results.report.headlines import REFERENCE, Headline
-from benchmark.results.report.image_samples import ImageScores, read_image_scores, resampled_values
-from benchmark.results.report.leaderboard_entries import Entry
+from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure
 from benchmark.results.report.significance import Comparison, Estimate, Interval, compare
 from benchmark.results.report.table import MISSING, Table, plain
 from benchmark.results.result import Result
-from downstream.metrics.corpus_scores import Doubles
+from benchmark.results.results_folders import damage_as_one_line
+from downstream.evaluation.image_scores import FILE
+from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
+from downstream.metrics.intervals import resampled_sums
+
+
+@dataclass(frozen=True)
+class ImageSums:
+    """Sums of one metric, or of one of its counts, over the queries of n images.
+
+    Args:
+        images: ids, ascending, (n,).
+        sums: the sum of each image's values, (n,).
+        queries: queries per image, (n,).
+    """
+
+    images: npt.NDArray[np.object_]
+    sums: Doubles
+    queries: Doubles
+
+
+KEYS = ["evaluation", "metric", "image"]
+ImageScores = Mapping[tuple[str, str], ImageSums]  # of a model of one run, by evaluation set and metric
+
+
+def read_image_scores(folder: Path) -> ImageScores:
+    """Read the scores of single images in the folder of a run's model; empty where there are none."""
+    if not (path := folder / FILE).is_file():
+        return {}
+    # Here: a report of runs without such scores needs no pyarrow.
+    import pyarrow.parquet as pq
+
+    from benchmark.core.arrow import to_numpy
+
+    with (
+        damage_as_one_line(path),
+        pq.ParquetFile(path, read_dictionary=KEYS, page_checksum_verification=True) as file,
+    ):  # pq.read_table would import pandas
+        table = file.read().unify_dictionaries().combine_chunks()
+    evaluations, metrics, images = (table[key].chunk(0) for key in KEYS)
+    # Interned: all runs have the same ids.
+    names = np.array([sys.intern(name) for name in images.dictionary.to_pylist()], object)
+    order = np.argsort(names)  # images are put in the order of their ids
+    place = np.empty(len(names), np.int64)
+    place[order] = np.arange(len(names))
+    group = to_numpy(evaluations.indices).astype(np.int64) * len(metrics.dictionary) + to_numpy(
+        metrics.indices
+    )
+    cells, cell_of_row = np.unique(group * len(names) + place[to_numpy(images.indices)], return_inverse=True)
+    sums = np.bincount(cell_of_row, to_numpy(table["value"])).astype(float)
+    queries = np.bincount(cell_of_row).astype(float)
+    groups, image_of_cell = np.divmod(cells, len(names))
+    borders = np.flatnonzero(np.diff(groups)) + 1
+    found, shared = {}, dict[bytes, tuple[npt.NDArray[np.object_], Doubles]]()
+    for part in np.split(np.arange(len(cells)), borders):
+        evaluation, metric = divmod(int(groups[part[0]]), len(metrics.dictionary))
+        key = evaluations.dictionary[evaluation].as_py(), metrics.dictionary[metric].as_py()
+        image, query = image_of_cell[part], queries[part]
+        # Most metrics of a set have the same images and queries, which are kept once.
+        same = shared.setdefault(image.tobytes() + query.tobytes(), (names[order[image]], query))
+        found[key] = ImageSums(same[0], sums[part], same[1])
+    return found
+
+
+def resampled_values(metric: str, evaluation: str, runs: Sequence[ImageScores]) -> list[Doubles | None]:
+    """Return the metric of each run on the same resampled images, (RESAMPLES,) each.
+
+    None for a run that lacks scores of single images, or whose images are not those of the first run that has them.
+    """
+    names = count_names(metric) or (metric,)
+    found = [[run.get((evaluation, name)) for name in names] for run in runs]
+    complete = [[of for of in sums if of is not None] for sums in found]
+    usable = [len(sums) == len(names) for sums in complete]
+    first = next((sums[0].images for sums, whole in zip(complete, usable, strict=True) if whole), None)
+    usable = [
+        whole and first is not None and all(np.array_equal(of.images, first) for of in sums)
+        for sums, whole in zip(complete, usable, strict=True)
+    ]
+    kept = [sums for sums, use in zip(complete, usable, strict=True) if use]
+    if not kept:
+        return [None] * len(runs)
+    columns = [column for sums in kept for column in (sums[0].queries, *(of.sums for of in sums))]
+    resampled = iter(np.split(resampled_sums(np.stack(columns, axis=1)), len(kept), axis=1))
+    return [_value(metric, names, next(resampled)) if use else None for use in usable]
+
+
+def _value(metric: str, names: Sequence[str], resampled: Doubles) -> Doubles:
+    """Return the metric from the resampled numbers of queries and sums, (RESAMPLES, 1 + len(names))."""
+    queries, *sums = resampled.T
+    if not count_names(metric):
+        return np.asarray(sums[0] / queries, float)
+    return score_of_sums(metric, dict(zip(names, sums, strict=True)))
+
 
 RANKS = (
     "Rank: the range that significant differences leave among the filters that compete: paired tests over the same"
@@ -51,7 +143,7 @@ class RunFolders:
 class Compared:
     """Entries that have a metric, compared by it; several sizes only where images are the same."""
 
-    headline: Headline
+    measure: Measure
     entries: list[Entry]
     comparison: Comparison
 
@@ -76,30 +168,30 @@ class Compared:
         return None
 
 
-def compare_entries(headline: Headline, entries: Sequence[Entry], folders: RunFolders) -> Compared:
+def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFolders) -> Compared:
     """Compare the entries that have the metric, on the images that their runs share."""
-    having = [(entry, values) for entry in entries if (values := headline.values(entry))]
+    having = [(entry, values) for entry in entries if (values := measure.values(entry))]
     runs = [
         (index, run)
         for index, (entry, _) in enumerate(having)
         for run in entry.runs
-        if headline.value(run) is not None
+        if measure.value(run) is not None
     ]
-    scores = [folders.image_scores(run, headline.model) for _, run in runs]
+    scores = [folders.image_scores(run, measure.model) for _, run in runs]
     of_runs: list[list[Doubles | None]] = [[] for _ in having]
     for (index, _), resampled in zip(
-        runs, resampled_values(headline.metric, headline.evaluation, scores), strict=True
+        runs, resampled_values(measure.metric, measure.evaluation, scores), strict=True
     ):
         of_runs[index].append(resampled)
     return Compared(
-        headline,
+        measure,
         [entry for entry, _ in having],
         compare([values for _, values in having], [_mean(resampled) for resampled in of_runs]),
     )
 
 
 def _mean(resampled: Sequence[Doubles | None]) -> Doubles | None:
-    """Return the mean over runs, times 100 as `Headline.values`; None where a run has no scores of single images."""
+    """Return the mean over runs, times 100 as `Measure.values`; None where a run has no scores of single images."""
     known = [values for values in resampled if values is not None]
     return 100 * np.mean(known, axis=0) if len(known) == len(resampled) else None
 
@@ -116,7 +208,7 @@ def certainty_table(title: str, compared: Compared) -> Table:
         intervals = (_interval(estimate.over_images), _interval(estimate.over_seeds))
         cells = [labels[index], f"{estimate.mean:.1f}", intervals[0], str(estimate.runs), intervals[1]]
         rows.append(plain(*cells, compared.rank(index), against))
-    header = ["filter", compared.headline.name, "over images", "runs", "over seeds", "rank", "against random"]
+    header = ["filter", compared.measure.label, "over images", "runs", "over seeds", "rank", "against random"]
     return Table(title, header, rows, list(NOTES))
 
 

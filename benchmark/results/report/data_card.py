@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.pool.pairs import Written
-from benchmark.results.report.loss_notes import loss_note
+from benchmark.results.report.entry_facts import loss_note
 from benchmark.results.result import Result
 from benchmark.selection.manifest import Manifest
 

@@ -1,25 +1,20 @@
-"""The figures of papers' own tables, kept in ``published/*.yaml`` as they are printed."""
+"""A paper's own figures as rows below runs of exactly its setting."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import yaml
+
+from benchmark.results.report.columns import SHORT, thousands
+from benchmark.results.report.leaderboard import Entry, Measure
+from benchmark.results.report.table import MISSING, Cell, Table, plain
 
 FOLDER = Path(__file__).parent / "published"
 SIZE_UNITS = {"k": 1_000, "m": 1_000_000}
 ICC = "ICC"
-
-
-class Measure(NamedTuple):
-    """What a column of a table measures."""
-
-    model: str
-    evaluation: str
-    metric: str
 
 
 @dataclass(frozen=True)
@@ -102,3 +97,61 @@ def _row(words: Sequence[str], measures: Sequence[Measure]) -> PublishedRow:
     name, size, *figures = words
     samples = int(size[:-1]) * SIZE_UNITS[size[-1]]
     return PublishedRow(name, samples, dict(zip(measures, figures, strict=True)))
+
+
+BEST = "†"
+SETS = {"coco": "COCO", "nocaps": "NoCaps", "flickr30k": "Flickr30k", "imagenet": "ImageNet"}
+NOTES = (
+    f"{BEST} best as printed: the highest figure of its size and column, recomputed from the figures, ties included.",
+    "Single runs of the paper's own setting: nothing can be said of significance, and nothing here is comparable with"
+    " the leaderboards of other settings.",
+)
+
+
+def paper_tables(chosen: Collection[str] | None = None) -> list[Table]:
+    """Return every table of a paper that has one of the `chosen` metrics, with these columns alone; None: all."""
+    tables = []
+    for published in published_tables():
+        measures = [m for m in published.measures if chosen is None or m.metric in chosen]
+        if measures:
+            tables.append(_whole_table(published, measures))
+    return tables
+
+
+def _whole_table(published: PublishedTable, measures: Sequence[Measure]) -> Table:
+    best = published.best()
+    rows = []
+    for row in published.rows:
+        cells = [_cell(row.figures[m], best[row.size, m]) for m in measures]
+        rows.append([*plain(row.filter, thousands(row.size)), *cells])
+    header = ["filter", "size", *(f"{SETS[m.evaluation]} {SHORT[m.metric]}" for m in measures)]
+    title = f"Published: Table {published.number} of {published.paper}: {published.about}"
+    return Table(title, header, rows, [f"Source: {published.citation}.", *published.notes, *NOTES])
+
+
+def _cell(figure: str, best: float) -> Cell:
+    is_best = float(figure) == best
+    return Cell(f"{figure} {BEST}" if is_best else figure, bold=is_best)
+
+
+def paper_rows(
+    entries: Sequence[Entry], model: str, evaluation: str, metrics: Iterable[str]
+) -> tuple[list[list[Cell]], list[str]]:
+    """Return rows of the papers' figures for a leaderboard's table, and notes on them.
+
+    There are none unless a run of `entries`, which share protocol and size, has the published setting of the paper.
+    """
+    measures = [Measure(model, evaluation, metric) for metric in metrics]
+    protocols = {run.protocol.published for entry in entries for run in entry.runs} - {""}
+    tables = [t for t in published_tables() if t.protocol in protocols and {*measures} & {*t.measures}]
+    rows = [row for table in tables for row in _paper_rows(table, entries[0].size, measures)]
+    sources = dict.fromkeys(f"Rows (paper) are the figures of {table.citation}." for table in tables)
+    return rows, [f"{source} They are single runs and compete for no mark." for source in sources if rows]
+
+
+def _paper_rows(table: PublishedTable, size: int, measures: Sequence[Measure]) -> list[list[Cell]]:
+    return [
+        plain(f"{row.filter} (paper, Table {table.number})", *(row.figures.get(m, MISSING) for m in measures))
+        for row in table.rows
+        if row.size == size
+    ]

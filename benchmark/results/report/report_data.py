@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from benchmark.core.records import LeftOut
-from benchmark.results.report.leaderboard_entries import Entry, Leaderboard
+from benchmark.results.report.leaderboard import Entry, Leaderboard
 from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.core.records import write_record
-from benchmark.results.evaluation import Evaluation
-from benchmark.results.result import Result
+from benchmark.results.result import Evaluation, Result
 from benchmark.results.results_folders import ResultsFolders
 from benchmark.studies.profile.profiling import Profile
 from benchmark.studies.web_likeness.caption_profile import CaptionProfile

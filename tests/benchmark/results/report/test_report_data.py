@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmark.core.records import LeftOut
-from benchmark.results.report.leaderboard_entries import leaderboards
+from benchmark.results.report.leaderboard import leaderboards
 from benchmark.results.report.report_data import leaderboards_csv, leaderboards_json
 from benchmark.results.result import Result
 from tests.benchmark.results.report.made_results import metric, protocol, result, trained
