@@ -85,7 +85,7 @@ def copy(folder: str) -> Iterator[None]:
         yield
         pool = Pool("tars", folder)
         samples = use_metadata_captions(selected_samples(pool, chosen(folder)), pool)
-        reshard(pool, [Copy(samples, out)], ENGINE, shard_size=1000)
+        reshard(pool, samples, out, ENGINE, shard_size=1000)
 
 
 def first_batch(folder: str) -> Iterator[None]:
