@@ -1,7 +1,5 @@
 """The demo's classification set: images of single things in an image-folder layout, one class per in-domain kind."""
 
-import hashlib
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -10,8 +8,9 @@ from pathlib import Path
 
 import cv2
 
+from benchmark.core.hashes import hash_json
 from benchmark.core.locks import locked
-from benchmark.core.paths import atomic_folder, cache_dir
+from benchmark.core.paths import atomic_folder, cache_folder
 from benchmark.core.ranges import Name, Percentage, PositiveInt, Seed
 from benchmark.core.requirements import OnFirstUseError
 from benchmark.core.seals import intact
@@ -49,7 +48,7 @@ class ClassesConfig:
     def fingerprint(self) -> str:
         """A hash of everything that decides the images' bytes."""
         fields = {**asdict(self), "version": CLASSES_VERSION}
-        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
+        return hash_json(fields, 16)
 
 
 def demo_classes(
@@ -72,7 +71,7 @@ def demo_classes(
 
 def classes_root(config: ClassesConfig) -> Path:
     """Return the folder of the set. It is in the same folder as the demo pools, as several of them may share it."""
-    return cache_dir() / "demo" / f"classes-{config.fingerprint}"
+    return cache_folder("demo", f"classes-{config.fingerprint}")
 
 
 def ensure_classes(config: ClassesConfig) -> Path:

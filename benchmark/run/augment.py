@@ -3,7 +3,7 @@
 import logging
 
 from benchmark.core.batch import counts
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.storage import local_path
 from benchmark.run.config import build
 from benchmark.run.job import Job
@@ -26,7 +26,7 @@ def augment(job: Job) -> None:
     selection = select_pairs(job, score_pairs(job)).selection
     subset = open_subset(job.pool, selection, tolerate=job.cfg.selection.tolerate)
     identity = subset.identity(selection.sha256)
-    default = cache_dir() / "augmented" / f"{name}-{identity[:16]}"
+    default = cache_folder("augmented", f"{name}-{identity[:16]}")
     folder = default if output is None else output
     drops = write_captions(subset, identity, augmenter, folder, job.engine)
     log.info(

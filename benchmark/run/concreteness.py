@@ -11,9 +11,13 @@ from benchmark.results.report.terminal import console, print_tables
 from benchmark.run.config import build, filter_settings, resolved
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
-from benchmark.studies.concreteness.coloured_captions import coloured_line, contribution_table
 from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation, check_needs, evaluate, fit
-from benchmark.studies.concreteness.explanation import Explanation, leave_one_out
+from benchmark.studies.concreteness.explanation import (
+    Explanation,
+    coloured_line,
+    contribution_table,
+    leave_one_out,
+)
 from benchmark.studies.concreteness.rated_texts import (
     RatedTexts,
     read_annotations,
@@ -33,7 +37,7 @@ NO_BENCHMARK = (
 def concreteness(job: Job) -> None:
     """Evaluate one filter on every benchmark given, or explain one caption; print the path of each JSON."""
     check_needs(job.filter, job.choices["filter"])
-    if job.cfg.explain is not None:
+    if job.cfg.task.explain is not None:
         explain(job)
         return
     benchmarks = load_benchmarks(job)
@@ -86,7 +90,7 @@ def load_benchmarks(job: Job) -> list[RatedTexts]:
 def explain(job: Job) -> None:
     """Show the contribution of each word to a caption's score; print the path of the JSON."""
     scorer = _fitted_filter(job)
-    caption = str(job.cfg.explain)
+    caption = str(job.cfg.task.explain)
     score, words = leave_one_out(scorer, caption)
     explanation = Explanation(
         caption,

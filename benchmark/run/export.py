@@ -12,13 +12,13 @@ from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.locks import locked
 from benchmark.core.mirror import writable_folder
-from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.paths import cache_folder, write_text
 from benchmark.core.records import read_records
 from benchmark.core.temporaries import is_temporary
 from benchmark.core.uids import read_subset, write_subset
 from benchmark.pool.pairs import read_captions, write_pairs
-from benchmark.results.eval_results import eval_results
 from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
+from benchmark.results.report.report_data import eval_results
 from benchmark.results.result import Result
 from benchmark.results.selection_statistics import have_text
 from benchmark.run.job import Job
@@ -27,7 +27,7 @@ from benchmark.run.score import score_pairs
 from benchmark.run.select import Selected, select_pairs
 from benchmark.selection.selection import Selection, subset_files
 from benchmark.studies.text_spotting.vocabulary import count_ngrams
-from filters.text.language import language_detector
+from filters.english import language_detector
 
 log = logging.getLogger(__name__)
 COUNTED, SHOWN = 100_000, 10  # n-grams
@@ -53,7 +53,7 @@ def _export(job: Job, output: Path | None) -> None:
     selected = select_pairs(job, score_pairs(job))
     manifest, selection = selected.manifest, selected.selection
     name = f"{pool.name}-{manifest.filter}-{manifest.k}-{manifest.sha256[:8]}"
-    folder = output or cache_dir() / "exports" / name
+    folder = output or cache_folder("exports", name)
     files = _write_subset_files(folder, selection)
     (folder / "eval_results.jsonl").unlink(missing_ok=True)  # of an earlier export, which had other results
     _, scores = selected.table.source.of_uids(selection.uids, selection.threshold).arrays()

@@ -14,7 +14,7 @@ from benchmark.run.config import resolved
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from benchmark.studies.icc_build.build import Build, Plan
-from benchmark.studies.icc_build.captions import Captions
+from benchmark.studies.icc_build.captions import CaptionSets
 from filters.icc.modes import choose_measure, measures
 from filters.icc.sba import FrozenParts, SemanticBottleneck
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
@@ -73,7 +73,7 @@ def make_plan(cfg: DictConfig) -> Plan:
     )
 
 
-def _read_captions(source: DictConfig) -> Captions:
+def _read_captions(source: DictConfig) -> CaptionSets:
     """Return what the configuration describes: captions of files, or of the demo as a plain list."""
     captions = hydra.utils.instantiate(source)
-    return captions if isinstance(captions, Captions) else Captions(captions)
+    return captions if isinstance(captions, CaptionSets) else CaptionSets(captions)

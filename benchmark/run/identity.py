@@ -1,6 +1,5 @@
 """What a run is: its id, its protocol, and the facts that trackers group it by."""
 
-import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +7,7 @@ import hydra
 from omegaconf import DictConfig
 
 from benchmark.core.devices import device_type
+from benchmark.core.hashes import hash_text
 from benchmark.core.paths import cache_dir
 from benchmark.pool.content import pool_content
 from benchmark.results.protocol import (
@@ -71,7 +71,7 @@ def portable_hash(identity: dict[str, Any]) -> str:
     # The demo's models and evaluation sets are paths in them, and one may be in the other.
     for folder in sorted((str(CONF.parent), str(cache_dir())), key=len, reverse=True):
         text = text.replace(folder, "")
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    return hash_text(text, 8)
 
 
 def make_protocol(job: Job) -> Protocol:

@@ -106,7 +106,7 @@ class Job:
     @property
     def shards(self) -> str | None:
         """The part of the pool's shards that task=score scores, such as ``3/8``; None for all."""
-        part = OmegaConf.select(self.cfg, "task.shards", default=self.cfg.get("shards"))
+        part = self.cfg.task.get("shards")
         return None if part is None else str(part)
 
     @property
@@ -305,8 +305,8 @@ def _shards(job: Job) -> Found:
         ShardShare.parse(job.shards)
         if job.cfg.rescore:
             raise UserError(
-                f"shards={job.shards} with rescore=true would remove what other parts have scored; leave one of them"
-                " out"
+                f"task.shards={job.shards} with rescore=true would remove what other parts have scored; leave one"
+                " of them out"
             )
     yield from ()
 

@@ -11,18 +11,17 @@ from benchmark.core.file_systems import is_remote
 from benchmark.core.mirror import Mirror
 from benchmark.core.paths import write_text
 from benchmark.core.records import warn_of
-from benchmark.results.page.page import leaderboard_page
+from benchmark.results.page.leaderboard_page import leaderboard_page
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.columns import choose_metrics, evaluations_of, only_metrics
 from benchmark.results.report.findings import findings_tables, rank_agreement_tables
 from benchmark.results.report.leaderboard import leaderboards
 from benchmark.results.report.leaderboard_tables import LEGEND, leaderboard
-from benchmark.results.report.left_out_tables import left_out_tables
 from benchmark.results.report.published_figures import paper_tables
 from benchmark.results.report.report_data import leaderboards_csv, leaderboards_json
 from benchmark.results.report.run_tables import evaluation_tables
 from benchmark.results.report.summary import publish, summary_entries, summary_picture, summary_table
-from benchmark.results.report.table import Table, to_markdown
+from benchmark.results.report.table import Table, left_out_tables, to_markdown
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Evaluation, Result
 from benchmark.results.results_folders import ResultsFolders
@@ -78,15 +77,15 @@ def _folders(job: Job) -> list[Path]:
 
 
 def _metric_names(job: Job) -> list[str] | None:
-    """Return the names that ``metric=`` lists; None for all metrics."""
+    """Return the names that ``task.columns=`` lists; None for all metrics."""
     if job.choices["metrics"] != "default":
         raise UserError(
-            "metrics= says what a run computes; the report shows the columns that metric=NAME names"
+            "metrics= says what a run computes; the report shows the columns that task.columns=NAME names"
         )
-    metric = job.cfg.metric
-    if metric is None:
+    columns = job.cfg.task.columns
+    if columns is None:
         return None
-    return [str(name) for name in metric] if OmegaConf.is_list(metric) else [str(metric)]
+    return [str(name) for name in columns] if OmegaConf.is_list(columns) else [str(columns)]
 
 
 def _study_tables(source: ResultsFolders) -> list[Table]:
@@ -119,8 +118,7 @@ def _explained(source: ResultsFolders) -> str | None:
     """Return the page of explained captions; None without any."""
     if not source.has("explained"):
         return None
-    from benchmark.studies.concreteness.coloured_captions import explanations_page
-    from benchmark.studies.concreteness.explanation import Explanation
+    from benchmark.studies.concreteness.explanation import Explanation, explanations_page
 
     explanations = list(source.read(Explanation).values())
     return explanations_page(explanations) if explanations else None

@@ -15,12 +15,12 @@ from benchmark.core.usage import peak_rss_bytes
 from benchmark.pool.subset import Subset
 from benchmark.results.contamination import NearImages, contamination
 from benchmark.results.gallery import examples, gallery
-from benchmark.results.pictures import write_examples, write_gallery
 from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import provenance
 from benchmark.results.report.run_tables import run_table
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Contamination, DownstreamResult, Result, Scoring
+from benchmark.results.run_folder import write_examples, write_gallery
 from benchmark.results.selection_statistics import summarise
 from benchmark.results.selection_summary import write_selection_summary
 from benchmark.results.stopwatch import Stopwatch

@@ -1,13 +1,12 @@
 """``task=select``: score the pool, keep exactly k, write the subset file."""
 
-import hashlib
-import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmark.core.hashes import hash_json
 from benchmark.core.json_text import finite_or_none
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.results.provenance import library_versions
 from benchmark.run.config import filter_settings, recorded, resolved
 from benchmark.run.job import Job
@@ -84,10 +83,10 @@ def subset_path(job: Job) -> Path:
     """Return the path of the subset file (see `subset_files`); its name changes with the weights of the filter."""
     suffix = ""
     if job.choices["selector"] != "best":  # the default selector needs no suffix
-        text = json.dumps([resolved(job.cfg.selector), count_epochs(job)], sort_keys=True)
-        suffix = f"-{job.choices['selector']}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+        settings = hash_json([resolved(job.cfg.selector), count_epochs(job)], 8)
+        suffix = f"-{job.choices['selector']}-{settings}"
     name = f"{job.filter.key()}{suffix}-{job.k}-seed{job.seed}.npy"
-    return cache_dir() / "selections" / job.pool.key / name
+    return cache_folder("selections", job.pool.key) / name
 
 
 def count_epochs(job: Job) -> int:

@@ -17,8 +17,13 @@ from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from benchmark.studies.text_spotting.evaluation import Model, TextSpottingEvaluation, evaluate
 from benchmark.studies.text_spotting.tables import text_spotting_tables
-from benchmark.studies.text_spotting.text_sources import captions, image_texts, read_texts
-from benchmark.studies.text_spotting.vocabulary import Vocabulary, count_ngrams
+from benchmark.studies.text_spotting.vocabulary import (
+    Vocabulary,
+    captions,
+    count_ngrams,
+    image_texts,
+    read_texts,
+)
 
 log = logging.getLogger(__name__)
 CAPTIONS, OCR = "captions", "ocr"

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmark.core.hashes import hash_json
 from benchmark.core.launch import is_main_process, main_process_first, one_launch
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.sharing import require_shared_cache, shared_by_main
 from benchmark.pool.subset import Subset
 from benchmark.results.trackers import Tracker
@@ -100,7 +99,7 @@ def train_model(
 
 def training_folder(model: Trainable, fingerprint: str) -> Path:
     """Return the folder of a training."""
-    return cache_dir() / "trained" / f"{model.name}-{fingerprint}"
+    return cache_folder("trained", f"{model.name}-{fingerprint}")
 
 
 def training_fingerprint(
@@ -118,4 +117,4 @@ def training_fingerprint(
     precision = model.training.precision_on(device)
     if precision != ("bf16" if device == "cuda" else "fp32"):
         parts.append({"precision": precision})
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+    return hash_json(parts, 16)

@@ -22,7 +22,7 @@ def files(folder: Path) -> set[Path]:
 def test_a_plan_says_what_is_cached_and_runs_nothing(run: Run, cache: Path, tmp_path: Path) -> None:
     pool = write_pool(tmp_path / "pool", [rows(6, start=6 * i) for i in range(3)])
     settings = ["pool=img2dataset", f"pool.url={pool}", "size.samples=5"]
-    scored = run("task=score", "filter=no_filter", "shards=1/3", *settings)
+    scored = run("task=score", "filter=no_filter", "task.shards=1/3", *settings)
     assert scored.returncode == 0, scored.stderr
     before = files(cache)
     planned = run("task=select", "filter=no_filter", "plan=true", *settings, "seed=0,1")

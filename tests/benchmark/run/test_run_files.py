@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from benchmark.core.uids import encode_uids
-from benchmark.results.pictures import read_examples, read_gallery
-from benchmark.results.selection_summary import read_selection_summary
+from benchmark.results.run_folder import RunFiles
 from benchmark.run.open_samples import open_subset
 from benchmark.run.run import describe
 from benchmark.run.select import Selected
@@ -34,13 +33,13 @@ def leave(url: str, folder: Path) -> None:
 
 def test_a_local_pool_is_summed_up_and_shown(tmp_path: Path) -> None:
     leave(str(write_pool(tmp_path / "pool", [rows(40)])), tmp_path)
-    summary = read_selection_summary(tmp_path)
+    summary = RunFiles(tmp_path).summary()
     assert summary
     assert (sum(summary.scores.pool), sum(summary.scores.kept), summary.sampled) == (40, 10, (40, 10))
-    pairs = read_gallery(tmp_path)
+    pairs = RunFiles(tmp_path).gallery()
     assert len(pairs) == 24
     assert all(pair.thumbnail and pair.caption for pair in pairs)
-    assert read_examples(tmp_path) == []  # no captioner is trained
+    assert RunFiles(tmp_path).examples() == []  # no captioner is trained
 
 
 def test_a_remote_pool_is_not_read_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -48,11 +47,11 @@ def test_a_remote_pool_is_not_read_again(tmp_path: Path, caplog: pytest.LogCaptu
     fsspec.filesystem("memory").put(str(local), "/run_files", recursive=True)
     caplog.set_level("INFO")
     leave("memory://run_files", tmp_path)
-    summary = read_selection_summary(tmp_path)
+    summary = RunFiles(tmp_path).summary()
     assert summary
     assert (sum(summary.scores.pool), sum(summary.scores.kept)) == (40, 10)
     assert (summary.sampled, summary.histograms) == ((0, 0), {})
-    pairs = read_gallery(tmp_path)
+    pairs = RunFiles(tmp_path).gallery()
     assert {pair.place for pair in pairs} == {"top", "kept"}
     assert all(pair.thumbnail and pair.caption for pair in pairs)
     assert "pool p is remote" in caplog.text

@@ -21,8 +21,7 @@ from benchmark.engine.local import LocalEngine
 from benchmark.run.config import CONF, make_filter, register_resolvers
 from benchmark.run.icc_build import icc_build, make_plan
 from benchmark.run.job import Job
-from benchmark.studies.icc_build.build import Build
-from benchmark.studies.icc_build.reconstruction import ReconstructShard
+from benchmark.studies.icc_build.build import Build, ReconstructShard
 from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
