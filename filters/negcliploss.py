@@ -15,7 +15,7 @@ from benchmark.core.devices import Device
 from benchmark.core.disk_buckets import put_in_order
 from benchmark.core.errors import UserError
 from benchmark.core.mapped_files import LazyArray, new_mapped, write_array
-from benchmark.core.ranges import PositiveInt
+from benchmark.core.ranges import PositiveInt, checked
 from filters.base import Scores
 from filters.clip import ClipFeatures, cosines
 from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, Rows, chunks
@@ -29,6 +29,7 @@ MIN_TEMPERATURE = 0.002  # below it exp(1 / temperature) overflows
 LIGHT_COSINES = 1 << 27  # so many take less time than starting a worker process
 
 
+@checked
 class NegClipLoss(CorpusFilter):
     """Minus the CLIP loss of a pair in random batches, times temperature.
 
@@ -59,8 +60,6 @@ class NegClipLoss(CorpusFilter):
         seed: int = 0,
         precision: str = "fp32",
     ) -> None:
-        if min(loss_batch, partitions) < 1:
-            raise UserError("filter.loss_batch and filter.partitions must be at least 1")
         if temperature < MIN_TEMPERATURE:
             raise UserError(
                 f"filter.temperature={temperature} must be at least {MIN_TEMPERATURE}; CLIP's is 0.01"

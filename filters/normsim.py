@@ -11,7 +11,7 @@ import numpy.typing as npt
 from benchmark.core.batch import Batch
 from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
-from benchmark.core.ranges import PositiveInt
+from benchmark.core.ranges import PositiveInt, checked
 from filters.base import Scores
 from filters.clip import ClipFeatures
 from filters.embeddings.corpus import ByUid, Corpus
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 TARGET_CHUNK = 65536  # rows of the target that a batch is compared with at a time
 
 
+@checked
 class NormSim(Targeted):
     """The p-norm of T x, for the image embedding x and a target's image embeddings T.
 
@@ -64,8 +65,6 @@ class NormSim(Targeted):
         self.features = (ClipFeatures(model, pretrained, precision),)
         if self.norm not in {2.0, math.inf}:
             raise UserError(f"filter.norm={norm} must be 2 or inf")
-        if steps < 1:
-            raise UserError(f"filter.steps={steps} must be at least 1")
         if self.norm == math.inf and target is None:
             raise UserError("filter.norm=inf needs filter.target=FILE: every image is most similar to itself")
         self._target: torch.Tensor | None = None

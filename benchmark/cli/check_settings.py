@@ -1,7 +1,7 @@
 """The check of the settings that a command gives: a wrong one is refused by its name before anything runs.
 
-The configs of the project are trusted: a setting that a command leaves alone is not looked at, and the class that
-takes a setting is imported only if the command gives that setting.
+The configs of the project are trusted: only settings that a command gives are checked. The class that takes a setting
+is imported only if the command gives that setting.
 """
 
 import importlib
@@ -9,6 +9,7 @@ import inspect
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -106,7 +107,7 @@ class _Check:
             yield f"{name}={_shown(value)} must be {required}"
 
     def _group(self, node: DictConfig, name: str, kind: Any) -> Iterator[str]:
-        """Check a setting that has settings of its own."""
+        """Check a group of settings."""
         item = _item_type(kind)
         if name == "task":
             task = str(node.get("name"))
@@ -131,7 +132,9 @@ def class_arguments(target: str) -> Arguments:
         made = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise UserError(f"{target} cannot be imported: {error}") from error
-    hints = get_type_hints(made.__init__ if inspect.isclass(made) else made, include_extras=True)
+    hints: dict[str, Any] = {}
+    with suppress(NameError):  # annotations of a user's class may be for type checkers only
+        hints = get_type_hints(made.__init__ if inspect.isclass(made) else made, include_extras=True)
     taken = inspect.signature(made).parameters.values()
     named = [p for p in taken if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     return Arguments(
@@ -158,23 +161,24 @@ def _item_type(kind: Any) -> Any:
 
 
 def requirement_of_any(name: str, value: Any) -> str | None:
-    """Return what must hold of the value of a setting of any type; None if it holds."""
-    texts = value if isinstance(value, str) else ""
+    """Return the requirement on settings of any type that a value does not meet; None if it meets all."""
+    if isinstance(value, list | dict):
+        items = value.values() if isinstance(value, dict) else value
+        return next((required for item in items if (required := requirement_of_any(name, item))), None)
+    text = value if isinstance(value, str) else ""
     parts = (
-        texts.split("/") if "://" not in texts and "{" not in texts else []
-    )  # else a URL, or several paths
+        text.split("/") if "://" not in text and "{" not in text else []
+    )  # not of a URL, or of several paths
     is_prose = name.rpartition(".")[2] in PROSE
-    required = {
+    unmet = {
         "a number": isinstance(value, float) and math.isnan(value),
         "below 2^63": isinstance(value, int) and abs(value) > MAX_INTEGER,
-        f"text of at most {MAX_CHARACTERS:,} characters": len(texts) > MAX_CHARACTERS,
-        "one line of text without control characters": not is_prose and CONTROL.search(texts) is not None,
+        f"text of at most {MAX_CHARACTERS:,} characters": len(text) > MAX_CHARACTERS,
+        "one line of text without control characters": not is_prose and CONTROL.search(text) is not None,
         f"a path whose parts have at most {MAX_PART} bytes": not is_prose
         and any(len(part.encode(errors="surrogatepass")) > MAX_PART for part in parts),
     }
-    of_value = next((text for text, is_wrong in required.items() if is_wrong), None)
-    items = value if isinstance(value, list) else []
-    return of_value or next((of_item for item in items if (of_item := requirement_of_any(name, item))), None)
+    return next((required for required, is_unmet in unmet.items() if is_unmet), None)
 
 
 def _remedy(name: str, value: Any, kind: Any) -> str:

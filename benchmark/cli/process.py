@@ -24,11 +24,11 @@ class Stopped(KeyboardInterrupt):
     """
 
 
-_stopped: list[Stopped] = []  # a signal handler has no other place to leave what it raised
+_stopped: list[Stopped] = []  # a signal handler can leave an error nowhere else
 
 
 def set_environment() -> None:
-    """Set what the user has not set. Raises `UserError` if the cache is no folder of this machine."""
+    """Set what the user has not set. Raises `UserError` if the cache is not on this machine."""
     os.environ["HYDRA_FULL_ERROR"] = "1"  # raise configuration errors instead of printing Hydra's summary
     os.environ.setdefault("PAIRSIFT_SWEEP", time.strftime("%Y%m%d-%H%M%S"))
     # Must be set before torch is imported. OpenMP threads that spin while they wait slow training tenfold on a busy
@@ -38,7 +38,7 @@ def set_environment() -> None:
         "PYDANTIC_DISABLE_PLUGINS", "__all__"
     )  # else it looks for some in all installed packages
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
-    # Else convolutions in fp32 have 10 bits of precision on a GPU (TF32), in cuDNN alone.
+    # Else convolutions in fp32 have 10 bits of precision on a GPU (TF32), in cuDNN only.
     os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")
     # Else Ray's launcher writes a token to the home folder, and sends statistics of its use to its makers.
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")
@@ -71,7 +71,7 @@ def stop_on_signals() -> Iterator[None]:
 
 
 def raise_if_stopped() -> None:
-    """Raise `Stopped` again after a signal: what fails then, such as a pool whose workers ended, is no failure."""
+    """Raise `Stopped` again after a signal: an error after it, such as a lost worker, is not a failure."""
     if _stopped:
         raise _stopped[0]
 
@@ -106,7 +106,9 @@ def end_with(pid: int, host: str) -> Iterator[None]:
 def _stop(number: int, frame: FrameType | None) -> None:
     signal.signal(number, signal.SIG_IGN)  # a second one would interrupt the removal of half-written files
     for child in multiprocessing.active_children():
-        if not child.daemon:  # daemons, such as those that decode images, are ended by those who started them
+        if (
+            not child.daemon
+        ):  # daemons, such as decoders of images, are ended by the process that started them
             child.terminate()
     stopped = Stopped(number)
     _stopped.append(stopped)

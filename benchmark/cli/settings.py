@@ -96,7 +96,7 @@ SETTINGS: dict[str, Any] = {
     },
 }
 
-# The settings below `task`, by its name, of our own tasks that have some; those of users' tasks are not checked.
+# The settings below `task`, by the task's name. Settings of users' tasks are not checked.
 TASKS: dict[str, Any] = {
     "augment": {"output": Path | None},
     "concreteness": {

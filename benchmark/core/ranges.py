@@ -82,7 +82,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def plain_type(hint: Any) -> Any:
-    """Return the annotation of an argument as the type of what YAML can write; Any for objects."""
+    """Return the annotation of an argument as a type that YAML can write; Any for objects."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint in TYPE_NAMES or origin is Literal:
         return hint
