@@ -8,14 +8,14 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from benchmark.cli.help_text import answer
-from benchmark.cli.jobs import check_given, check_job, print_plan
+from benchmark.cli.jobs import make_job, print_plan
 from benchmark.cli.mistakes import WrongJobsError, end_with_mistakes, explain_command
 from benchmark.cli.overrides import normalised
 from benchmark.cli.own_filters import name_own_filters
 from benchmark.cli.process import raise_if_stopped, set_environment, stop_on_signals
 from benchmark.cli.sweeps import planned_sweeps
 from benchmark.core.progress import configure_logging
-from benchmark.run.config import CONF, USER_ERRORS, call_task, explain, register_resolvers
+from benchmark.run.config import CONF, USER_ERRORS, explain, register_resolvers
 
 with_hydra = hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 
@@ -24,12 +24,12 @@ def run_task(cfg: DictConfig) -> None:
     """Run, or plan, the task of a single run."""
     node = HydraConfig.get()
     try:
+        job = make_job(cfg, node)
         if cfg.plan:
-            check_job(cfg, node)
-            print_plan([(node.runtime.choices["filter"], cfg)])
+            job.check()
+            print_plan([(job.choices["filter"], job)])
             return
-        check_given(cfg, node)  # the task itself checks what it needs
-        finished = call_task(cfg)
+        finished = job.run()
         if finished is not None and finished.failure:
             end_with_mistakes(finished.failure, exit_code=1)
     except USER_ERRORS as error:

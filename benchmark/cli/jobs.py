@@ -1,11 +1,13 @@
 """The jobs of a command: their configurations, composed and checked before the first of them runs."""
 
+from __future__ import annotations
+
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
@@ -17,6 +19,9 @@ from benchmark.cli.overrides import GROUPS
 from benchmark.cli.sweeps import job_overrides
 from benchmark.core.errors import UserError
 from benchmark.run.config import CONF, USER_ERRORS, explain
+
+if TYPE_CHECKING:
+    from benchmark.run.job import Job
 
 
 @dataclass(frozen=True)
@@ -102,31 +107,35 @@ def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[SweepJob]:
     ]
 
 
-def check_jobs(jobs: Sequence[SweepJob]) -> list[frozenset[str]]:
-    """Return what `check_job` returns of each job. Raises `WrongJobsError` unless each can run."""
-    checked: list[frozenset[str] | str] = []
+def check_jobs(jobs: Sequence[SweepJob]) -> list[Job]:
+    """Return the checked jobs. Raises `WrongJobsError` unless each can run."""
+    checked: list[Job | str] = []
+    built: dict[str, Any] = {}
     for job in jobs:
         with job.settings() as cfg:
             try:
-                checked.append(check_job(cfg, job.composed.hydra))
-            except UserError as error:
-                checked.append(str(error))
+                made = make_job(cfg, job.composed.hydra, built)
+                made.check()
+                checked.append(made)
+            except USER_ERRORS as error:
+                checked.append(explain(error))
     _refuse([(job.name, c if isinstance(c, str) else None) for job, c in zip(jobs, checked, strict=True)])
-    return [reasons for reasons in checked if not isinstance(reasons, str)]
+    return [job for job in checked if not isinstance(job, str)]
 
 
-def check_job(cfg: DictConfig, hydra: Any) -> frozenset[str]:
-    """Raise `UserError` unless the settings of a run are right and what its task needs is there.
+def make_job(cfg: DictConfig, hydra: Any, built: dict[str, Any] | None = None) -> Job:
+    """Return the job of a configuration. Raises `UserError` unless the settings that the command gives are right.
 
-    Returns what `check_before_run` returns.
+    Args:
+        cfg: the configuration of a run.
+        hydra: its node `hydra`.
+        built: the parts that the jobs of a sweep share.
     """
     check_given(cfg, hydra)
-    try:
-        from benchmark.run.preflight import check_before_run  # imported once the settings are right
+    from benchmark.run.job import Job  # imported once the settings are right
 
-        return check_before_run(cfg)
-    except USER_ERRORS as error:
-        raise UserError(explain(error)) from error
+    sweep = Path(hydra.sweep.dir) if hydra.mode == RunMode.MULTIRUN else None
+    return Job.from_config(cfg, hydra.runtime.choices, sweep, hydra.overrides.task, built)
 
 
 def check_given(cfg: DictConfig, hydra: Any) -> None:
@@ -150,14 +159,14 @@ def check_given(cfg: DictConfig, hydra: Any) -> None:
         check_settings(cfg, given)
 
 
-def print_plan(jobs: Iterable[tuple[str, DictConfig]]) -> None:
-    """Print the plan of jobs, each a name and its settings; nothing is run."""
+def print_plan(jobs: Iterable[tuple[str, Job]]) -> None:
+    """Print the plan of jobs, each with its name; nothing is run."""
     from benchmark.results.report.terminal import print_tables
     from benchmark.run.plan.plan import Plan
 
     plan = Plan()
-    for name, cfg in jobs:
-        plan.add(name, cfg)
+    for name, job in jobs:
+        plan.add(name, job)
     print_tables([plan.table()])
 
 

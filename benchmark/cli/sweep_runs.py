@@ -1,5 +1,7 @@
 """The jobs of a sweep, run one after the other or by a launcher; one that fails does not stop the others."""
 
+from __future__ import annotations
+
 import logging
 import os
 import signal
@@ -7,20 +9,19 @@ import socket
 import statistics
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import TaskFunction
 from omegaconf import DictConfig
 
-from benchmark.cli.jobs import SweepJob, check_jobs, compose_jobs, print_plan
+from benchmark.cli.jobs import SweepJob, check_jobs, compose_jobs, make_job, print_plan
 from benchmark.cli.mistakes import name_job
 from benchmark.cli.outcomes import Outcome, counts, job_file, outcome_tables, read_outcome, write_outcome
 from benchmark.cli.process import end_with, is_stop, raise_if_stopped
@@ -30,8 +31,11 @@ from benchmark.core.launch import is_main_process, process_count
 from benchmark.core.paths import cache_folder
 from benchmark.core.progress import configure_logging, log_to_file
 from benchmark.results.report.terminal import print_tables
-from benchmark.run.config import USER_ERRORS, call_task, explain, register_resolvers
+from benchmark.run.config import USER_ERRORS, explain, register_resolvers
 from benchmark.run.output import Finished
+
+if TYPE_CHECKING:
+    from benchmark.run.job import Job
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +53,7 @@ def run_sweeps(sweeps: Sequence[Sequence[str]], with_hydra: Callable[[TaskFuncti
     jobs = compose_jobs(sweeps)
     checked = check_jobs(jobs)
     if any(job.composed.plan for job in jobs):
-        print_plan((job.name, cfg) for job in jobs for cfg in SettingsOfJobs([job]))
+        print_plan((job.name, made) for job, made in zip(jobs, checked, strict=True))
         return 0
     sweep = Sweep([job.name for job in jobs])
     log.info("sweep: %d jobs; their logs are in %s", len(jobs), sweep.folder)
@@ -59,7 +63,7 @@ def run_sweeps(sweeps: Sequence[Sequence[str]], with_hydra: Callable[[TaskFuncti
             if all(job.runs_here for job in of_sweep):
                 sweep.run_here(
                     of_sweep,
-                    [reasons for job, reasons in zip(jobs, checked, strict=True) if job.sweep == index],
+                    [made for job, made in zip(jobs, checked, strict=True) if job.sweep == index],
                 )
             else:
                 sys.argv[1:] = [*arguments, f"hydra.sweep.dir='{sweep.folder}'"]
@@ -88,56 +92,52 @@ class Sweep:
         self._first = 0  # number of the first job of the sweep that Hydra runs now
         self._own: set[int] = set()  # numbers of the jobs that ran in this process
 
-    def run_here(self, jobs: Sequence[SweepJob], checked: Sequence[frozenset[str]]) -> None:
+    def run_here(self, jobs: Sequence[SweepJob], checked: Sequence[Job]) -> None:
         """Run the next jobs one after the other in this process.
 
         Args:
             jobs: the jobs.
             checked: what `check_jobs` returned of them.
         """
-        from benchmark.run.preflight import checked_before  # imported with torch
-
-        for job in jobs:
+        for job, made in zip(jobs, checked, strict=True):
             job.place(self.folder)
+            made.sweep = self.folder
         if process_count() == 1:  # in a launch one process scores while the others wait, job by job
-            self._share_work(jobs)
-        for number, (job, reasons) in enumerate(zip(jobs, checked, strict=True), self._first):
-            with job.settings() as cfg, checked_before(reasons):
-                self._run_in_process(cfg, number)
+            self._share_work(checked)
+        for number, (job, made) in enumerate(zip(jobs, checked, strict=True), self._first):
+            with job.settings():
+                self._run_in_process(partial(_checked, made), number)
 
-    def _share_work(self, jobs: Sequence[SweepJob]) -> None:
-        """Do what jobs of one task share; whatever goes wrong, each job then does its own part of it."""
-        from benchmark.run.shared_work import share_work  # imported with torch
+    def _share_work(self, jobs: Sequence[Job]) -> None:
+        """Extract the features that jobs share; whatever goes wrong, each job then does its own part of it."""
+        from benchmark.run.shared_work import extract_together  # imported with torch
 
-        by_task = defaultdict(list)
-        for job in jobs:
-            by_task[str(job.composed.task.name)].append(job)
-        for task, of_task in by_task.items():
-            try:
-                with log_to_file(self.folder / "shared.log"):
-                    share_work(task, SettingsOfJobs(of_task))
-            except USER_ERRORS as error:
-                log.warning("task=%s: the jobs share no work: %s", task, explain(error))
-            except Exception:
-                raise_if_stopped()
-                log.exception("task=%s: the jobs share no work, for an unexpected error", task)
+        try:
+            with log_to_file(self.folder / "shared.log"):
+                extract_together(jobs)
+        except USER_ERRORS as error:
+            log.warning("the jobs share no work: %s", explain(error))
+        except Exception:
+            raise_if_stopped()
+            log.exception("the jobs share no work, for an unexpected error")
 
     def run(self, cfg: DictConfig) -> None:
         """Run the task of a job that Hydra launched, in whichever process; errors are kept for the sweep's end."""
         number = self._first + int(HydraConfig.get().job.num)
+        make = partial(make_job, cfg, HydraConfig.get())
         if (os.getpid(), socket.gethostname()) == (self._process, self._host):
-            self._run_in_process(cfg, number)
+            self._run_in_process(make, number)
         else:
-            self._run_in_worker(cfg, number)
+            self._run_in_worker(make, number)
 
-    def _run_in_process(self, cfg: DictConfig, number: int) -> None:
+    def _run_in_process(self, make: Callable[[], Job], number: int) -> None:
         """Run a job in the process of the sweep."""
         self._own.add(number)
         with log_to_file(job_file(self.folder, number, "log")):
             log.info(
                 "job %d of %d: %s; %s", number + 1, len(self.names), self.names[number], self._progress()
             )
-            outcome = self._run(cfg, number)
+            outcome = self._run(make, number)
         if outcome.exit_code and process_count() > 1:
             sys.exit(outcome.exit_code)  # ends the launch: its other processes would wait for this one
 
@@ -164,7 +164,7 @@ class Sweep:
         if is_main_process():
             print_tables(outcome_tables(self._outcomes()), stderr=True)
 
-    def _run_in_worker(self, cfg: DictConfig, number: int) -> None:
+    def _run_in_worker(self, make: Callable[[], Job], number: int) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that launched this one ends it
         register_resolvers()
         configure_logging()
@@ -172,11 +172,11 @@ class Sweep:
         out, file = (job_file(self.folder, number, suffix) for suffix in ("out", "log"))
         log.info("%s; log: %s", job, file)
         with end_with(self._process, self._host), _output_in(out, file), log_to_file(file, alone=True):
-            outcome = self._run(cfg, number)
+            outcome = self._run(make, number)
         log.info("%s; %s after %.0f s", job, outcome.state, outcome.seconds)
 
-    def _run(self, cfg: DictConfig, number: int) -> Outcome:
-        outcome = _outcome(self.names[number], cfg)
+    def _run(self, make: Callable[[], Job], number: int) -> Outcome:
+        outcome = _outcome(self.names[number], make)
         write_outcome(self.folder, number, outcome)
         if outcome.exit_code:
             log.error("error: %s", name_job(outcome.run, outcome.text))
@@ -204,18 +204,6 @@ class Sweep:
         return f"{counts(ended)}, {left - 1} remaining{eta}"
 
 
-@dataclass(frozen=True)
-class SettingsOfJobs(Iterable[DictConfig]):
-    """The settings of jobs, which can be iterated several times; Hydra's resolver reads those of the job at hand."""
-
-    jobs: Sequence[SweepJob]
-
-    def __iter__(self) -> Iterator[DictConfig]:
-        for job in self.jobs:
-            with job.settings() as cfg:
-                yield cfg
-
-
 @contextmanager
 def _output_in(*paths: Path) -> Iterator[None]:
     """Append to two files what this process and its children write to stdout and stderr."""
@@ -232,11 +220,15 @@ def _output_in(*paths: Path) -> Iterator[None]:
         yield
 
 
-def _outcome(name: str, cfg: DictConfig) -> Outcome:
-    """Run the task; an error that is no mistake of the user is logged with its traceback."""
+def _checked(job: Job) -> Job:
+    return job
+
+
+def _outcome(name: str, make: Callable[[], Job]) -> Outcome:
+    """Make a job and run it; an error that is no mistake of the user is logged with its traceback."""
     started = time.monotonic()
     try:
-        finished: Finished | None = call_task(cfg)
+        finished: Finished | None = make().run()
     except UserError as error:
         return Outcome(name, "failed", time.monotonic() - started, " ".join(str(error).split()), 2)
     except Exception as error:

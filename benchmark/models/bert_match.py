@@ -13,7 +13,7 @@ import numpy.typing as npt
 from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, look
-from benchmark.models.checkpoints import load_model, load_pretrained, locate_checkpoint
+from benchmark.models.checkpoints import find_checkpoint, load_model, load_pretrained, locate_checkpoint
 
 BATCH = 64
 
@@ -74,7 +74,7 @@ def bert_requirement(model: str, num_layers: int) -> Requirement:
     """Return whether `model` is on this machine and has so many layers, or how large its download is."""
 
     def locate() -> Path:
-        folder = locate_checkpoint(model)
+        folder = find_checkpoint(model)
         try:  # not transformers' own reader, whose import takes seconds
             config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:

@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.core.paths import user_path
-from benchmark.core.requirements import Requirement, look, looks_only
+from benchmark.core.requirements import Requirement, look, provide
 from benchmark.models.hub import download, hub_errors, hub_sizes, unused_files
 from benchmark.models.hub_files import without_damaged
 
@@ -27,12 +27,17 @@ if TYPE_CHECKING:
 WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.ckpt")
 
 
-@lru_cache
 def locate_checkpoint(name: str) -> Path:
-    """Return the local folder of `name`: a path, or a hub name that is cached or can be downloaded.
+    """Return the local folder of `name`, after downloading it if necessary. Raises `UserError`."""
+    return provide(partial(find_checkpoint, name))
 
-    A download that was interrupted, or damaged since, is completed. Raises `UserError`, which says what to do, if
-    the folder or files in it are missing; `OnFirstUseError` for a download within `only_looking`.
+
+@lru_cache
+def find_checkpoint(name: str) -> Path:
+    """Return the local folder of `name`: a path, or a hub name that is cached.
+
+    Raises `UserError`, which says what to do, if the folder or files in it are missing; `OnFirstUseError` for a
+    download, which completes one that was interrupted, or damaged since.
     """
     path = user_path(name)
     if path.is_dir():
@@ -55,19 +60,20 @@ def locate_checkpoint(name: str) -> Path:
         raise UserError(f"checkpoint {name!r} must be a folder or a hub name") from None
     except (OSError, ValueError):
         pass
-    if looks_only():
-        sizes = hub_sizes(name, found)
-        unused = unused_files(list(sizes))
-        used = [file for file in sizes if not any(fnmatch.fnmatch(file, pattern) for pattern in unused)]
-        raise download(name, sum(sizes[file] for file in used))
-    with hub_errors(name, found):
-        unused = unused_files(huggingface_hub.list_repo_files(name))
-        return Path(huggingface_hub.snapshot_download(name, ignore_patterns=unused))
+    sizes = hub_sizes(name, found)
+    unused = unused_files(list(sizes))
+    used = [file for file in sizes if not any(fnmatch.fnmatch(file, pattern) for pattern in unused)]
+
+    def fetch() -> None:
+        with hub_errors(name, found):
+            huggingface_hub.snapshot_download(name, ignore_patterns=unused)
+
+    raise download(name, sum(sizes[file] for file in used), fetch)
 
 
 def checkpoint_requirement(name: str) -> Requirement:
     """Return whether the checkpoint `name` is on this machine, or how large its download is."""
-    return look(f"checkpoint {Path(name).name}", lambda: locate_checkpoint(name))
+    return look(f"checkpoint {Path(name).name}", partial(find_checkpoint, name))
 
 
 class FromCheckpoint(Identified):

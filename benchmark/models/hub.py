@@ -1,7 +1,7 @@
 """Repositories of the Hugging Face hub: files on this machine, sizes of downloads, and errors."""
 
 import fnmatch
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
@@ -18,7 +18,7 @@ UNUSED = ["*.msgpack", "*.h5", "*.onnx", "*.ot", "onnx/*", "*.ckpt", "*-ema.safe
 
 
 def on_the_hub(repository: str, files: Sequence[str]) -> Path:
-    """Return the cached one of the alternative `files` of a hub repository. Raises as `locate_checkpoint`."""
+    """Return the cached one of the alternative `files` of a hub repository. Raises as `find_checkpoint`."""
     for file in files:
         cached = huggingface_hub.try_to_load_from_cache(repository, file)
         if isinstance(cached, str) and without_damaged([Path(cached)]):
@@ -29,7 +29,7 @@ def on_the_hub(repository: str, files: Sequence[str]) -> Path:
 
 def hub_sizes(name: str, found: str) -> dict[str, int]:
     """Return the bytes of each file of a hub repository, by asking the hub; `found` and errors as in `hub_errors`."""
-    with hub_errors(name, f"{found}, its size is unknown"):
+    with hub_errors(name, found):
         hub = huggingface_hub.HfApi()
         info = hub.model_info(name, files_metadata=True, timeout=HUB_TIMEOUT)
         if info.gated:  # its files are listed for everybody
@@ -37,11 +37,10 @@ def hub_sizes(name: str, found: str) -> dict[str, int]:
         return {file.rfilename: file.size or 0 for file in info.siblings or []}
 
 
-def download(name: str, size: int) -> OnFirstUseError:
-    """Return the error to raise if `size` bytes of the hub repository `name` would be downloaded."""
-    return OnFirstUseError(
-        f"{name}: {size / 1e6:,.0f} MB from the hub", size, Path(huggingface_hub.constants.HF_HUB_CACHE)
-    )
+def download(name: str, size: int, fetch: Callable[[], object] = lambda: None) -> OnFirstUseError:
+    """Return the error to raise if `size` bytes of the hub repository `name` have to be downloaded, by `fetch`."""
+    cache = Path(huggingface_hub.constants.HF_HUB_CACHE)
+    return OnFirstUseError(f"{name}: {size / 1e6:,.0f} MB from the hub", size, cache, fetch)
 
 
 @contextmanager

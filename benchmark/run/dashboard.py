@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from omegaconf import DictConfig
-
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.results.wandb_tracker import has_key
-from benchmark.run.downstream_config import evaluation_nodes
+from benchmark.run.config import evaluation_nodes
+from benchmark.run.job import Job
 from benchmark.run.output import print_result
 
 if TYPE_CHECKING:
@@ -20,21 +19,22 @@ COMPARED = {
 }
 
 
-def dashboard(cfg: DictConfig) -> None:
+def dashboard(job: Job) -> None:
     """Make the view and the report, or replace those of an earlier call; print their addresses."""
     require("dashboard")
-    from benchmark.results.wandb_dashboard import default_entity, save
-
     if not has_key():
         raise UserError("task=dashboard needs a W&B account; run `wandb login`, or set WANDB_API_KEY")
-    for url in save(dashboard_settings(cfg, cfg.task.entity or default_entity())):
+    from benchmark.results.wandb_dashboard import default_entity, save
+
+    for url in save(dashboard_settings(job, job.cfg.task.entity or default_entity())):
         print_result(url)
 
 
-def dashboard_settings(cfg: DictConfig, entity: str) -> "DashboardSettings":
+def dashboard_settings(job: Job, entity: str) -> "DashboardSettings":
     """Return what is compared: the models and evaluation sets of the configuration."""
     from benchmark.results.wandb_dashboard import DashboardSettings
 
+    cfg = job.cfg
     models = [model for model in COMPARED if model in cfg.downstream]
     headlines = [
         f"{model}/{name}/{metric}"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from benchmark.core.errors import UserError
 from benchmark.core.file_systems import is_remote
@@ -25,17 +25,17 @@ from benchmark.results.report.table import Table, left_out_tables, to_markdown
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Evaluation, Result
 from benchmark.results.results_folders import ResultsFolders
-from benchmark.run.config import choice
+from benchmark.run.job import Job
 from benchmark.run.output import print_result
 
 
-def report(cfg: DictConfig) -> None:
+def report(job: Job) -> None:
     """Write ``report.html``, ``.csv``, ``.json`` and ``.md``, and ``explained.html`` if captions were explained."""
-    folders = _folders(cfg)
+    task, folders = job.cfg.task, _folders(job)
     source = ResultsFolders(folders)
     runs = source.read(Result)
     results, evaluations = list(runs.values()), list(source.read(Evaluation).values())
-    names, chosen = _metric_names(cfg), None
+    names, chosen = _metric_names(job), None
     if names is not None and (results or evaluations):
         chosen = choose_metrics(names, results, evaluations)
         results = [only_metrics(result, chosen) for result in results]
@@ -58,30 +58,31 @@ def report(cfg: DictConfig) -> None:
     # Not printed: the papers' figures would stand below one's own by the screenful.
     tables += (paper_tables(chosen) if results else []) + left_out_tables(left_out)
     _write(folders[0] / "report.html", leaderboard_page(results, beside, tables))
-    if cfg.task.publish or cfg.task.picture is not None:
-        _publish([Path(name) for name in cfg.task.publish], cfg.task.picture, results, beside)
+    if task.publish or task.picture is not None:
+        _publish([Path(name) for name in task.publish], task.picture, results, beside)
     boards = leaderboards(results)
     _write(folders[0] / "report.csv", leaderboards_csv(boards))
     _write(folders[0] / "report.json", leaderboards_json(boards, left_out))
     _write(folders[0] / "report.md", to_markdown("Leaderboard", LEGEND, tables))
 
 
-def _folders(cfg: DictConfig) -> list[Path]:
+def _folders(job: Job) -> list[Path]:
     """Return the results folders, the first of which the report is written to."""
-    others = [Mirror(name).pull() if is_remote(name) else Path(name) for name in map(str, cfg.task.folders)]
+    names = map(str, job.cfg.task.folders)
+    others = [Mirror(name).pull() if is_remote(name) else Path(name) for name in names]
     for folder in others:
         if not folder.is_dir():
             raise UserError(f"task.folders: {folder} must be a folder with results")
-    return [Path(cfg.results_dir), *others]
+    return [job.results_dir, *others]
 
 
-def _metric_names(cfg: DictConfig) -> list[str] | None:
+def _metric_names(job: Job) -> list[str] | None:
     """Return the names that ``task.columns=`` lists; None for all metrics."""
-    if choice(cfg, "metrics") != "default":
+    if job.choices["metrics"] != "default":
         raise UserError(
             "metrics= says what a run computes; the report shows the columns that task.columns=NAME names"
         )
-    columns = cfg.task.columns
+    columns = job.cfg.task.columns
     if columns is None:
         return None
     return [str(name) for name in columns] if OmegaConf.is_list(columns) else [str(columns)]
