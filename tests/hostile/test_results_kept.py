@@ -17,6 +17,7 @@ from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.result import Result
 from downstream.evaluation import embedding
 from downstream.evaluation.image_scores import ImageScores
+from downstream.metrics.intervals import IMAGE_SCORES
 from downstream.metrics.metric import FAILED, Metric
 from tests.benchmark.results.report.made_results import result, trained
 from tests.command_line import Done, Run, assert_one_line

@@ -13,6 +13,7 @@ from benchmark.core.errors import UserError
 from downstream.evaluation.embedding import evaluate_retrieval
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
 from downstream.evaluation.image_scores import ImageScores
+from downstream.metrics.intervals import IMAGE_SCORES
 from downstream.metrics.metric import Metric
 
 
