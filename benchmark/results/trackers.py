@@ -10,7 +10,7 @@ from benchmark.core.metric_logger import CaptionedImage, MetricLogger
 from benchmark.results.pictures import Example, read_examples
 from benchmark.results.protocol import QUICK_TRY, Protocol
 from benchmark.results.result import Result
-from downstream.metrics.coco_results import read_coco_results
+from downstream.evaluation.captioning import read_coco_results
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 from benchmark.core.paths import cache_dir
 from benchmark.results.protocol import LIMIT
 from benchmark.run.config import CONF, choice, filter_settings, resolved, size_name
-from downstream.training.recipe_key import recipe_key
+from downstream.training.trainer import recipe_key
 
 if TYPE_CHECKING:
     from downstream.models.base import Trainable

@@ -1,4 +1,4 @@
-"""Captioning: a model's captions of every evaluation set, kept on disk and scored."""
+"""Captioning: a model's captions of every evaluation set, kept on disk as COCO results and scored."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
 from downstream.batching import DecodedOnAccess, StoredImages
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
@@ -93,3 +94,27 @@ def _with_intervals(
         if all(image in values for image in ids)
     }
     return with_intervals(metrics, columns, np.ones(len(ids)))
+
+
+def read_coco_results(path: Path) -> dict[ImageId, str]:
+    """Return the caption of each image id; if an image has several rows, the first counts.
+
+    Published result files repeat images, and their published scores are those of the first rows. Raises `UserError`
+    for any other file.
+    """
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read as COCO results: {error}") from None
+    if not isinstance(rows, list):
+        raise UserError(
+            f"{path} must be COCO results, a JSON list of rows, but holds a {type(rows).__name__}; give another file"
+        )
+    captions: dict[ImageId, str] = {}
+    for number, row in enumerate(rows):
+        match row:
+            case {"image_id": int() | str() as image, "caption": str() as caption}:
+                captions.setdefault(image, caption)
+            case _:
+                raise UserError(f'{path}: row {number} is not {{"image_id": ..., "caption": "..."}}')
+    return captions

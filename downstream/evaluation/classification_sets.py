@@ -13,8 +13,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.paths import user_path
 from benchmark.core.ranges import Name, PositiveInt
 from downstream.evaluation.evaluation_sets import require_known_ties, short_hash
-from downstream.evaluation.image_digests import digest_images
-from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile, require_images
+from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile, digest_images, require_images
 from downstream.evaluation.tars import MAX_TEXT_BYTES, local_file, tar_samples, tar_shards
 from downstream.metrics.ranks import Ties
 

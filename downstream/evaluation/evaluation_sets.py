@@ -13,8 +13,7 @@ from PIL import Image
 from benchmark.core.errors import UserError
 from benchmark.core.paths import user_path
 from benchmark.core.ranges import Name
-from downstream.evaluation.image_digests import digest_images
-from downstream.evaluation.image_files import HOW, require_images
+from downstream.evaluation.image_files import HOW, digest_images, require_images
 from downstream.evaluation.image_files import ImageFile as ImageFile
 from downstream.evaluation.tars import tar_samples, tar_shards
 from downstream.metrics.ranks import Ties

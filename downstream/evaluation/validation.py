@@ -10,14 +10,13 @@ from PIL import Image
 from benchmark.core.images import THUMBNAIL
 from benchmark.core.metric_logger import CaptionedImage
 from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.embedding import evaluate_retrieval
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.image_scores import ImageScores
-from downstream.evaluation.protocols import Captions, Embeds
-from downstream.evaluation.retrieval import evaluate_retrieval
+from downstream.evaluation.protocols import Captions, Embeds, Validate, Validated
 from downstream.metrics.coco_metrics import Cider
 from downstream.metrics.metric import ImageId, Metric
 from downstream.metrics.suite import score_captions
-from downstream.training.validation import Validate, Validated
 
 IMAGES, SHOWN = 100, 8
 RETRIEVAL = "text_to_image_R@1"

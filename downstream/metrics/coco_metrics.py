@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from pycocoevalcap.bleu.bleu_scorer import cook_refs, cook_test
+from pycocoevalcap.rouge.rouge import Rouge
 
 from downstream.metrics.base import CaptionMetric, Request, Table
 from downstream.metrics.cider import cider
@@ -90,8 +92,6 @@ def bleu(counts: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 def bleu_counts(corpus: Corpus) -> dict[ImageId, dict[str, float]]:
     """Return what BLEU sums over images: lengths, and n-grams in the candidate and of these in a reference."""
-    from pycocoevalcap.bleu.bleu_scorer import cook_refs, cook_test
-
     counts = {}
     for image, candidate in corpus.candidates.items():
         cooked = cook_test(candidate, cook_refs(corpus.references[image]), eff="closest")
@@ -103,8 +103,6 @@ def bleu_counts(corpus: Corpus) -> dict[ImageId, dict[str, float]]:
 
 def rouge_l(corpus: Corpus) -> dict[ImageId, float]:
     """Return each image's ROUGE-L, a fraction; the metric is their mean."""
-    from pycocoevalcap.rouge.rouge import Rouge
-
     references = {image: list(corpus.references[image]) for image in corpus.candidates}
     candidates = {image: [caption] for image, caption in corpus.candidates.items()}
     _, scores = Rouge().compute_score(references, candidates)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
 from downstream.metrics.metric import Metric
 
+IMAGE_SCORES = "image_scores.parquet"  # the scores of single images, in the folder of a model's outputs
 RESAMPLES, LEVEL, SEED = 1000, 0.95, 0
 AT_ONCE = 50  # resamples in memory as float64: 20 MB for 50,000 images
 

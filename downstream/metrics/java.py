@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import pycocoevalcap
+
 from benchmark.core.installation import packages_command
 from downstream.metrics.metric import UnavailableError
 
 MIN_VERSION = 8
+JARS = Path(next(iter(pycocoevalcap.__path__)))  # the package that brings them
 # One thread for garbage collection, no files in /tmp, and UTF-8 as the input's encoding: before Java 18 it is that of
 # the locale, and under LANG=C every non-ASCII letter would become a question mark.
 JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Dfile.encoding=UTF-8")

@@ -11,7 +11,6 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from threading import Lock, Timer
 from typing import IO
 
@@ -19,7 +18,7 @@ import numpy as np
 
 from downstream.metrics.base import CaptionMetric, Request, Table
 from downstream.metrics.corpus_scores import METEOR_COUNTS, Doubles, meteor_of_sums
-from downstream.metrics.java import Java, failure_reason, patience
+from downstream.metrics.java import JARS, Java, failure_reason, patience
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 from downstream.metrics.tokenizer import one_line
 
@@ -120,9 +119,7 @@ class _Process:
     """The jar's line protocol: SCORE returns the counts of a segment with the reference that it matches best."""
 
     def __init__(self, java: Java) -> None:
-        from pycocoevalcap.meteor import meteor as package
-
-        jar = Path(package.__file__).with_name(JAR_NAME)
+        jar = JARS / "meteor" / JAR_NAME
         if not jar.is_file():
             raise UnavailableError(f"METEOR's jar is not at {jar}: reinstall pycocoevalcap")
         self.java = java

@@ -1,4 +1,4 @@
-"""What trained models share: identity, train once, save and load, and how checkpoints are loaded."""
+"""The base of trained models: identity, training once, saving and loading, checkpoints as settings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -26,14 +26,12 @@ from benchmark.models.checkpoints import (
 )
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.evaluation.protocols import Validate
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.metric import Metric
-from downstream.training.checkpointing import finished, mark_finished
-from downstream.training.recipe_key import recipe_key
-from downstream.training.train_report import TrainReport
-from downstream.training.trainer import TrainConfig
+from downstream.training.train_report import TrainReport, finished, mark_finished
+from downstream.training.trainer import TrainConfig, recipe_key
 from downstream.training.training_data import EpochSamples
-from downstream.training.validation import Validate
 
 if TYPE_CHECKING:
     import torch
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Checkpoint(Identified):
-    """A setting that names pretrained weights, hub name or folder. Its identity is their revision, not the name."""
+    """A setting that names pretrained weights, hub name or folder. Its identity is their revision."""
 
     name: str
 
@@ -58,18 +56,18 @@ class Trainable(Identified, ABC):
     """A model that is trained on a subset for the budget.
 
     The arguments of its constructor are its settings, kept in attributes of the same names. They are its identity:
-    a training is reused where the identity (and the subset) is the same. A setting that names pretrained weights is
-    kept as a `Checkpoint`, so that other weights, not another folder, make another training.
+    a training is reused if identity and subset are the same. A setting that names pretrained weights is kept as a
+    `Checkpoint`, so that other weights, not another folder, make another training.
     """
 
     name: ClassVar[str]
     training: TrainConfig
     device: torch.device
     workers_in_keys: ClassVar[int] = 1  # see `recipe_key`
-    validate: Validate | None = None  # what the trainer measures every `training.validate_every` samples
+    validate: Validate | None = None  # called every `training.validate_every` samples
 
     def identity(self) -> dict[str, Any]:
-        """Return the class and its settings, checkpoints by revision; nothing that `build` makes."""
+        """Return the class and its settings, checkpoints by revision, without the attributes that `build` sets."""
         attributes = super().identity()
         settings = inspect.signature(type(self)).parameters
         identity = {name: attributes[name] for name in ("class", *settings)}
@@ -78,6 +76,10 @@ class Trainable(Identified, ABC):
     def autocast(self) -> torch.autocast:
         """Return the context in which the model computes, in the precision of its training."""
         return autocast(self.training.precision_on(self.device.type), self.device)
+
+    def inference(self) -> AbstractContextManager[None]:
+        """Compute without gradients, in the precision of the training."""
+        return inference(self.training.precision_on(self.device.type), self.device)
 
     def train(
         self,
@@ -121,7 +123,7 @@ class Trainable(Identified, ABC):
 
     @abstractmethod
     def save(self, path: Path) -> None:
-        """Write the model to the folder `path`, in the hub's format where it has one."""
+        """Write the model to the folder `path`, if possible in the hub's format."""
 
     @abstractmethod
     def load(self, path: Path, device: torch.device) -> None:
@@ -148,7 +150,7 @@ class Downstream(Trainable):
         Args:
             sets: all evaluation sets of the run.
             metrics: the metrics of captions, for a model that writes some.
-            folder: where outputs that people may want to see are left.
+            folder: gets the outputs that people may want to see.
             device: where the models of metrics run.
 
         Returns:
@@ -160,6 +162,15 @@ def model_folder(path: Path) -> Path:
     """Return the folder of the model: ``path/model`` if `path` is the folder of a training, else `path`."""
     inner = path / "model"
     return inner if inner.is_dir() else path
+
+
+@contextmanager
+def inference(precision: str, device: torch.device) -> Iterator[None]:
+    """Compute without gradients, in fp32 or bf16."""
+    import torch
+
+    with torch.inference_mode(), autocast(precision, device):
+        yield
 
 
 @contextmanager

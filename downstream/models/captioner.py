@@ -97,8 +97,6 @@ class Captioner(Downstream):
 
     def _set_tokens(self) -> None:
         """Set start, end and padding tokens and the beam search in the configs that transformers reads."""
-        from downstream.models.caption_loss import start_and_end
-
         start, end = start_and_end(self.tokenizer)
         for config in (self.model.config, self.model.generation_config):
             config.decoder_start_token_id = config.bos_token_id = start
@@ -113,10 +111,10 @@ class Captioner(Downstream):
         self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Train on `subset` for the budget."""
-        from downstream.models.caption_loss import CaptionCollate, CaptionLoss
+        from downstream.models.networks import CaptionCollate, CaptionLoss
 
         limit = min(self.max_tokens, self.model.config.decoder.max_position_embeddings)
-        collate = CaptionCollate(self.processor, self.tokenizer, limit)
+        collate = CaptionCollate(self.processor, self.tokenizer, start_and_end(self.tokenizer), limit)
         data = TrainingData(subset, SampleOrder(subset.epochs, self.training.seed), collate)
         ratios = {"model.encoder.": self.encoder_lr_ratio}
         trainer = Trainer(self.name, self.training, self.device, tracker, ratios, self.validate)
@@ -124,14 +122,12 @@ class Captioner(Downstream):
 
     def caption(self, images: Iterable[Image.Image]) -> list[str]:
         """Return one caption per RGB image, a single line, by beam search; independent of the batch size."""
-        import torch
-
         self.model.eval()
         captions: list[str] = []
         preprocess = partial(to_pixels, self.processor)
         for pixels in pixel_batches(images, preprocess, self.eval_batch_size, self.device):
             # Quiet: generate asks for an attention mask, but every prompt is the start token alone.
-            with torch.inference_mode(), self.autocast(), quiet_transformers():
+            with self.inference(), quiet_transformers():
                 ids = self.model.generate(pixel_values=pixels)
             # Metrics tools count lines, some of them by Unicode's rules: a caption must be one line.
             captions += [
@@ -174,3 +170,13 @@ class Captioner(Downstream):
         self._set_tokens()
         self.model.to(device)
         self.device = device
+
+
+def start_and_end(tokenizer: Any) -> tuple[int, int]:
+    """Return the ids of the first and the last token of a caption; a tokenizer without bos starts with eos."""
+    end = tokenizer.eos_token_id
+    if end is None:
+        raise UserError(
+            f"the tokenizer of {tokenizer.name_or_path} must have an end token; choose a causal decoder (gpt2)"
+        )
+    return (end if tokenizer.bos_token_id is None else tokenizer.bos_token_id), end

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from benchmark.core.devices import autocast, default_precision
+from benchmark.core.devices import default_precision
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.core.paths import user_path
@@ -27,14 +27,14 @@ from benchmark.models.checkpoints import (
 )
 from benchmark.models.clip_weights import clip_identity
 from downstream.batching import chunks, pixel_batches, stack_pixels, to_pixels
-from downstream.evaluation.captioning import evaluate_captions, score_captions_of_sets
+from downstream.evaluation.captioning import evaluate_captions, read_coco_results, score_captions_of_sets
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.embedding import evaluate_embeddings
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.metrics.base import CaptionMetric
-from downstream.metrics.coco_results import read_coco_results
 from downstream.metrics.metric import Metric
 from downstream.metrics.tokenizer import one_line
+from downstream.models.base import inference
 
 if TYPE_CHECKING:
     import torch
@@ -179,12 +179,9 @@ class PublishedCaptioner(Published):
 
     def caption(self, images: Iterable[Image.Image]) -> list[str]:
         """Return one caption per RGB image, each a single line."""
-        import torch
-
         captions: list[str] = []
         for inputs in self._inputs(images):
-            precision = default_precision(self._device.type)
-            with torch.inference_mode(), autocast(precision, self._device), quiet_transformers():
+            with inference(default_precision(self._device.type), self._device), quiet_transformers():
                 ids = self._model.generate(
                     **inputs, do_sample=False, num_beams=self.beams, max_new_tokens=self.max_new_tokens
                 )

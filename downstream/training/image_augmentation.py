@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 from PIL import Image, ImageFilter
+from torchvision.transforms import v2
 
 from benchmark.core.batch import Sample
 
-CROP_SHARE = (0.5, 1.0)  # share of the area, as in SLIP and DeCLIP; the paper names none
+CROP_AREA = (0.5, 1.0)  # fraction of the image, as in SLIP and DeCLIP; the paper names none
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,9 @@ def augment_image(image: Image.Image, size: int, rng: np.random.Generator) -> Im
 
 @lru_cache(maxsize=2)
 def _changes(size: int) -> Any:
-    from torchvision.transforms import v2
-
     return v2.Compose(
         [
-            v2.RandomResizedCrop(size, scale=CROP_SHARE, antialias=True),
+            v2.RandomResizedCrop(size, scale=CROP_AREA, antialias=True),
             v2.RandomHorizontalFlip(),
             v2.RandomApply([v2.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8),
             v2.RandomApply([v2.Lambda(_blur)], p=0.5),

@@ -103,7 +103,7 @@ def _look_at_trainings(cfg: DictConfig, subset: Path, cached: CachedStages) -> N
     """Find the finished trainings; none is found where samples have other captions than their own."""
     # Imported here: the plan of a scoring or selection needs no models.
     from benchmark.run.training import training_fingerprint
-    from downstream.training.checkpointing import finished
+    from downstream.training.train_report import finished
 
     sha256 = json.loads(subset.with_suffix(".json").read_text(encoding="utf-8"))["sha256"]
     device = device_type(cfg.device)

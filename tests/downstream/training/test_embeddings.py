@@ -13,7 +13,7 @@ from PIL import Image
 
 from benchmark.core.batch import Sample, SampleError
 from downstream.training import embeddings
-from downstream.training.embeddings import EmbeddedSubset, embed_subset
+from downstream.training.embedded_subset import EmbeddedSubset, embed_subset
 
 CPU = torch.device("cpu")
 IMAGE = Image.new("RGB", (4, 4))
