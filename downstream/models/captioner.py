@@ -29,6 +29,8 @@ from downstream.training.training_data import EpochSamples, SampleOrder, Trainin
 if TYPE_CHECKING:
     import torch
 
+    from downstream.models.networks import CaptionCollate
+
 CROSS_ATTENTION = ("crossattention", "ln_cross_attn")  # new weights, which no language model has
 
 
@@ -110,14 +112,19 @@ class Captioner(Downstream):
         self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Train on `subset` for the budget."""
-        from downstream.models.networks import CaptionCollate, CaptionLoss
+        from downstream.models.networks import CaptionLoss
 
         limit = min(self.max_tokens, self.model.config.decoder.max_position_embeddings)
-        collate = CaptionCollate(self.processor, self.tokenizer, start_and_end(self.tokenizer), limit)
-        data = TrainingData(subset, SampleOrder(subset.epochs, self.training.seed), collate)
+        data = TrainingData(subset, SampleOrder(subset.epochs, self.training.seed), self.collate(limit))
         ratios = {"model.encoder.": self.encoder_lr_ratio}
         trainer = Trainer(self.name, self.training, self.device, tracker, ratios, self.validate)
         return trainer.fit(CaptionLoss(self.model), data, folder / "checkpoints", fingerprint)
+
+    def collate(self, max_tokens: int) -> CaptionCollate:
+        """Return what turns samples into tensors, with captions of at most `max_tokens`."""
+        from downstream.models.networks import CaptionCollate
+
+        return CaptionCollate(self.processor, self.tokenizer, start_and_end(self.tokenizer), max_tokens)
 
     def caption(self, images: Iterable[Image.Image]) -> list[str]:
         """Return one caption per RGB image, a single line, by beam search; independent of the batch size."""

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmark.core.paths import cache_folder
 from downstream.metrics import spice as module
 from downstream.metrics.java import Java, find_java
 from downstream.metrics.metric import Corpus, UnavailableError
-from downstream.metrics.spice import JARS, spice
+from downstream.metrics.spice import CORENLP_JARS, spice
 from downstream.metrics.tokenizer import tokenize_corpus
 from tests.downstream.metrics.test_java import fake_java
 
@@ -22,19 +23,19 @@ CORPUS = Corpus({"b": "a dog", "a": "a cat"}, {"b": ["the dog", "a pet"], "a": [
 @pytest.fixture
 def corenlp(cache: Path) -> Path:
     """Empty files where the jars would be."""
-    folder = cache / "pairsift" / "corenlp"
+    folder = cache_folder("corenlp")
     folder.mkdir(parents=True)
-    for jar in JARS:
+    for jar in CORENLP_JARS:
         (folder / jar).touch()
     return folder
 
 
 def test_without_corenlp_the_reason_has_the_command(cache, monkeypatch):
-    monkeypatch.setattr(module, "_package", lambda: cache)
+    monkeypatch.setattr(module, "SPICE", cache)
     with pytest.raises(UnavailableError) as error:
         spice(CORPUS, find_java())
     assert f"-d {cache}/pairsift/corenlp" in str(error.value)
-    assert all(jar in str(error.value) for jar in JARS)
+    assert all(jar in str(error.value) for jar in CORENLP_JARS)
     assert "\n" not in str(error.value)
 
 
@@ -96,7 +97,7 @@ def test_a_jar_that_hangs_is_a_reason(corenlp, tmp_path, monkeypatch):
 @pytest.mark.skipif(INSTALLED is None, reason=REASON)
 def test_published_values(shared_data, cache):
     (cache / "pairsift").mkdir()
-    (cache / "pairsift" / "corenlp").symlink_to(INSTALLED)
+    (cache_folder("corenlp")).symlink_to(INSTALLED)
     folder = shared_data / "clipscore_example"
     expected = json.loads((folder / "expected.json").read_text())
     texts = json.loads((folder / "refs.json").read_text())
