@@ -24,11 +24,8 @@ from benchmark.models.checkpoints import (
     quiet_transformers,
     revision,
 )
-from downstream.evaluation.classification_sets import ClassificationSet
-from downstream.evaluation.evaluation_sets import EvaluationSet
-from downstream.evaluation.protocols import Validate
+from downstream.evaluation.protocols import Evaluated, Sets, Validate
 from downstream.metrics.base import CaptionMetric
-from downstream.metrics.metric import Metric
 from downstream.training.train_report import TrainReport, finished, mark_finished
 from downstream.training.trainer import TrainConfig, recipe_key
 from downstream.training.training_data import EpochSamples
@@ -139,12 +136,8 @@ class Downstream(Trainable):
 
     @abstractmethod
     def evaluate(
-        self,
-        sets: Sequence[EvaluationSet | ClassificationSet],
-        metrics: Sequence[CaptionMetric],
-        folder: Path,
-        device: torch.device,
-    ) -> dict[str, list[Metric]]:
+        self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
+    ) -> Evaluated:
         """Evaluate the trained model on every set that fits it.
 
         Args:
@@ -152,9 +145,6 @@ class Downstream(Trainable):
             metrics: the metrics of captions, for a model that writes some.
             folder: gets the outputs that people may want to see.
             device: where the models of metrics run.
-
-        Returns:
-            Metrics by set (``coco``) or domain of a set (``nocaps/out-domain``).
         """
 
 

@@ -16,10 +16,9 @@ from benchmark.core.ranges import NonNegativeFloat, PositiveInt
 from benchmark.models.checkpoints import load_model, load_pretrained, quiet_transformers
 from downstream.batching import pixel_batches, to_pixels
 from downstream.evaluation.captioning import evaluate_captions
-from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.evaluation.protocols import Evaluated, Sets
 from downstream.metrics.base import CaptionMetric
-from downstream.metrics.metric import Metric
 from downstream.models.base import Checkpoint, Downstream, model_folder, seeded
 from downstream.models.timm_encoder import as_positions, is_timm, load_encoder, timm_processor
 from downstream.training.train_report import TrainReport
@@ -126,7 +125,7 @@ class Captioner(Downstream):
         captions: list[str] = []
         preprocess = partial(to_pixels, self.processor)
         for pixels in pixel_batches(images, preprocess, self.eval_batch_size, self.device):
-            # Quiet: generate asks for an attention mask, but every prompt is the start token alone.
+            # Quiet: generate asks for an attention mask, but every prompt is just the start token.
             with self.inference(), quiet_transformers():
                 ids = self.model.generate(pixel_values=pixels)
             # Metrics tools count lines, some of them by Unicode's rules: a caption must be one line.
@@ -136,18 +135,14 @@ class Captioner(Downstream):
         return captions
 
     def evaluate(
-        self,
-        sets: Sequence[EvaluationSet | ClassificationSet],
-        metrics: Sequence[CaptionMetric],
-        folder: Path,
-        device: torch.device,
-    ) -> dict[str, list[Metric]]:
+        self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
+    ) -> Evaluated:
         """Caption the images of every set for captioning, and score the captions."""
         described = [s for s in sets if isinstance(s, EvaluationSet) and s.captioning]
         return evaluate_captions(self, described, metrics, folder, device)
 
     def save(self, path: Path) -> None:
-        """Write model, image processor and tokenizer to `path`, which transformers alone loads and runs.
+        """Write model, image processor and tokenizer to `path`, as transformers loads and runs them.
 
         The processor of a timm encoder is part of the model's config, where only `load` finds it.
         """

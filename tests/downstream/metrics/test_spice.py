@@ -30,7 +30,7 @@ def corenlp(cache: Path) -> Path:
 
 
 def test_without_corenlp_the_reason_has_the_command(cache, monkeypatch):
-    monkeypatch.setattr(module, "_package", lambda: cache)
+    monkeypatch.setattr(module, "SPICE", cache)
     with pytest.raises(UnavailableError) as error:
         spice(CORPUS, find_java())
     assert f"-d {cache}/pairsift/corenlp" in str(error.value)
