@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchmark.core.batch import Sample
 from benchmark.core.devices import autocast
+from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.core.launch import make_accelerator
 from benchmark.core.metric_logger import MetricLogger
@@ -171,3 +172,13 @@ def seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng([]):
         torch.default_generator.manual_seed(seed)
         yield
+
+
+def start_and_end(tokenizer: Any) -> tuple[int, int]:
+    """Return the ids of the first and the last token of a caption; a tokenizer without bos starts with eos."""
+    end = tokenizer.eos_token_id
+    if end is None:
+        raise UserError(
+            f"the tokenizer of {tokenizer.name_or_path} must have an end token; choose a causal decoder (gpt2)"
+        )
+    return (end if tokenizer.bos_token_id is None else tokenizer.bos_token_id), end

@@ -19,7 +19,7 @@ from downstream.evaluation.captioning import evaluate_captions
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.protocols import Evaluated, Sets
 from downstream.metrics.base import CaptionMetric
-from downstream.models.base import Checkpoint, Downstream, model_folder, seeded
+from downstream.models.base import Checkpoint, Downstream, model_folder, seeded, start_and_end
 from downstream.models.timm_encoder import as_positions, is_timm, load_encoder, timm_processor
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
@@ -113,7 +113,7 @@ class Captioner(Downstream):
         from downstream.models.networks import CaptionCollate, CaptionLoss
 
         limit = min(self.max_tokens, self.model.config.decoder.max_position_embeddings)
-        collate = CaptionCollate(self.processor, self.tokenizer, start_and_end(self.tokenizer), limit)
+        collate = CaptionCollate(self.processor, self.tokenizer, limit)
         data = TrainingData(subset, SampleOrder(subset.epochs, self.training.seed), collate)
         ratios = {"model.encoder.": self.encoder_lr_ratio}
         trainer = Trainer(self.name, self.training, self.device, tracker, ratios, self.validate)
@@ -165,13 +165,3 @@ class Captioner(Downstream):
         self._set_tokens()
         self.model.to(device)
         self.device = device
-
-
-def start_and_end(tokenizer: Any) -> tuple[int, int]:
-    """Return the ids of the first and the last token of a caption; a tokenizer without bos starts with eos."""
-    end = tokenizer.eos_token_id
-    if end is None:
-        raise UserError(
-            f"the tokenizer of {tokenizer.name_or_path} must have an end token; choose a causal decoder (gpt2)"
-        )
-    return (end if tokenizer.bos_token_id is None else tokenizer.bos_token_id), end

@@ -21,6 +21,7 @@ from torchvision.transforms import v2
 
 from benchmark.core.batch import Sample
 from downstream.batching import groups_of_similar_length, to_pixels
+from downstream.models.base import start_and_end
 from downstream.training.embedded_subset import EmbeddedSample
 from downstream.training.stepper import LossSum
 from downstream.training.training_data import Inputs
@@ -41,14 +42,10 @@ def zero_of(model: nn.Module) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class CaptionCollate:
-    """Turns samples into tensors: ``pixel_values`` (n, 3, h, w), ``decoder_input_ids`` and ``labels`` (n, t).
-
-    `start_and_end` are the ids of the first and the last token of a caption.
-    """
+    """Turns samples into tensors: ``pixel_values`` (n, 3, h, w), ``decoder_input_ids`` and ``labels`` (n, t)."""
 
     processor: Any
     tokenizer: Any
-    start_and_end: tuple[int, int]
     max_tokens: int
 
     def __call__(self, samples: list[Sample]) -> Inputs:
@@ -63,7 +60,7 @@ class CaptionCollate:
         GPT-2 has one special token for start, end and padding: the loss is taken on the first end only. A caption
         cut at `max_tokens` gets no end, or the model would learn to stop in mid-sentence.
         """
-        start, end = self.start_and_end
+        start, end = start_and_end(self.tokenizer)
         encoded = self.tokenizer(captions, add_special_tokens=False)["input_ids"]
         targets = [[*ids, end][: self.max_tokens] for ids in encoded]
         longest = max(map(len, targets))
