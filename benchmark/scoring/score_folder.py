@@ -1,12 +1,12 @@
 """Where the scores of a filter are: a folder of the cache with one part per shard."""
 
-import hashlib
 from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 
+from benchmark.core.hashes import hash_text
 from benchmark.core.locks import locked
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.temporaries import remove_folder
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
@@ -38,7 +38,7 @@ def shard_name(file: str) -> str:
 def fit_folder(pool: Pool, scorer: Filter, survivors: Survivors | None) -> Path:
     """Return the folder of what a filter is fitted to: named as that of its score parts, beside which it lies."""
     scores = _folder(pool, scorer, _shards(pool, scorer), survivors)
-    return cache_dir() / "fits" / scores.relative_to(cache_dir() / "scores")
+    return cache_folder("fits") / scores.relative_to(cache_folder("scores"))
 
 
 def remove_scores(pool: Pool, scorer: Filter, sweep: Path | None = None) -> None:
@@ -52,13 +52,13 @@ def remove_scores(pool: Pool, scorer: Filter, sweep: Path | None = None) -> None
     """
     for part in scorer.filters.values() if isinstance(scorer, Composite) else ():
         remove_scores(pool, part, sweep)
-    folders = [cache_dir() / room / pool.key / scorer.key() for room in ("scores", "fits", "shares")]
+    folders = [cache_folder(room, pool.key, scorer.key()) for room in ("scores", "fits", "parts")]
     readers: list[Reader] = [scorer]
     while readers:
         readers += (features := readers.pop().features)
-        folders += [cache_dir() / "features" / pool.key / of.key() for of in features]
+        folders += [cache_folder("features", pool.key, of.key()) for of in features]
     for folder in folders:
-        removed = sweep and sweep / f"removed-{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}"
+        removed = sweep and sweep / f"removed-{hash_text(str(folder), 16)}"
         with locked(removed) if removed else nullcontext():
             if removed and removed.exists():
                 continue
@@ -74,11 +74,11 @@ def _shards(pool: Pool, scorer: Filter) -> list[Shard]:
 
 
 def _folder(pool: Pool, scorer: Filter, shards: Iterable[Shard], survivors: Survivors | None) -> Path:
-    folder = cache_dir() / "scores" / pool.key / scorer.key()
+    folder = cache_folder("scores", pool.key, scorer.key())
     # Ranks and corpus statistics belong to the whole pool: never reuse those of a pool with other shards.
     if scorer.corpus_dependent or isinstance(scorer, Composite):
         text = " ".join(f"{shard.name}-{shard.fingerprint}" for shard in shards)
-        folder /= hashlib.sha256(text.encode()).hexdigest()[:12]
+        folder /= hash_text(text, 12)
     if scorer.corpus_dependent and survivors is not None:
         folder /= f"among-{survivors.key}"
     return folder

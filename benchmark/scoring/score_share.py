@@ -33,8 +33,8 @@ def score_share(pool: Pool, scorer: Filter, engine: Engine, share: ShardShare) -
     apart = [leaf for leaf in of_scorer if leaf.features or not leaf.corpus_dependent]
     if not apart:
         raise UserError(
-            f"shards={share}: {_name(of_scorer[0])} is fitted on the whole pool and extracts nothing that is worth"
-            " sharing; run task=score without shards"
+            f"task.shards={share}: {_name(of_scorer[0])} is fitted on the whole pool and extracts nothing that is"
+            " worth sharing; run task=score without task.shards"
         )
     for leaf in apart:
         check_columns(pool, leaf)

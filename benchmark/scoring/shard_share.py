@@ -1,6 +1,5 @@
 """One share of a pool's shards, for jobs that score a pool together on several machines with one cache."""
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -8,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmark.core.errors import UserError
-from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.hashes import hash_text
+from benchmark.core.paths import cache_folder, write_text
 from benchmark.core.seals import intact, remove_sealed
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
@@ -31,7 +31,7 @@ class ShardShare:
         share = cls(int(match[1]), int(match[2])) if match else cls(0, 0)
         if not 1 <= share.number <= share.parts:
             raise UserError(
-                f"shards={text} must be a number and how many parts there are: 1/8, 2/8, up to 8/8"
+                f"task.shards={text} must be a number and how many parts there are: 1/8, 2/8, up to 8/8"
             )
         return share
 
@@ -49,7 +49,7 @@ class ShardShare:
         if last - first + 1 != count:
             raise UserError(
                 "the numbers of this Slurm array do not follow one another, as those of sbatch --array=1-8 do; give"
-                " the share itself, such as shards=3/8, or shards=1/1 for all shards"
+                " the share itself, such as task.shards=3/8, or task.shards=1/1 for all shards"
             )
         return cls(number - first + 1, count) if count > 1 else None
 
@@ -83,13 +83,13 @@ def require_all_shares(pool: Pool, scorer: Filter, missing: Iterable[Shard]) -> 
         more = f" and {len(unfinished) - LISTED} others" if len(unfinished) > LISTED else ""
         raise UserError(
             f"{type(scorer).__name__.lower()}: {len(lacking):,} of {len(shards):,} shards are missing, those of"
-            f" shards={', '.join(unfinished[:LISTED])}{more}; run task=score with each of these, or with shards=1/1"
-            " to score what is missing here"
+            f" task.shards={', '.join(unfinished[:LISTED])}{more}; run task=score with each of these, or with"
+            " task.shards=1/1 to score what is missing here"
         )
 
 
 def _record(pool: Pool, scorer: Filter) -> Path:
     """Return the file with the number of parts; a pool that grew has another one, for its other shards."""
     text = " ".join(f"{shard.name}-{shard.fingerprint}" for shard in pool.shards(scorer.sources))
-    name = hashlib.sha256(text.encode()).hexdigest()[:12]
-    return cache_dir() / "shares" / pool.key / scorer.key() / name
+    name = hash_text(text, 12)
+    return cache_folder("parts", pool.key, scorer.key()) / name

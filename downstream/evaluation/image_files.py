@@ -1,6 +1,5 @@
 """The image files of evaluation sets, and hashes of their bytes, which identify sets and find images in a pool."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
@@ -10,8 +9,9 @@ from PIL import Image
 
 from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_bytes, hash_json
 from benchmark.core.images import decode_image
-from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.paths import cache_folder, write_text
 from benchmark.core.progress import progress
 from benchmark.core.seals import intact
 
@@ -76,8 +76,8 @@ def digest_images(images: Sequence[ImageFile]) -> list[ImageDigest]:
         written = {path: path.stat() for path in {image.path for image in images}}
         states = {path: [state.st_size, state.st_mtime_ns] for path, state in written.items()}
         files = [[str(image.path), image.offset, image.size, *states[image.path]] for image in images]
-        key = hashlib.sha256(json.dumps(files).encode()).hexdigest()[:16]
-        cached = cache_dir() / "evaluation_images" / f"{key}.json"
+        key = hash_json(files, 16)
+        cached = cache_folder("evaluation_images") / f"{key}.json"
         if intact(cached):
             return [ImageDigest(*values) for values in json.loads(cached.read_text())]
         digests = []
@@ -98,4 +98,4 @@ def _digest(image: ImageFile) -> ImageDigest:
     except SampleError as error:
         place = f"at byte {image.offset:,} of {image.path}" if image.offset else f"{image.path}"
         raise UserError(f"evaluation image {place} cannot be read ({error}); fetch it again") from None
-    return ImageDigest(len(data), hashlib.sha256(data).hexdigest())
+    return ImageDigest(len(data), hash_bytes(data))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.uids import decode_uids
 from benchmark.core.usage import Seconds
 from benchmark.engine.local import LocalEngine
@@ -124,7 +124,7 @@ def test_cached_features_start_no_workers(pool: Pool) -> None:
         score_pool(pool, Rank(), NoWorkers("cpu", 2))
     score_pool(pool, Crowding(), LocalEngine("cpu", 1))
     assert len(score_pool(pool, Rank(), NoWorkers("cpu", 2)).uids) == 10
-    for path in cache_dir().glob(f"features/*/{Sizes().key()}/*"):  # a feature under the feature
+    for path in cache_folder("features").glob(f"*/{Sizes().key()}/*"):  # a feature under the feature
         path.unlink()
     shutil.rmtree(score_folder(pool, Rank()))
     with pytest.raises(AssertionError, match="start no workers"):
@@ -155,7 +155,7 @@ def test_processor_seconds_are_known_unless_a_feature_lacks_them(pool: Pool, mon
     assert set(first.processor) == {"", Sizes().key(), Areas().key()}
     assert 0 < first.processor_seconds == sum(first.processor.values())
     assert score_pool(pool, Crowding(), LocalEngine("cpu", 1)).processor == first.processor
-    shutil.rmtree(cache_dir() / "features")
+    shutil.rmtree(cache_folder("features"))
     monkeypatch.setattr(shard_reader, "save_features", lambda *args: save_features(*args[:5]))
     remove_scores(pool, Crowding())
     again = score_pool(pool, Crowding(), LocalEngine("cpu", 1))

@@ -1,4 +1,4 @@
-"""``shards=3/8``: jobs that score one pool together."""
+"""``task.shards=3/8``: jobs that score one pool together."""
 
 import logging
 from collections.abc import Iterable
@@ -95,14 +95,16 @@ def test_of_a_fitted_filter_the_features_are_extracted(pool: Pool, caplog: pytes
     assert there == [False, False, True, False, False]
     assert not any(path.is_file() for path in score_paths(pool, scorer).values())
     assert "only its features are extracted here" in caplog.text
-    with pytest.raises(UserError, match=r"fitted is fitted on the whole pool .* without shards"):
+    with pytest.raises(UserError, match=r"fitted is fitted on the whole pool .* without task\.shards"):
         score_share(pool, Fitted(), ENGINE, ShardShare(1, 3))
 
 
 def test_nothing_is_selected_while_a_share_is_missing(pool: Pool) -> None:
     for number in (1, 3):
         score_share(pool, Random(), ENGINE, ShardShare(number, 4))
-    message = r"^random: 2 of 5 shards are missing, those of shards=2/4, 4/4; run task=score with each .* shards=1/1"
+    message = (
+        r"^random: 2 of 5 shards are missing, those of task\.shards=2/4, 4/4; run .* or with task\.shards=1/1"
+    )
     with pytest.raises(UserError, match=message):
         score_pool(pool, Random(), ENGINE)
     score_share(pool, Random(), ENGINE, ShardShare(2, 4))
@@ -120,7 +122,9 @@ def test_all_that_is_missing_can_be_scored_in_one_place(pool: Pool) -> None:
 
 def test_a_filter_is_not_fitted_while_features_of_a_share_are_missing(pool: Pool) -> None:
     score_share(pool, LongerThanMean(), ENGINE, ShardShare(1, 2))
-    with pytest.raises(UserError, match=r"^longerthanmean: 2 of 5 shards are missing, those of shards=2/2;"):
+    with pytest.raises(
+        UserError, match=r"^longerthanmean: 2 of 5 shards are missing, those of task.shards=2/2;"
+    ):
         score_pool(pool, LongerThanMean(), ENGINE)
 
 
@@ -149,5 +153,5 @@ def test_the_share_of_a_task_of_a_slurm_array(
 def test_a_slurm_array_with_gaps_says_what_to_give(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"ID": 3, "MIN": 3, "MAX": 5, "COUNT": 2}.items():
         monkeypatch.setenv(f"SLURM_ARRAY_TASK_{name}", str(value))
-    with pytest.raises(UserError, match=r"do not follow one another, .* such as shards=3/8"):
+    with pytest.raises(UserError, match=r"do not follow one another, .* such as task.shards=3/8"):
         ShardShare.of_slurm_array()
