@@ -49,6 +49,10 @@ def built(samples: int, checkpointing: bool = False) -> Captioner:
     return captioner
 
 
+def collate_of(captioner: Captioner) -> CaptionCollate:
+    return CaptionCollate(captioner.processor, captioner.tokenizer, captioner.max_tokens)
+
+
 def train(samples: int, checkpointing: bool = False) -> None:
     """Train the scale captioner."""
     captioner, pairs = built(samples, checkpointing), Pairs(samples)
@@ -74,10 +78,7 @@ def train_with_transformers(samples: int) -> None:
             disable_tqdm=True,
         )
         Seq2SeqTrainer(
-            captioner.model,
-            arguments,
-            data_collator=captioner.collate(captioner.max_tokens),
-            train_dataset=pairs,
+            captioner.model, arguments, data_collator=collate_of(captioner), train_dataset=pairs
         ).train()  # type: ignore[arg-type]
 
 
@@ -94,7 +95,7 @@ def model_alone(samples: int) -> None:
     """Do the forward and backward passes of the same training, and nothing else."""
     captioner, pairs = built(samples), Pairs(samples)
     loss = CaptionLoss(captioner.model).train()
-    for inputs in batches(pairs, captioner.collate(captioner.max_tokens)):
+    for inputs in batches(pairs, collate_of(captioner)):
         total, tokens = loss(inputs)
         (total / tokens).backward()
         loss.zero_grad()

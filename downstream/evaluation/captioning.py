@@ -14,7 +14,7 @@ from benchmark.core.paths import write_text
 from downstream.batching import DecodedOnAccess, StoredImages
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from downstream.evaluation.image_scores import ImageScores
-from downstream.evaluation.protocols import Captions
+from downstream.evaluation.protocols import Captions, Evaluated
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.intervals import with_intervals
 from downstream.metrics.metric import ImageId, Metric, ScoresOfImages
@@ -30,12 +30,12 @@ def evaluate_captions(
     metrics: Sequence[CaptionMetric],
     folder: Path,
     device: torch.device,
-) -> dict[str, list[Metric]]:
+) -> Evaluated:
     """Caption every image, then score all sets and their domains with one start of each scorer.
 
     Returns:
         Metrics by set (``coco``) and by domain of a set (``nocaps/out-domain``). The captions of each set are left in
-        `folder` as COCO results, ``captions_<set>.json``, beside the scores of single images.
+        `folder` as COCO results, ``captions_<set>.json``, with the scores of single images.
     """
     captions = {}
     for evaluation_set in sets:
@@ -54,7 +54,7 @@ def score_captions_of_sets(
     metrics: Sequence[CaptionMetric],
     folder: Path,
     device: torch.device,
-) -> dict[str, list[Metric]]:
+) -> Evaluated:
     """Score the captions of each set, given by its name in the order of its images; see `evaluate_captions`."""
     candidates: dict[ImageId, str] = {}
     references: dict[ImageId, Sequence[str]] = {}
@@ -99,7 +99,7 @@ def _with_intervals(
 def read_coco_results(path: Path) -> dict[ImageId, str]:
     """Return the caption of each image id; if an image has several rows, the first counts.
 
-    Published result files repeat images, and their published scores are those of the first rows. Raises `UserError`
+    Published result files repeat images, and their published scores count the first rows. Raises `UserError`
     for any other file.
     """
     try:

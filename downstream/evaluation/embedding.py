@@ -1,6 +1,6 @@
 """Evaluation of a model that embeds images and texts: retrieval, zero-shot classification, a linear probe."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from downstream.batching import StoredImages
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.image_scores import ImageScores, keep_ranks
-from downstream.evaluation.protocols import Embeds, FrozenTower
+from downstream.evaluation.protocols import Embeds, Evaluated, FrozenTower, Sets
 from downstream.metrics.corpus_scores import Doubles
 from downstream.metrics.intervals import with_intervals
 from downstream.metrics.metric import Metric, failure, library
@@ -34,17 +34,17 @@ MAX_REFERENCES = 5  # some COCO images have six or seven captions; Karpathy's pr
 
 def evaluate_embeddings(
     model: Embeds,
-    sets: Sequence[EvaluationSet | ClassificationSet],
+    sets: Sets,
     tower: FrozenTower | str,
     folder: Path,
-) -> dict[str, list[Metric]]:
+) -> Evaluated:
     """Evaluate on every set for retrieval, then on every classification set.
 
     Args:
         model: embeds images and texts.
         sets: all evaluation sets of the run.
         tower: for the linear probe, see `classify`.
-        folder: where the ranks of all queries are left.
+        folder: gets the ranks of all queries.
     """
     kept = ImageScores()
     described = [s for s in sets if isinstance(s, EvaluationSet) and s.retrieval]

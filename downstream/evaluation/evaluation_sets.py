@@ -84,13 +84,13 @@ class EvaluationSet:
         return replace(self, items=self.items[:count])
 
     def fingerprint(self) -> str:
-        """Return a hash of what metrics depend on: the images' bytes, references, domains, uses, ties."""
+        """Return a hash of all inputs of the metrics: the images' bytes, references, domains, uses, ties."""
         items = [[item.image_id, item.references, item.domain] for item in self.items]
         images = [digest.sha256 for digest in digest_images(self.image_files())]
         return hash_json([items, images, self.captioning, self.retrieval, self.ties], 12)
 
     def image_files(self) -> list[ImageFile]:
-        """Return where the images lie, of all items that have one."""
+        """Return the files of the images, of all items that have one."""
         return [item.image for item in self.items if item.image]
 
 

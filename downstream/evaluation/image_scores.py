@@ -31,7 +31,7 @@ class ImageScores:
         self.parts.append(pa.table(columns, schema=pa.schema(fields)))
 
     def write(self, folder: Path) -> None:
-        """Write ``image_scores.parquet`` into `folder`, whole or not at all; nothing if there are no values."""
+        """Write ``image_scores.parquet`` into `folder`, whole or not at all; nothing without values."""
         if not self.parts:
             return
         scores = pa.concat_tables(self.parts)

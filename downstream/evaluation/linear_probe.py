@@ -67,7 +67,7 @@ def _random_box(width: int, height: int, rng: np.random.Generator) -> tuple[floa
 class ProbeBatches:
     """Item s is the batch of step s: pixels of random views (n, 3, h, w) and labels (n,).
 
-    Every view depends on (seed, position) alone, so the number of workers changes nothing.
+    Every view depends only on (seed, position), so the number of workers changes nothing.
     """
 
     items: Sequence[LabelledImage]
@@ -97,7 +97,7 @@ def probe_ranks(tower: FrozenTower, evaluation_set: ClassificationSet) -> Ranks:
     """Train a probe on the set's training images and return the rank of each test image's class.
 
     SGD with momentum 0.9 (the paper names no number), learning rate 0.1 with a cosine to 0, batches of 128, no weight
-    decay. The paper's random crop is taken to be the usual random resized crop, the only one that also exists for
+    decay. The paper's random crop is taken to be the usual random resized crop, which also exists for
     images smaller than the tower's input. Raises `UserError` for a set without training images.
     """
     items = evaluation_set.train() if evaluation_set.train is not None else []

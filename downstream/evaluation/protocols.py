@@ -11,10 +11,15 @@ import numpy.typing as npt
 from PIL import Image
 
 from benchmark.core.metric_logger import CaptionedImage
+from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.metrics.metric import Metric
 
 if TYPE_CHECKING:
     import torch
 
+Sets = Sequence[EvaluationSet | ClassificationSet]
+Evaluated = dict[str, list[Metric]]  # by evaluation set (``coco``) or domain of a set (``nocaps/out-domain``)
 LOCKED = "the image tower is locked: its probe is the same for every filter"
 
 
@@ -46,7 +51,7 @@ class FrozenTower:
         width: of the features.
         processor: the checkpoint's image processor.
         batch_size: test images embedded at once.
-        device: where the tower is.
+        device: of the tower.
         seed: random seed of the order and the views of the training images.
         workers: processes that decode the training images.
     """

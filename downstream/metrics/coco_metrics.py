@@ -9,15 +9,14 @@ from pycocoevalcap.rouge.rouge import Rouge
 
 from downstream.metrics.base import CaptionMetric, Request, Table
 from downstream.metrics.cider import cider
-from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
-
-LIBRARY = "pycocoevalcap"
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 
 
 class Bleu(CaptionMetric):
     """BLEU-1 to BLEU-4 (Papineni et al. 2002), fractions, with the closest reference length."""
 
     names = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4")
+    library = "pycocoevalcap"
     reads_tokens = True
 
     def compute(self, request: Request) -> Table:
@@ -28,32 +27,25 @@ class Bleu(CaptionMetric):
                 request.of_images.setdefault(name, {})[image] = count
         return {domain: {**bleu([counts[image] for image in ids])} for domain, ids in request.domains.items()}
 
-    def version(self) -> str:
-        """Return the library."""
-        return library(LIBRARY)
-
 
 class RougeL(CaptionMetric):
     """ROUGE-L (Lin 2004), F with beta 1.2, a fraction."""
 
     names = ("ROUGE_L",)
+    library = "pycocoevalcap"
     reads_tokens = True
 
     def compute(self, request: Request) -> Table:
         """Return the mean of each domain's images."""
         return request.means("ROUGE_L", rouge_l(request.tokens))
 
-    def version(self) -> str:
-        """Return the library."""
-        return library(LIBRARY)
-
 
 class Cider(CaptionMetric):
     """CIDEr-D (Vedantam et al. 2015) with the document frequencies of an evaluation set; 10 is a perfect match.
 
     A part of a set, such as a domain of NoCaps, is scored with the frequencies of the whole set, as on the official
-    server (Agrawal et al. 2019): the parts' scores, weighted by their images, average to that of the set. With the
-    frequencies of its own images a part's score is ``CIDEr_own_df``.
+    server (Agrawal et al. 2019): the parts' scores, weighted by their images, average to that of the set. The score
+    with only the frequencies of the part's images is ``CIDEr_own_df``.
     """
 
     names = ("CIDEr",)
@@ -72,10 +64,6 @@ class Cider(CaptionMetric):
             if domain not in of_set:
                 table[domain]["CIDEr_own_df"] = _mean_or_reason(_scores_or_reason(request, domain), ids)
         return table
-
-    def version(self) -> str:
-        """Return this project's version."""
-        return library("pairsift")
 
 
 def bleu(counts: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -117,5 +105,5 @@ def _scores_or_reason(request: Request, domain: str) -> dict[ImageId, float] | s
 
 
 def _mean_or_reason(scores: dict[ImageId, float] | str, images: Sequence[ImageId]) -> float | str:
-    # numpy's mean, whose last bits are those of COCO's evaluation
+    # numpy's mean, as in COCO's evaluation: other means differ in the last bits
     return scores if isinstance(scores, str) else float(np.mean([scores[image] for image in images]))

@@ -78,7 +78,7 @@ def _major_version(executable: Path) -> int | None:
 
 
 def patience(seconds: float) -> float:
-    """Return how long to wait for what takes `seconds` on an idle machine: longer by the load of each core."""
+    """Return how long to wait for work of `seconds` on an idle machine: longer by the load of each core."""
     return seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 

@@ -88,7 +88,7 @@ def class_ranks(rows: Rows, labels: Indices, classes: int, ties: Ties = "against
 
 
 def accuracy_at(found: Ranks, k: int) -> float:
-    """Return the share of images whose class is among the `k` most similar."""
+    """Return the fraction of images whose class is among the `k` most similar."""
     return float(np.mean(found.within(k)))
 
 

@@ -19,7 +19,7 @@ from benchmark.core.paths import cache_folder
 from benchmark.core.requirements import Requirement
 from downstream.metrics.base import CaptionMetric, Request, Table, without_unless
 from downstream.metrics.java import JARS, Java, failure_reason, patience
-from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 
 SPICE = JARS / "spice"  # the class in pycocoevalcap.spice would download CoreNLP
 CORENLP = "stanford-corenlp-full-2015-12-09"
@@ -52,6 +52,7 @@ class Spice(CaptionMetric):
         best_reference: also compute SPICE-1, S-1 of AVA-Captions: SPICE against the best-matching reference.
     """
 
+    library = "pycocoevalcap"
     reads_tokens = True
 
     def __init__(self, best_reference: bool) -> None:
@@ -72,10 +73,6 @@ class Spice(CaptionMetric):
         yield from super().requirements()
         yield without_unless("CoreNLP", corenlp_folder)
 
-    def version(self) -> str:
-        """Return the library that brings the jar."""
-        return library("pycocoevalcap")
-
 
 @dataclass(frozen=True)
 class SpiceScores:
@@ -88,7 +85,7 @@ class SpiceScores:
 def spice(corpus: Corpus, java: Java, each_reference: bool = False) -> SpiceScores:
     """Return each image's SPICE of a tokenised corpus; the metric is their mean.
 
-    With `each_reference` a candidate is also scored against each of its references alone, and the best score counts:
+    With `each_reference` a candidate is also scored against each single reference, and the best score counts:
     S-1 of AVA-Captions, section 6.3.1 (Chang et al. 2017). Without it `best_reference` is empty.
     Raises `UnavailableError` if CoreNLP is missing or the jar fails.
     """
@@ -108,7 +105,7 @@ def spice(corpus: Corpus, java: Java, each_reference: bool = False) -> SpiceScor
 
 
 def _score(entries: Sequence[dict[str, Any]], java: Java) -> list[float]:
-    """Run the jar on `entries`, numbered from 0, and return the F score of each; NaN where the jar returns none."""
+    """Run the jar on `entries`, numbered from 0, and return the F score of each; NaN if the jar returns none."""
     classpath = os.pathsep.join(
         [str(SPICE / "spice-1.0.jar"), str(SPICE / "lib" / "*"), str(corenlp_folder() / "*")]
     )

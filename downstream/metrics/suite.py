@@ -76,7 +76,7 @@ def score_domains(
 
 
 def _tables(metrics: Sequence[CaptionMetric], request: Request) -> list[Table]:
-    """Return the table of each metric; those in the background are computed beside the others."""
+    """Return the table of each metric; metrics in the background run while the others do."""
     with ThreadPoolExecutor(max_workers=len(metrics) + 1) as threads:
         begun = {i: threads.submit(_compute, m, request) for i, m in enumerate(metrics) if m.in_background}
         tables = {i: _compute(m, request) for i, m in enumerate(metrics) if i not in begun}
@@ -84,7 +84,7 @@ def _tables(metrics: Sequence[CaptionMetric], request: Request) -> list[Table]:
 
 
 def _compute(metric: CaptionMetric, request: Request) -> Table:
-    """Return the metric's table; where it is unavailable or fails, all its names are absent."""
+    """Return the metric's table; if it is unavailable or fails, all its names are absent."""
     try:
         return metric.compute(request)
     except UserError:

@@ -48,7 +48,7 @@ def tokenize_corpus(corpus: Corpus, java: Java) -> Corpus:
 
 
 def clean_corpus(corpus: Corpus) -> Corpus:
-    """Return the corpus with what metrics read of every caption, as one line of valid text.
+    """Return the corpus as metrics read it: the beginning of every caption, one line of valid text.
 
     It holds the references of its images only.
     """

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchmark.core.batch import Sample
 from benchmark.core.devices import autocast
+from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.core.launch import make_accelerator
 from benchmark.core.metric_logger import MetricLogger
@@ -24,11 +25,8 @@ from benchmark.models.checkpoints import (
     quiet_transformers,
     revision,
 )
-from downstream.evaluation.classification_sets import ClassificationSet
-from downstream.evaluation.evaluation_sets import EvaluationSet
-from downstream.evaluation.protocols import Validate
+from downstream.evaluation.protocols import Evaluated, Sets, Validate
 from downstream.metrics.base import CaptionMetric
-from downstream.metrics.metric import Metric
 from downstream.training.train_report import TrainReport, finished, mark_finished
 from downstream.training.trainer import TrainConfig, recipe_key
 from downstream.training.training_data import EpochSamples
@@ -139,12 +137,8 @@ class Downstream(Trainable):
 
     @abstractmethod
     def evaluate(
-        self,
-        sets: Sequence[EvaluationSet | ClassificationSet],
-        metrics: Sequence[CaptionMetric],
-        folder: Path,
-        device: torch.device,
-    ) -> dict[str, list[Metric]]:
+        self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
+    ) -> Evaluated:
         """Evaluate the trained model on every set that fits it.
 
         Args:
@@ -152,9 +146,6 @@ class Downstream(Trainable):
             metrics: the metrics of captions, for a model that writes some.
             folder: gets the outputs that people may want to see.
             device: where the models of metrics run.
-
-        Returns:
-            Metrics by set (``coco``) or domain of a set (``nocaps/out-domain``).
         """
 
 
@@ -181,3 +172,13 @@ def seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng([]):
         torch.default_generator.manual_seed(seed)
         yield
+
+
+def start_and_end(tokenizer: Any) -> tuple[int, int]:
+    """Return the ids of the first and the last token of a caption; a tokenizer without bos starts with eos."""
+    end = tokenizer.eos_token_id
+    if end is None:
+        raise UserError(
+            f"the tokenizer of {tokenizer.name_or_path} must have an end token; choose a causal decoder (gpt2)"
+        )
+    return (end if tokenizer.bos_token_id is None else tokenizer.bos_token_id), end

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from benchmark.core.batch import Sample
-from benchmark.core.errors import UserError
 from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.ranges import NonNegativeFloat, PositiveInt, checked
 from benchmark.models.checkpoints import load_model, load_pretrained, quiet_transformers
 from downstream.batching import pixel_batches, to_pixels
 from downstream.evaluation.captioning import evaluate_captions
-from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.evaluation.protocols import Evaluated, Sets
 from downstream.metrics.base import CaptionMetric
-from downstream.metrics.metric import Metric
-from downstream.models.base import Checkpoint, Downstream, model_folder, seeded
+from downstream.models.base import Checkpoint, Downstream, model_folder, seeded, start_and_end
 from downstream.models.timm_encoder import as_positions, is_timm, load_encoder, timm_processor
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
@@ -28,8 +26,6 @@ from downstream.training.training_data import EpochSamples, SampleOrder, Trainin
 
 if TYPE_CHECKING:
     import torch
-
-    from downstream.models.networks import CaptionCollate
 
 CROSS_ATTENTION = ("crossattention", "ln_cross_attn")  # new weights, which no language model has
 
@@ -112,19 +108,14 @@ class Captioner(Downstream):
         self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Train on `subset` for the budget."""
-        from downstream.models.networks import CaptionLoss
+        from downstream.models.networks import CaptionCollate, CaptionLoss
 
         limit = min(self.max_tokens, self.model.config.decoder.max_position_embeddings)
-        data = TrainingData(subset, SampleOrder(subset.epochs, self.training.seed), self.collate(limit))
+        collate = CaptionCollate(self.processor, self.tokenizer, limit)
+        data = TrainingData(subset, SampleOrder(subset.epochs, self.training.seed), collate)
         ratios = {"model.encoder.": self.encoder_lr_ratio}
         trainer = Trainer(self.name, self.training, self.device, tracker, ratios, self.validate)
         return trainer.fit(CaptionLoss(self.model), data, folder / "checkpoints", fingerprint)
-
-    def collate(self, max_tokens: int) -> CaptionCollate:
-        """Return what turns samples into tensors, with captions of at most `max_tokens`."""
-        from downstream.models.networks import CaptionCollate
-
-        return CaptionCollate(self.processor, self.tokenizer, start_and_end(self.tokenizer), max_tokens)
 
     def caption(self, images: Iterable[Image.Image]) -> list[str]:
         """Return one caption per RGB image, a single line, by beam search; independent of the batch size."""
@@ -132,7 +123,7 @@ class Captioner(Downstream):
         captions: list[str] = []
         preprocess = partial(to_pixels, self.processor)
         for pixels in pixel_batches(images, preprocess, self.eval_batch_size, self.device):
-            # Quiet: generate asks for an attention mask, but every prompt is the start token alone.
+            # Quiet: generate asks for an attention mask, but every prompt is just the start token.
             with self.inference(), quiet_transformers():
                 ids = self.model.generate(pixel_values=pixels)
             # Metrics tools count lines, some of them by Unicode's rules: a caption must be one line.
@@ -142,18 +133,14 @@ class Captioner(Downstream):
         return captions
 
     def evaluate(
-        self,
-        sets: Sequence[EvaluationSet | ClassificationSet],
-        metrics: Sequence[CaptionMetric],
-        folder: Path,
-        device: torch.device,
-    ) -> dict[str, list[Metric]]:
+        self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
+    ) -> Evaluated:
         """Caption the images of every set for captioning, and score the captions."""
         described = [s for s in sets if isinstance(s, EvaluationSet) and s.captioning]
         return evaluate_captions(self, described, metrics, folder, device)
 
     def save(self, path: Path) -> None:
-        """Write model, image processor and tokenizer to `path`, which transformers alone loads and runs.
+        """Write model, image processor and tokenizer to `path`, as transformers loads and runs them.
 
         The processor of a timm encoder is part of the model's config, where only `load` finds it.
         """
@@ -176,13 +163,3 @@ class Captioner(Downstream):
         self._set_tokens()
         self.model.to(device)
         self.device = device
-
-
-def start_and_end(tokenizer: Any) -> tuple[int, int]:
-    """Return the ids of the first and the last token of a caption; a tokenizer without bos starts with eos."""
-    end = tokenizer.eos_token_id
-    if end is None:
-        raise UserError(
-            f"the tokenizer of {tokenizer.name_or_path} must have an end token; choose a causal decoder (gpt2)"
-        )
-    return (end if tokenizer.bos_token_id is None else tokenizer.bos_token_id), end

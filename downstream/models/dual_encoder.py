@@ -25,12 +25,9 @@ from benchmark.core.paths import write_text
 from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import load_model, load_pretrained
 from downstream.batching import chunks, pixel_batches, to_pixels
-from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.embedding import evaluate_embeddings
-from downstream.evaluation.evaluation_sets import EvaluationSet
-from downstream.evaluation.protocols import LOCKED, FrozenTower
+from downstream.evaluation.protocols import LOCKED, Evaluated, FrozenTower, Sets
 from downstream.metrics.base import CaptionMetric
-from downstream.metrics.metric import Metric
 from downstream.models.base import Checkpoint, Downstream, model_folder, seeded
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
@@ -50,7 +47,7 @@ class Unlocked:
 
     Args:
         projection: width of the shared space, into which each tower has a linear head.
-        pretrained: whether the image tower starts from its checkpoint; False takes its architecture alone.
+        pretrained: whether the image tower starts from its checkpoint; False takes only its architecture.
         augment: whether training images are augmented, see `augment_image`.
     """
 
@@ -128,7 +125,7 @@ class DualEncoder(Downstream):
         self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Train on `subset` for the budget."""
-        from downstream.training.image_augmentation import ImageAugmentation
+        from downstream.models.networks import ImageAugmentation
 
         order = SampleOrder(subset.epochs, self.training.seed)
         source: Samples[Any] = subset
@@ -192,12 +189,8 @@ class DualEncoder(Downstream):
         return np.concatenate([empty, *(vector.float().cpu().numpy() for vector in vectors)])
 
     def evaluate(
-        self,
-        sets: Sequence[EvaluationSet | ClassificationSet],
-        metrics: Sequence[CaptionMetric],
-        folder: Path,
-        device: torch.device,
-    ) -> dict[str, list[Metric]]:
+        self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
+    ) -> Evaluated:
         """Evaluate on every set for retrieval, then on every classification set; keep the ranks in `folder`."""
         return evaluate_embeddings(self, sets, LOCKED if self.locked else self._frozen_tower(), folder)
 

@@ -7,17 +7,21 @@ tower locked or not (Zhai et al. 2022).
 import inspect
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F  # noqa: N812, its usual name
+from PIL import Image, ImageFilter
 from torch import nn
+from torchvision.transforms import v2
 
 from benchmark.core.batch import Sample
 from downstream.batching import groups_of_similar_length, to_pixels
+from downstream.models.base import start_and_end
 from downstream.training.embedded_subset import EmbeddedSample
 from downstream.training.stepper import LossSum
 from downstream.training.training_data import Inputs
@@ -25,6 +29,7 @@ from downstream.training.training_data import Inputs
 IGNORED = -100  # label of a position without loss
 INITIAL_SCALE = 1 / 0.07  # CLIP, section 2.5
 MAX_SCALE = 100.0
+CROP_AREA = (0.5, 1.0)  # fraction of the image, as in SLIP and DeCLIP; DS-CLIP names none
 
 
 def zero_of(model: nn.Module) -> torch.Tensor:
@@ -37,14 +42,10 @@ def zero_of(model: nn.Module) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class CaptionCollate:
-    """Turns samples into tensors: ``pixel_values`` (n, 3, h, w), ``decoder_input_ids`` and ``labels`` (n, t).
-
-    `start_and_end` are the ids of the first and the last token of a caption.
-    """
+    """Turns samples into tensors: ``pixel_values`` (n, 3, h, w), ``decoder_input_ids`` and ``labels`` (n, t)."""
 
     processor: Any
     tokenizer: Any
-    start_and_end: tuple[int, int]
     max_tokens: int
 
     def __call__(self, samples: list[Sample]) -> Inputs:
@@ -59,7 +60,7 @@ class CaptionCollate:
         GPT-2 has one special token for start, end and padding: the loss is taken on the first end only. A caption
         cut at `max_tokens` gets no end, or the model would learn to stop in mid-sentence.
         """
-        start, end = self.start_and_end
+        start, end = start_and_end(self.tokenizer)
         encoded = self.tokenizer(captions, add_special_tokens=False)["input_ids"]
         targets = [[*ids, end][: self.max_tokens] for ids in encoded]
         longest = max(map(len, targets))
@@ -307,3 +308,44 @@ class TwoTowers(nn.Module):
     def _no_rows(self) -> torch.Tensor:
         """Return (0, d), tied to every trainable parameter."""
         return zero_of(self).expand(1, self.text_head.out_features)[:0]
+
+
+@dataclass(frozen=True)
+class ImageAugmentation:
+    """Augments training images (DS-CLIP, supplement, section B); `size` is the width of the model's square input."""
+
+    size: int
+
+    def __call__(self, sample: Sample, rng: np.random.Generator) -> Sample:
+        """Return the sample with its image augmented."""
+        return replace(sample, image=augment_image(sample.image, self.size, rng))
+
+
+def augment_image(image: Image.Image, size: int, rng: np.random.Generator) -> Image.Image:
+    """Return a random square crop of `image`, `size` pixels wide, with random flip, colours, blur and RandAugment.
+
+    The paper lists these changes without strengths: colour and blur have SimCLR's (Chen et al. 2020), RandAugment has
+    torchvision's. All depends only on `rng`; torch's global generator is restored.
+    """
+    with torch.random.fork_rng([]):
+        torch.default_generator.manual_seed(int(rng.integers(1 << 63)))
+        changed: Image.Image = _changes(size)(image)
+    return changed
+
+
+@lru_cache(maxsize=2)
+def _changes(size: int) -> Any:
+    return v2.Compose(
+        [
+            v2.RandomResizedCrop(size, scale=CROP_AREA, antialias=True),
+            v2.RandomHorizontalFlip(),
+            v2.RandomApply([v2.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8),
+            v2.RandomApply([v2.Lambda(_blur)], p=0.5),
+            v2.RandAugment(),
+        ]
+    )
+
+
+def _blur(image: Image.Image) -> Image.Image:
+    # Pillow's blur is twenty times as fast as torchvision's.
+    return image.filter(ImageFilter.GaussianBlur(float(torch.empty(()).uniform_(0.1, 2.0))))

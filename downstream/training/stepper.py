@@ -49,10 +49,10 @@ class Contrastive(Protocol):
 class Stepper:
     """Takes optimizer steps.
 
-    With a `micro_batch`, the forward and backward pass are those of so many samples at a time. The gradients of a
-    model whose loss is a sum over samples are added up. Those of a `Contrastive` one are computed as in GradCache
+    With a `micro_batch`, the forward and backward pass compute so many samples at a time. The gradients of a
+    model whose loss is a sum over samples are added up. For a `Contrastive` model they are computed as in GradCache
     (Gao et al. 2021): all samples are embedded without keeping activations, the loss gives the gradient at each
-    embedding, and each part is embedded again to carry it on to the weights. Both are the gradient of the whole batch
+    embedding, and each part is embedded again to pass it on to the weights. Both are the gradient of the whole batch
     up to rounding, except for layers that compute statistics of a batch, which see a part.
 
     Args:
@@ -103,7 +103,7 @@ class Stepper:
         return sums
 
     def _in_parts(self, index: int, parts: Sequence[Inputs]) -> torch.Tensor:
-        """Do the same one part after another; gradients are reduced over ranks once, with those of the last part."""
+        """Do the same one part after another; gradients are reduced over ranks once, with the last part."""
         module = self.accelerator.unwrap_model(self.model)
         contrastive = isinstance(module, Contrastive)
         losses: list[LossSum] = []

@@ -103,7 +103,7 @@ class TrainConfig:
         return min(steps * self.batch_size, self.samples_seen)
 
     def lr_at(self, step: int) -> float:
-        """Return the learning rate of `step`, from 0. It depends on the step alone: no schedule is saved."""
+        """Return the learning rate of `step`, from 0. It depends only on the step: no schedule is saved."""
         warmup = round(self.warmup_ratio * self.steps)
         if step < warmup:
             return self.lr * (step + 1) / warmup

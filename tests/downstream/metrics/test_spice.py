@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.core.paths import cache_folder
 from downstream.metrics import spice as module
 from downstream.metrics.java import Java, find_java
 from downstream.metrics.metric import Corpus, UnavailableError
@@ -23,7 +22,7 @@ CORPUS = Corpus({"b": "a dog", "a": "a cat"}, {"b": ["the dog", "a pet"], "a": [
 @pytest.fixture
 def corenlp(cache: Path) -> Path:
     """Empty files where the jars would be."""
-    folder = cache_folder("corenlp")
+    folder = cache / "pairsift" / "corenlp"
     folder.mkdir(parents=True)
     for jar in CORENLP_JARS:
         (folder / jar).touch()
@@ -97,7 +96,7 @@ def test_a_jar_that_hangs_is_a_reason(corenlp, tmp_path, monkeypatch):
 @pytest.mark.skipif(INSTALLED is None, reason=REASON)
 def test_published_values(shared_data, cache):
     (cache / "pairsift").mkdir()
-    (cache_folder("corenlp")).symlink_to(INSTALLED)
+    (cache / "pairsift" / "corenlp").symlink_to(INSTALLED)
     folder = shared_data / "clipscore_example"
     expected = json.loads((folder / "expected.json").read_text())
     texts = json.loads((folder / "refs.json").read_text())

@@ -12,7 +12,7 @@ from PIL import Image
 from benchmark.core.errors import UserError
 from downstream import batching
 from downstream.models.captioner import Captioner
-from downstream.models.networks import CaptionLoss
+from downstream.models.networks import CaptionCollate, CaptionLoss
 from tests.downstream.tiny_models import (
     CAPTIONS,
     Checkpoints,
@@ -143,7 +143,7 @@ def test_tokens_by_hand(built: Captioner) -> None:
     red = built.tokenizer("a red square")["input_ids"]
     blue = built.tokenizer("a blue square on the left")["input_ids"]
     assert len(red) == 3 < len(blue) == 6
-    inputs, labels = built.collate(16).tokens(["a red square", "a blue square on the left"])
+    inputs, labels = built_collate(built, 16).tokens(["a red square", "a blue square on the left"])
     assert inputs.tolist() == [[end, *red, end, end, end], [end, *blue]]
     assert labels.tolist() == [[*red, end, -100, -100, -100], [*blue, end]]
 
@@ -151,11 +151,15 @@ def test_tokens_by_hand(built: Captioner) -> None:
 def test_a_cut_caption_gets_no_end(built: Captioner) -> None:
     end = built.tokenizer.eos_token_id
     blue = built.tokenizer("a blue square on the left")["input_ids"]
-    inputs, labels = built.collate(4).tokens(["a blue square on the left"])
+    inputs, labels = built_collate(built, 4).tokens(["a blue square on the left"])
     assert inputs.tolist() == [[end, *blue[:3]]]
     assert labels.tolist() == [blue[:4]]
-    inputs, labels = built.collate(4).tokens([""])
+    inputs, labels = built_collate(built, 4).tokens([""])
     assert (inputs.tolist(), labels.tolist()) == ([[end]], [[end]])
+
+
+def built_collate(captioner: Captioner, max_tokens: int) -> CaptionCollate:
+    return CaptionCollate(captioner.processor, captioner.tokenizer, max_tokens)
 
 
 def test_special_tokens_are_where_transformers_looks(built: Captioner) -> None:
@@ -168,7 +172,7 @@ def test_special_tokens_are_where_transformers_looks(built: Captioner) -> None:
 
 
 def test_the_loss_is_the_models_own(built: Captioner, eight_pairs: MemorySubset) -> None:
-    collate = built.collate(16)
+    collate = built_collate(built, 16)
     inputs = collate([eight_pairs[0], eight_pairs[3]])
     built.model.eval()
     total, tokens = CaptionLoss(built.model)(inputs)
@@ -180,7 +184,7 @@ def test_the_loss_is_the_models_own(built: Captioner, eight_pairs: MemorySubset)
 def test_groups_of_similar_length_change_neither_loss_nor_gradients(
     built: Captioner, eight_pairs: MemorySubset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inputs = built.collate(16)([eight_pairs[i] for i in range(8)])
+    inputs = built_collate(built, 16)([eight_pairs[i] for i in range(8)])
     built.model.eval()
     found = []
     for rows in (8, 3):
@@ -197,7 +201,7 @@ def test_groups_of_similar_length_change_neither_loss_nor_gradients(
 def test_preprocessing_is_the_checkpoints(built: Captioner) -> None:
     photo = Image.fromarray(np.random.default_rng(0).integers(0, 256, (47, 61, 3), dtype=np.uint8))
     sample = type("Sample", (), {"image": photo, "text": "a"})()
-    pixels = built.collate(16)([sample])["pixel_values"]
+    pixels = built_collate(built, 16)([sample])["pixel_values"]
     resized = np.asarray(photo.resize((32, 32), Image.Resampling.BICUBIC), np.float32) / 255
     by_hand = (resized - [0.5, 0.4, 0.3]) / [0.2, 0.25, 0.3]
     assert pixels.shape == (1, 3, 32, 32)

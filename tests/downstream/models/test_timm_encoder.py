@@ -9,7 +9,7 @@ import torch
 from timm.models import save_for_hf
 
 from downstream.models.captioner import Captioner
-from downstream.models.networks import CaptionLoss
+from downstream.models.networks import CaptionCollate, CaptionLoss
 from downstream.models.timm_encoder import is_timm, load_encoder, positions
 from downstream.training.trainer import TrainConfig
 from tests.downstream.tiny_models import CAPTIONS, SIZE, Checkpoints, MemorySubset, Recorder, draw
@@ -63,7 +63,7 @@ def test_build_train_save_and_load_agree(
 ) -> None:
     captioner = make(folder[0], checkpoints.gpt2)
     captioner.build(CPU)
-    collate = captioner.collate(16)
+    collate = CaptionCollate(captioner.processor, captioner.tokenizer, 16)
     total, tokens = CaptionLoss(captioner.model)(collate([eight_pairs[0], eight_pairs[1]]))
     assert torch.isfinite(total)
     assert tokens == 14
@@ -86,7 +86,7 @@ def test_bf16_gives_nearly_the_same_loss(
     captioner = make(folder[0], checkpoints.gpt2)
     captioner.build(CPU)
     captioner.model.eval()
-    inputs = captioner.collate(16)([eight_pairs[0], eight_pairs[1]])
+    inputs = CaptionCollate(captioner.processor, captioner.tokenizer, 16)([eight_pairs[0], eight_pairs[1]])
     loss = CaptionLoss(captioner.model)
     with torch.inference_mode():
         exact = loss(inputs)[0].item()

@@ -9,7 +9,7 @@ import timm
 import torch
 from torch import nn
 
-from downstream.models.networks import CaptionLoss
+from downstream.models.networks import CaptionCollate, CaptionLoss
 from downstream.training.stepper import Stepper, checkpoint_activations
 from downstream.training.trainer import TrainConfig, recipe_key
 from downstream.training.training_data import TrainingBatch
@@ -66,7 +66,7 @@ def test_fewer_activations_are_kept(name: str, checkpoints: Checkpoints) -> None
     model.build(CPU)
     network: nn.Module = model.model  # type: ignore[attr-defined]
     if name == "captioner":
-        network, collate = CaptionLoss(network), model.collate(16)  # type: ignore[attr-defined]
+        network, collate = CaptionLoss(network), CaptionCollate(model.processor, model.tokenizer, 16)  # type: ignore[attr-defined]
     else:
         collate = model.collate  # type: ignore[attr-defined]
     subset = MemorySubset(CAPTIONS)
