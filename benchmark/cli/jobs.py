@@ -170,9 +170,9 @@ def check_job(cfg: DictConfig) -> frozenset[str]:
 def check_shards(cfg: DictConfig) -> None:
     """Raise `UserError` unless ``shards=`` can be understood, and belongs to the task."""
     if cfg.shards is not None:
-        from benchmark.run.settings import shard_share
+        from benchmark.run.settings import shard_part
 
-        shard_share(cfg)
+        shard_part(cfg)
 
 
 def settings_of(jobs: Iterable[Job]) -> Iterator[tuple[str, DictConfig]]:

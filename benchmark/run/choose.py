@@ -27,9 +27,8 @@ from benchmark.run.config import (
     resolved,
     subset_size,
 )
-from benchmark.scoring.losses import check_losses
 from benchmark.scoring.score_folder import remove_scores, score_folder, score_paths
-from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.score_pool import check_losses, score_pool
 from benchmark.scoring.score_table import ScoreTable
 from benchmark.selection.manifest import Manifest
 from benchmark.selection.selection import Selection, Selector, subset_files, write_selection

@@ -130,6 +130,10 @@ def filter_family(cfg: DictConfig) -> str:
 def make_filter(cfg: DictConfig) -> Filter:
     """Build the filter; it loads its models later, in `setup`."""
     scorer: Filter = hydra.utils.instantiate(filter_settings(cfg), _convert_="all")
+    from hydra.core.hydra_config import HydraConfig
+
+    if HydraConfig.initialized():
+        scorer.take_names(HydraConfig.get().runtime.choices)
     return scorer
 
 

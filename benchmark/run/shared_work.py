@@ -23,7 +23,7 @@ from benchmark.run.config import (
 from benchmark.run.run_id import make_run_id
 from benchmark.scoring.score_folder import remove_scores
 from benchmark.scoring.score_pool import check_columns
-from benchmark.scoring.shared_features import extract_shared
+from benchmark.scoring.work_ahead import extract_shared
 from filters.base import Filter
 
 Jobs = Iterable[DictConfig]  # can be iterated several times; Hydra answers as in the job that is at hand

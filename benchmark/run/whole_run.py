@@ -230,9 +230,5 @@ def make_result(
 
 
 def _scoring(chosen: Chosen) -> Scoring:
-    processor = chosen.selection.processor_seconds
-    return Scoring(
-        round(chosen.selection.seconds, 3),
-        chosen.table.reused,
-        None if processor is None else round(processor, 3),
-    )
+    cost = chosen.selection.cost
+    return Scoring(round(cost.clock, 3), chosen.table.reused, round(cost.processor, 3))

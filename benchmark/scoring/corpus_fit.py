@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import resolve_device
 from benchmark.core.locks import locked
 from benchmark.core.mapped_files import LazyArray, MappedArray, MappedUids, save_array, write_array
 from benchmark.core.paths import write_text
@@ -23,7 +24,7 @@ from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.corpus_rows import CorpusRows, write_rows
-from benchmark.scoring.feature_cache import map_features
+from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.score_folder import fit_folder
 from benchmark.scoring.shard_reader import ShardBatches, features_path
 from benchmark.scoring.survivors import Survivors, among
@@ -115,9 +116,7 @@ class _WritePiece:
     def setup(self, device: str) -> None:
         """Prepare the worker; work without a `setup` of its own needs no torch."""
         if type(self._work).setup is not PieceWork.setup:
-            import torch
-
-            self._work.setup(torch.device(device))
+            self._work.setup(resolve_device(device))
 
     def __call__(self, piece: int) -> None:
         """Compute and write one piece."""
@@ -139,8 +138,8 @@ def fit_on_corpus(
     (features,) = scorer.features
     paths = [features_path(pool, shard, features) for shard in pool.shards(scorer.sources)]
     with locked(folder), _timed(folder):
-        if survivors is None and not any(len(map_features(path).uids) for path in paths):
-            raise pool.nothing_usable(sum((map_features(path).drops for path in paths), Counter[str]()))
+        if survivors is None and not any(len(load_features(path).uids) for path in paths):
+            raise pool.nothing_usable(sum((load_features(path).drops for path in paths), Counter[str]()))
         shards = [ShardBatches(pool, scorer, shard) for shard in pool.shards(scorer.sources)]
         scorer.fit_corpus(MappedCorpus(paths, shards, folder, engine, survivors))
     return _read_seconds(folder / "seconds.json")

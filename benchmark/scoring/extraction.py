@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image
 
 from benchmark.core.batch import Batch
 from benchmark.core.pixel_workers import PixelWorkers, Preprocesses, Preprocessing
@@ -19,7 +20,6 @@ from filters.base import Features
 
 if TYPE_CHECKING:
     import torch
-    from PIL import Image
 
 
 class Extraction:
@@ -68,8 +68,6 @@ class JointPixels:
     """
 
     def __init__(self, parts: Sequence[Preprocessing]) -> None:
-        from PIL import Image
-
         self._parts = parts
         self._shapes = [part(Image.new("RGB", (64, 64))).shape for part in parts]
 
@@ -122,15 +120,6 @@ def reading_together(features: Iterable[Features], processes: int) -> list[list[
     return list(groups.values())
 
 
-def with_those_under(features: Iterable[Features]) -> dict[str, Features]:
-    """Return features and all features under them by their keys, each after those under it."""
-    by_key: dict[str, Features] = {}
-    for of in features:
-        by_key |= {key: under for key, under in with_those_under(of.features).items() if key not in by_key}
-        by_key.setdefault(of.key(), of)
-    return by_key
-
-
 def join(batch: Batch, tables: Sequence[FeatureTable]) -> Batch:
     """Add the rows of each table to the batch; leave out samples that a table lacks."""
     columns: dict[str, npt.NDArray[Any]] = {}
@@ -140,7 +129,7 @@ def join(batch: Batch, tables: Sequence[FeatureTable]) -> Batch:
         if len(kept) < len(batch):
             batch, rows = batch.take(kept), rows[kept]
             columns = {name: values[kept] for name, values in columns.items()}
-        columns |= {name: values[rows] for name, values in table.columns.items()}
+        columns |= table.take(rows)
     return replace(batch, features=columns) if tables else batch
 
 

@@ -1,7 +1,7 @@
 """Scores of several filters for one pool, joined by uid: a shard or bucket at a time, in the memory of one."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,12 @@ from benchmark.core.disk_buckets import DiskBuckets
 from benchmark.core.paths import cache_dir
 from benchmark.core.pool_scores import Columns, Combine, PoolScores
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, first_of_each, sort_uids
-from benchmark.scoring.repeated_uids import Block, Repeated, Words, best_of_each, find_repeated
+from benchmark.scoring.repeated_uids import Block, Repeated, Words, best_of_each, find_repeated, hash_words
 from benchmark.scoring.score_folder import shard_name
 from benchmark.scoring.score_table import ScoreSource
-from benchmark.scoring.shuffled_scores import ShuffledScores, differently_divided
 from filters.base import Scores
+
+ROWS = 1 << 18  # of one filter in a bucket, about: the rows that are in memory at a time
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class JoinedScores:
         for file in self.files:
             shards[shard_name(file)].append(file)
         self._shards = list(shards.values())
-        self._shuffled = ShuffledScores(sources, self._number) if differently_divided(sources) else None
+        self._shuffled = ShuffledScores(sources, self._number) if are_divided_differently(sources) else None
         self._repeated = (
             find_repeated(self._words, self._matrices, max(map(len, sources)))
             if self._shuffled is None
@@ -188,3 +189,48 @@ class JoinedScores:
     def _matrices(self) -> Iterator[Block]:
         for block in self._all_blocks():
             yield block.uids, block.matrix()
+
+
+def are_divided_differently(sources: Sequence[ScoreSource]) -> bool:
+    """Tell whether most shards of the sources are of one of them alone, by their names."""
+    names = [set(map(shard_name, source.files)) for source in sources]
+    return 2 * len(set.intersection(*names)) < len(set.union(*names))
+
+
+class ShuffledScores:
+    """The scores of several sources in buckets by a hash of the uid: all scores of a uid are in one bucket.
+
+    Args:
+        sources: the scores by each filter.
+        numbers: the number of each of their files.
+    """
+
+    def __init__(self, sources: Sequence[ScoreSource], numbers: Mapping[str, int]) -> None:
+        self._count = max(1, -(-max(map(len, sources)) // ROWS))
+        self._rows = [self._shuffle(source, numbers) for source in sources]
+
+    def __iter__(self) -> Iterator[list[npt.NDArray[np.void]]]:
+        """Yield the rows of each bucket, by each filter, sorted by ``uid``, with their ``file`` and ``score``."""
+        for bucket in range(self._count):
+            yield [rows[bucket] for rows in self._rows]
+
+    def _shuffle(self, source: ScoreSource, numbers: Mapping[str, int]) -> DiskBuckets:
+        sizes = np.zeros(self._count, np.int64)
+        for file in source.files:
+            sizes += np.bincount(self._bucket_of(source.read(file)[0]), minlength=self._count)
+        kind = np.dtype([("uid", UID_DTYPE), ("file", np.int32), ("score", source.dtype)])
+        shuffled = DiskBuckets(sizes, kind, cache_dir())
+        for file in source.files:
+            uids, scores = source.read(file)
+            rows = np.empty(len(uids), kind)
+            rows["uid"], rows["file"], rows["score"] = uids, numbers[file], scores
+            shuffled.add(self._bucket_of(uids), rows)
+        for rows in shuffled:
+            rows[:] = rows[sort_uids(rows["uid"])]
+        return shuffled
+
+    def _bucket_of(self, uids: UidArray) -> npt.NDArray[np.int64]:
+        """Return the number of each uid's bucket, (m,): proportional to its hash."""
+        half = np.uint64(32)
+        scaled = (hash_words(uids["f0"], uids["f1"]) >> half) * np.uint64(self._count)
+        return (scaled >> half).astype(np.int64)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmark.core.batch import Batch
 from benchmark.core.cores import own_cores
+from benchmark.core.devices import resolve_device
 from benchmark.core.locks import locked
 from benchmark.core.model_text import model_text
 from benchmark.core.paths import cache_dir
@@ -23,7 +24,6 @@ from benchmark.scoring.extraction import (
     SharedPixels,
     join,
     reading_together,
-    with_those_under,
 )
 from benchmark.scoring.feature_cache import FeatureTable, load_features, save_features
 from benchmark.scoring.survivors import Survivors, among
@@ -54,15 +54,14 @@ class ShardReader:
     def prepare(self, shard: Shard, reader: Reader) -> dict[str, Seconds]:
         """Extract and cache missing features under `reader`; return the seconds of all of them by key."""
         self.extract(shard, reader.features)
-        tables = {key: self.table(shard, of) for key, of in with_those_under(reader.features).items()}
-        return {key: Seconds(table.seconds, table.processor) for key, table in tables.items()}
+        return {key: self.table(shard, of).cost for key, of in reader.all_features().items()}
 
     def extract(self, shard: Shard, features: Iterable[Features]) -> None:
         """Extract and cache those of the features and of the features under them that are missing.
 
         Those that read the same batches are extracted together: each image is read and decoded once for them.
         """
-        needed = with_those_under(features)
+        needed = {key: of for top in features for key, of in (top.all_features() | {top.key(): top}).items()}
         paths = {key: features_path(self.pool, shard, of) for key, of in needed.items()}
         while missing := {key: of for key, of in needed.items() if not intact(paths[key])}:
             ready = [of for of in missing.values() if not missing.keys() & {u.key() for u in of.features}]
@@ -121,29 +120,25 @@ class ShardReader:
             started = now()
             arrays = extraction.arrays()
             spent = reading + extraction.spent + since(started)
-            save_features(path, *arrays, extraction.drops(drops), spent.clock, spent.processor)
+            save_features(path, *arrays, extraction.drops(drops), spent)
 
     def _begin(self, shard: Shard, features: Features) -> Extraction:
         """Load the models, unless an earlier shard has."""
         tables = [self.table(shard, under) for under in features.features]
         started, key = now(), features.key()
         if key not in self._ready:
-            import torch  # imported here: cached features need no model
-
-            features.setup(torch.device(self.device))
+            features.setup(resolve_device(self.device))
             self._ready[key] = features
         return Extraction(self._ready[key], tables, since(started))
 
     def _pixels_of(self, together: Sequence[Features]) -> SharedPixels | None:
         """Return who preprocesses the images of features that are extracted together; None for each by itself."""
-        import torch
-
         preprocessing = [of.preprocessing() for of in together if isinstance(of, Preprocesses)]
         if (processes := own_cores()) == 1 or len(preprocessing) < len(together):
             return None
         key = tuple(of.key() for of in together)
         if key not in self._pixels:
-            self._pixels = {key: SharedPixels(preprocessing, processes, torch.device(self.device))}
+            self._pixels = {key: SharedPixels(preprocessing, processes, resolve_device(self.device))}
         return self._pixels[key]
 
 
@@ -190,11 +185,5 @@ def features_path(pool: Pool, shard: Shard, features: Features) -> Path:
 
 def shards_without_features(pool: Pool, reader: Reader, shards: Sequence[Shard]) -> list[Shard]:
     """Return the shards that lack some of the features under `reader`, at any depth, in the cache."""
-    return [shard for shard in shards if not _has_features(pool, shard, reader)]
-
-
-def _has_features(pool: Pool, shard: Shard, reader: Reader) -> bool:
-    return all(
-        intact(features_path(pool, shard, features)) and _has_features(pool, shard, features)
-        for features in reader.features
-    )
+    features = reader.all_features().values()
+    return [shard for shard in shards if not all(intact(features_path(pool, shard, of)) for of in features)]

@@ -1,22 +1,25 @@
 """Selection over clusters: every epoch draws a share of every cluster (DS-CLIP)."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import NO_CLUSTER
+from benchmark.core.disk_buckets import DiskBuckets
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.paths import cache_dir
 from benchmark.core.ties import highest
-from benchmark.core.uids import UidArray, sort_uids
+from benchmark.core.uids import UID_DTYPE, UidArray, sort_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.processor_time import add_filters
+from benchmark.scoring.joined_scores import JoinedScores
+from benchmark.scoring.repeated_uids import Block
+from benchmark.scoring.score_parts import add_filters, total_cost
 from benchmark.scoring.score_pool import score_pool
-from benchmark.scoring.score_table import ScoreTable
-from benchmark.selection.cluster_members import ClusterMembers
+from benchmark.scoring.score_table import ScoreSource, ScoreTable
 from benchmark.selection.selection import Selection, Selector, check_scored
 from filters.base import Filter, Scores
 
@@ -24,6 +27,54 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 EXPONENTS = {"size": 1.0, "square_root": 0.5}
 ORDERS = ("random", "score")
+
+
+class ClusterMembers:
+    """All samples that have a score and a cluster. `sizes`, (c,), counts those of each cluster that has any.
+
+    `without_cluster` counts the samples with or without a score that have no cluster.
+
+    Args:
+        scores: the scores, NaN for none.
+        labels: the number of each sample's cluster.
+    """
+
+    def __init__(self, scores: ScoreSource, labels: ScoreSource) -> None:
+        self._joined = JoinedScores([scores, labels])
+        self.without_cluster = 0
+        sizes = Counter[float]()
+        for block in self._joined.blocks():
+            of_scores, of_labels = block.columns
+            self.without_cluster += int(np.isnan(of_labels).sum())
+            labels_of_block, counts = np.unique(
+                of_labels[~np.isnan(of_scores + of_labels)], return_counts=True
+            )
+            sizes.update(dict(zip(labels_of_block.tolist(), counts.tolist(), strict=True)))
+        self._labels = np.array(sorted(sizes))
+        self.sizes = np.array([sizes[label] for label in self._labels], np.int64)
+        self._record = np.dtype([("uid", UID_DTYPE), ("score", scores.dtype)])
+
+    @cached_property
+    def _records(self) -> DiskBuckets:
+        records = DiskBuckets(self.sizes, self._record, cache_dir())
+        for block in self._joined.blocks():
+            scores, labels = block.columns
+            rows = np.flatnonzero(~np.isnan(scores + labels))
+            some = np.empty(len(rows), self._record)
+            some["uid"], some["score"] = block.uids[rows], scores[rows]
+            records.add(np.searchsorted(self._labels, labels[rows]), some)
+        return records
+
+    def clusters(self) -> Iterator[Block]:
+        """Yield the uids (m,), sorted, and scores (m,) of the m members of each cluster, by ascending labels."""
+        for records in self._records:
+            uids = np.ascontiguousarray(records["uid"])
+            order = sort_uids(uids)
+            yield uids[order], records["score"][order]
+
+    def count(self, score: float) -> int:
+        """Return how many members have a score."""
+        return sum(int((records["score"] == score).sum()) for records in self._records)
 
 
 class ClusterSelector(Selector):
@@ -66,9 +117,9 @@ class ClusterSelector(Selector):
         else:
             counts = apportion(shares, k, members.sizes)[None]
         uids, threshold, tied_kept = self._draw(members, counts, seed)
-        cost = _cost_of_both(table, labels)
+        cost = total_cost(add_filters([table.costs, labels.costs]))
         tied = members.count(threshold)
-        return Selection(uids, threshold, scored, tied, tied_kept, left, cost.seconds, cost.processor_seconds)
+        return Selection(uids, threshold, scored, tied, tied_kept, left, cost)
 
     def _draw(
         self, members: ClusterMembers, counts: Integers, seed: int
@@ -105,16 +156,6 @@ class ClusterSelector(Selector):
             return [highest(scores, uids, int(count), seed) for count in counts]
         deck = Deck(len(uids), np.random.default_rng([seed, number]))
         return [deck.draw(int(count)) for count in counts]
-
-
-def _cost_of_both(table: ScoreTable, labels: ScoreTable) -> ScoreTable:
-    """Return the table with the cost of the labels added to its own."""
-    return replace(
-        table,
-        own_seconds=table.own_seconds + labels.own_seconds,
-        features=table.features | labels.features,
-        processor=add_filters([table.processor, labels.processor]),
-    )
 
 
 def quotas(weights: Floats, sizes: Integers, k: int) -> Floats:

@@ -4,7 +4,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.json_text import json_text
 from benchmark.core.paths import write_text
 from benchmark.core.uids import UidArray, unite_uids, write_subset
+from benchmark.core.usage import Seconds
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_table import ScoreTable
@@ -36,8 +37,7 @@ class Selection:
         tied: how many of these have the score `threshold`.
         tied_kept: how many of the tied samples are in at least one epoch.
         drops: counts of the other samples by reason.
-        seconds: what all scores behind the selection cost, in worker seconds on the clock.
-        processor_seconds: the same in processor seconds; None where a part of them was not recorded.
+        cost: seconds of the workers for all scores behind the selection.
     """
 
     epochs: tuple[UidArray, ...]
@@ -46,8 +46,7 @@ class Selection:
     tied: int
     tied_kept: int
     drops: dict[str, int]
-    seconds: float = 0.0
-    processor_seconds: float | None = None
+    cost: Seconds = field(default_factory=Seconds)
 
     @classmethod
     def of_rows(
@@ -58,8 +57,7 @@ class Selection:
         threshold = min(table.scores[rows].min() for rows in epochs)
         tied = np.flatnonzero(table.scores == threshold)
         tied_kept = np.isin(tied, np.concatenate(epochs)).sum()
-        cost = table.seconds, table.processor_seconds
-        return cls(uids, float(threshold), scored, len(tied), int(tied_kept), drops, *cost)
+        return cls(uids, float(threshold), scored, len(tied), int(tied_kept), drops, table.cost)
 
     @cached_property
     def uids(self) -> UidArray:

@@ -33,8 +33,7 @@ def select_top_k(table: ScoreTable, k: int, seed: int) -> Selection:
     threshold = counts.kth_highest(k)
     uids = _uids_from(table, threshold, k, seed)
     tied_kept = k - threshold.above
-    cost = table.seconds, table.processor_seconds
-    return Selection((uids,), threshold.score, counts.scored, threshold.tied, tied_kept, drops, *cost)
+    return Selection((uids,), threshold.score, counts.scored, threshold.tied, tied_kept, drops, table.cost)
 
 
 def _uids_from(table: ScoreTable, threshold: Threshold, k: int, seed: int) -> UidArray:

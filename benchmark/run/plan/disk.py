@@ -10,7 +10,7 @@ from omegaconf import DictConfig
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import only_looking
 from benchmark.run.config import make_filter
-from benchmark.run.plan.cached_stages import LATER, leaves
+from benchmark.run.plan.cached_stages import LATER
 from filters.base import Features, Reader
 
 BYTES_PER_SCORE = 24  # uid and score
@@ -21,7 +21,7 @@ def scoring_bytes(cfg: DictConfig, pairs: float) -> int | None:
     """Return the bytes of the scores of so many pairs, and of the features that scoring them leaves in the cache."""
     try:
         with only_looking():
-            features = {f.key(): f for leaf in leaves(make_filter(cfg)) for f in _features(leaf)}
+            features = {f.key(): f for leaf in make_filter(cfg).leaves() for f in _features(leaf)}
     except LATER:
         return None
     per_pair = [_bytes_per_pair(key) for key in features]

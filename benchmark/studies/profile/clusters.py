@@ -57,4 +57,4 @@ def _embeddings(pool: Pool, features: ClipFeatures) -> Iterator[tuple[UidArray, 
     for shard in pool.shards(features.sources):
         table = reader.table(shard, features)
         if len(table.uids):
-            yield table.uids, table.columns["image"]
+            yield table.uids, table.half("image").astype(np.float32)

@@ -55,5 +55,6 @@ def top_examples(
 
 def _legible(table: FeatureTable, row: int, spotter: TextSpotter) -> list[str]:
     """Return the legible lines of text in the image of one row."""
-    words, sure = (table.columns[name][row] for name in ("words", "confidences"))
+    columns = table.take(np.array([row]))
+    words, sure = columns["words"][0], columns["confidences"][0]
     return [line for line, confidence in zip(words, sure, strict=True) if confidence >= spotter.legible]

@@ -183,7 +183,7 @@ def test_scores_are_made_anew_on_demand(settings: Settings, own_filter: Callable
     assert choose(anew, make_pool(anew)).table.reused == 0
     assert look(anew) == path
     (part,) = score_paths(make_pool(cfg), make_filter(cfg)).values()
-    write_part(part, chosen.table.uids, -chosen.table.scores, {}, 0, {})
+    write_part(part, chosen.table.uids, -chosen.table.scores, {}, {})
     assert choose(cfg, make_pool(cfg)).selection.sha256 != chosen.selection.sha256, (
         "the cache has other scores"
     )

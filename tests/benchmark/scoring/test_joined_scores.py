@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 from benchmark.core.pool_scores import Columns, PoolScores
 from benchmark.core.ties import highest
 from benchmark.core.uids import UidArray, UidIndex
-from benchmark.scoring import repeated_uids, shuffled_scores
+from benchmark.scoring import joined_scores, repeated_uids
 from benchmark.scoring.joined_scores import JoinedScores
 from benchmark.scoring.score_parts import write_part
 from benchmark.scoring.score_pool import load_parts
@@ -41,7 +41,7 @@ def write_sources(folder: Path, rng: np.random.Generator) -> list[ScoreSource]:
                     continue
             kind = "tar" if not alike and number else "metadata"
             paths.append(folder / f"{number}" / f"{shard}-{kind}.parquet")
-            write_part(paths[-1], uids, random_scores(rng, len(uids)), {}, 0.0, {})
+            write_part(paths[-1], uids, random_scores(rng, len(uids)), {}, {})
         if paths:
             source = load_parts(paths).source
             sources.append(source if rng.random() < 0.8 else ArraySource(*source.arrays()))
@@ -57,7 +57,7 @@ def write_divided(
         paths = []
         for some in np.split(uids, range(rows, len(uids), rows)):
             paths.append(folder / f"{kind}{len(paths)}-{kind}.parquet")
-            write_part(paths[-1], some, random_scores(rng, len(some)), {}, 0.0, {})
+            write_part(paths[-1], some, random_scores(rng, len(some)), {}, {})
         sources.append(load_parts(paths).source)
     return sources
 
@@ -97,7 +97,7 @@ def test_parts_are_joined_as_dictionaries_are(
 def test_differently_divided_parts_are_joined_as_dictionaries_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trial: int
 ) -> None:
-    monkeypatch.setattr(shuffled_scores, "ROWS", 40)
+    monkeypatch.setattr(joined_scores, "ROWS", 40)
     rng = np.random.default_rng(trial)
     known = random_uids(rng, int(rng.integers(1, 150)))
     others = rng.choice(known, 80) if trial % 2 else rng.permutation(known)
@@ -129,7 +129,7 @@ def check_join(sources: list[ScoreSource], rng: np.random.Generator) -> None:
 def test_differently_divided_parts_are_joined_in_bounded_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shuffled_scores, "ROWS", 1000)
+    monkeypatch.setattr(joined_scores, "ROWS", 1000)
     peaks = []
     for rows in (4_000, 16_000):
         rng, uids = np.random.default_rng(0), hashed_uids(rows)

@@ -8,6 +8,8 @@ import pytest
 from benchmark.core.errors import UserError
 from benchmark.core.ties import hash_uids
 from benchmark.core.uids import decode_uids, encode_uids, make_uid, read_subset
+from benchmark.core.usage import Seconds
+from benchmark.scoring.score_parts import SCORING
 from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.selection.manifest import Manifest
 from benchmark.selection.selection import Selection, write_selection
@@ -52,9 +54,8 @@ def test_infinities_are_scores() -> None:
 
 def test_a_selection_costs_what_its_scores_did() -> None:
     scored = table([1.0, 2.0])
-    scored.own_seconds, scored.processor = 3.0, {"": 1.5, "clip": 0.5}
-    chosen = select_top_k(scored, 1, seed=0)
-    assert (chosen.seconds, chosen.processor_seconds) == (3.0, 2.0)
+    scored.costs = {SCORING: Seconds(3.0, 1.5), "clip": Seconds(1.0, 0.5)}
+    assert select_top_k(scored, 1, seed=0).cost == Seconds(4.0, 2.0)
 
 
 def test_of_equal_scores_every_seed_keeps_others() -> None:

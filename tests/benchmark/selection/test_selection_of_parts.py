@@ -15,13 +15,15 @@ from benchmark.core.counting import ScoreCounts
 from benchmark.core.errors import UserError
 from benchmark.core.ties import HighestHashes, hash_uids, highest
 from benchmark.core.uids import UID_DTYPE, UidArray, are_sorted, first_of_each, sort_uids
+from benchmark.core.usage import Seconds
 from benchmark.scoring import repeated_uids
-from benchmark.scoring.score_parts import read_part, write_part
+from benchmark.scoring.score_parts import SCORING, read_part, read_part_info, write_part
 from benchmark.scoring.score_pool import load_parts
 from benchmark.selection.top_k import select_top_k
 from tests.pools import hashed_uids
 
 Scores = npt.NDArray[Any]
+COSTS = {SCORING: Seconds(1.5), "f": Seconds(0.5)}
 
 
 def plain_sort(uids: UidArray) -> npt.NDArray[np.int64]:
@@ -30,10 +32,8 @@ def plain_sort(uids: UidArray) -> npt.NDArray[np.int64]:
 
 def plain_table(paths: list[Path]) -> tuple[UidArray, Scores, Counter[str]]:
     """All parts in one array, sorted; a uid that occurs twice counts once, with its best score."""
-    parts = [read_part(path) for path in paths]
-    drops = sum((part.drops for part in parts), Counter[str]())
-    uids = np.concatenate([part.uids for part in parts])
-    scores = np.concatenate([part.scores for part in parts])
+    drops = sum((read_part_info(path).drops for path in paths), Counter[str]())
+    uids, scores = map(np.concatenate, zip(*map(read_part, paths), strict=True))
     order = plain_sort(uids)
     uids, scores = uids[order], scores[order]
     starts = np.flatnonzero(first_of_each(uids))
@@ -96,10 +96,10 @@ def test_parts_are_selected_from_as_one_array_is(tmp_path: Path, small_steps: No
         count = int(rng.integers(0, 50)) if number else 40
         uids = rng.choice(known, count, replace=bool(rng.integers(2)))
         paths.append(tmp_path / f"{number}.parquet")
-        write_part(paths[-1], uids, random_scores(rng, count), {"image_missing": number}, 1.5, {"f": 0.5})
+        write_part(paths[-1], uids, random_scores(rng, count), {"image_missing": number}, COSTS)
     table = load_parts(paths)
     uids, scores, drops = plain_table(paths)
-    assert (len(table), table.drops, table.seconds) == (len(uids), drops, 2 * len(paths))
+    assert (len(table), table.drops, table.cost.clock) == (len(uids), drops, 2 * len(paths))
     assert table.uids.tolist() == uids.tolist()
     assert np.array_equal(table.scores, scores, equal_nan=True)
     assert table.scores.dtype == scores.dtype
