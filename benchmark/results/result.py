@@ -118,10 +118,9 @@ class Result:
         kept: draws that carry each planted kind of noise; empty for pools whose noise is unknown.
         contamination: pairs that have an image of an evaluation set, by its name.
         peak_rss_bytes: largest resident memory of this process or an ended child; engine workers are no children.
-        workers_peak_rss_bytes: peak resident memory of each engine worker, or process that preprocesses images, added
-            up over those that ran side by side; an upper bound of what they held at once, as the peaks may have been
-            at different times and pages that they share count for each. 0 if none was started, None in results of
-            older versions.
+        workers_peak_rss_bytes: peak resident memory of engine workers and of processes that preprocess images, added
+            up over those that ran side by side; 0 if none was started. An upper bound: shared pages count for each
+            process, and the peaks may have been at different times.
         git_commit: commit that the code was run from; None outside git.
         versions: versions of Python and libraries by name.
         machine: architecture, cores, GPUs.
@@ -147,11 +146,16 @@ class Result:
     kept: dict[str, int] = field(default_factory=dict)
     contamination: dict[str, Contamination] = field(default_factory=dict)
     peak_rss_bytes: int = 0
-    workers_peak_rss_bytes: int | None = None
+    workers_peak_rss_bytes: int = 0
     git_commit: str | None = None
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ""
     finished: str = ""
+
+    def metrics(self, model: str, evaluation: str) -> list[Metric]:
+        """Return the metrics of a model on an evaluation set; none if the run did not train or evaluate it."""
+        trained = self.downstream.get(model)
+        return trained.evaluations.get(evaluation, []) if trained else []
 
     @property
     def failed_metrics(self) -> list[str]:

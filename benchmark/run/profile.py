@@ -10,7 +10,7 @@ from benchmark.core.extras import require
 from benchmark.core.paths import write_text
 from benchmark.core.records import write_record
 from benchmark.pool.pool import Pool
-from benchmark.results.page.html_page import page, table_html
+from benchmark.results.page.html_page import plain_page, table_html
 from benchmark.results.report.table import Table
 from benchmark.results.report.terminal import print_tables
 from benchmark.run.config import make_engine, make_pool, resolved
@@ -35,7 +35,7 @@ def profile(cfg: DictConfig) -> None:
     if not cfg.profile.images:
         table, path = _captions(cfg, pool)
         html = path.with_suffix(".html")
-        write_text(html, page(f"Profile of {pool.name}", [table_html(table)]))
+        write_text(html, plain_page(f"Profile of {pool.name}", [table_html(table)]))
         print_result(str(html))
         print_result(str(path))
         return

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from benchmark.results.page.estimates import chart_measures, headline_measures, ranked
+from benchmark.results.page.estimates import chart_measures, ranked
 from benchmark.results.page.galleries import CaptionedSet, FilterPanel, captioned_sets, filter_panel
-from benchmark.results.page.page_tables import PageTable, board_tables, seconds_text
+from benchmark.results.page.page_tables import PageTable, page_tables, seconds_text
 from benchmark.results.page.plotly_charts import Chart, Styles, line_styles
 from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart, training_chart
 from benchmark.results.page.run_files import RunFiles
@@ -36,7 +36,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class BoardView:
+class LeaderboardView:
     """One leaderboard on the page.
 
     Args:
@@ -64,7 +64,7 @@ class BoardView:
     missing: list[str]
 
 
-def board_views(results: Sequence[Result], folders: RunFolders) -> list[BoardView]:
+def leaderboard_views(results: Sequence[Result], folders: RunFolders) -> list[LeaderboardView]:
     """Return the leaderboards, one per protocol."""
     boards = leaderboards(results)
     settings = list(dict.fromkeys(board.protocol.setting for board in boards))
@@ -81,15 +81,15 @@ def board_views(results: Sequence[Result], folders: RunFolders) -> list[BoardVie
 
 def _view(
     key: str, board: Leaderboard, folders: RunFolders, styles: Styles, shared: Sequence[Chart]
-) -> BoardView:
+) -> LeaderboardView:
     """Return one leaderboard; `styles` and the charts `shared` are those of its setting.
 
     Of several seeds the files of the first are read.
     """
     entries = [replace(e, runs=sorted(e.runs, key=lambda run: run.seed)) for e in board.entries]
-    measures = headline_measures(entries)
+    measures = headlines(entries)
     entries = ranked(entries, measures[0]) if measures else entries
-    compared = [compare_entries(headline, entries, folders) for headline in headlines(entries)]
+    compared = [compare_entries(measure, entries, folders) for measure in measures]
     files = [(entry, RunFiles(folders.folders.get(entry.runs[0].run_id))) for entry in entries]
     summaries = {entry.label: found for entry, run in files if (found := run.summary())}
     panels = [
@@ -108,13 +108,13 @@ def _view(
         training_chart(f"{key}-training", losses, styles),
         diversity_chart(f"{key}-diversity", entries, captioner, styles),
     ]
-    return BoardView(
+    return LeaderboardView(
         key=key,
         board=board,
         first=first,
         seeds=sorted({len(entry.runs) for entry in entries}),
         answers=[answer for of_metric in compared if (answer := _answer(of_metric, costs))],
-        tables=board_tables(entries, compared),
+        tables=page_tables(entries, compared),
         charts=[*shared, *(chart for chart in charts if chart)],
         panels=panels,
         captioned=captioned,
@@ -133,7 +133,7 @@ def _answer(compared: Compared, costs: Mapping[str, float | None]) -> Answer | N
     known = {label: seconds for label in labels if (seconds := costs[label]) is not None}
     cheapest = min(known, key=known.__getitem__) if len(known) == len(labels) else ""
     return Answer(
-        metric=f"{compared.headline.name}, {compared.headline.evaluation}",
+        metric=f"{compared.measure.label}, {compared.measure.evaluation}",
         labels=labels,
         sure=compared.best() is not None,
         cheapest=cheapest,

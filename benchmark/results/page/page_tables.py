@@ -1,27 +1,20 @@
-"""The leaderboard's tables on the page: one per set of metrics, every cell with what it is sorted by."""
+"""The leaderboard's tables on the page: one per set of metrics, each cell with the value that it is sorted by."""
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 
-from benchmark.core.batch import NO_SCORE
-from benchmark.results.page.estimates import (
-    Estimate,
-    Measure,
-    all_measures,
-    estimate,
-    headline_measures,
-)
+from benchmark.results.page.estimates import Value, all_measures, value_of
 from benchmark.results.report.certainty import Compared
 from benchmark.results.report.columns import COLUMNS
-from benchmark.results.report.entry_facts import contamination_notes, loss_notes, scoring_costs
-from benchmark.results.report.leaderboard import REFERENCE, Entry, evaluations
+from benchmark.results.report.entry_facts import clean_percentage, cost_notes, pairs_read, scoring_costs
+from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure, evaluations, headlines
 from benchmark.results.report.table import MISSING
 from benchmark.results.result import Result
 
 
 @dataclass(frozen=True)
 class Range:
-    """Where a value and the ends of its interval lie on the scale of their column, in percent."""
+    """The ends of an interval, and the value, on the scale of their column, in percent."""
 
     low: float
     value: float
@@ -30,7 +23,7 @@ class Range:
 
 @dataclass(frozen=True)
 class PageCell:
-    """A text, notes below it, what the column is sorted by (nothing sorts last), and its interval as a picture."""
+    """A text, the number that sorts it (None sorts last), notes below it, and its interval as a picture."""
 
     text: str
     sort: float | None = None
@@ -58,7 +51,7 @@ class PageTable:
     notes: list[str] = field(default_factory=list)
 
 
-def board_tables(entries: Sequence[Entry], compared: Sequence[Compared]) -> list[PageTable]:
+def page_tables(entries: Sequence[Entry], compared: Sequence[Compared]) -> list[PageTable]:
     """Return the headline metrics, the metrics of each model on each evaluation set, and the costs.
 
     Args:
@@ -69,59 +62,59 @@ def board_tables(entries: Sequence[Entry], compared: Sequence[Compared]) -> list
     tables = [_headline_table(entries, compared)]
     for model, evaluation in evaluations(entries):
         for ending, columns in COLUMNS.items():
-            chosen = [
-                m for m in measures if (m.model, m.evaluation) == (model, evaluation) and m.metric in columns
-            ]
-            if chosen:
+            of_set = [m for m in measures if (m.model, m.evaluation) == (model, evaluation)]
+            if chosen := [measure for measure in of_set if measure.metric in columns]:
                 name = f"{model.replace('_', ' ')} on {evaluation}{ending}"
-                table = _table(name, [m.label for m in chosen], entries, _columns(entries, chosen))
-                tables.append(replace(table, notes=_missing(entries, model, evaluation, columns)))
-    scoring = scoring_costs(entries)
-    costs = [_cost_cells(entry, scoring.seconds[entry.label]) for entry in entries]
-    header = ["kept", "distinct", "threshold", scoring.heading, "pairs/s", "training", "peak memory"]
-    costs_table = _table("selection and cost", header, entries, list(zip(*costs, strict=True)))
-    notes = scoring.notes + loss_notes(entries) + contamination_notes(entries)
-    tables.append(replace(costs_table, notes=notes))
+                notes = _missing(entries, model, evaluation, columns)
+                tables.append(
+                    _table(name, [m.label for m in chosen], entries, _columns(entries, chosen), notes)
+                )
+    costs = scoring_costs(entries)
+    cells = zip(*(_cost_cells(entry, costs.seconds[entry.label]) for entry in entries), strict=True)
+    header = ["kept", "distinct", "threshold", costs.heading, "pairs/s", "training", "peak memory"]
+    tables.append(_table("selection and cost", header, entries, list(cells), cost_notes(entries, costs)))
     return tables
 
 
 def _headline_table(entries: Sequence[Entry], compared: Sequence[Compared]) -> PageTable:
-    measures = headline_measures(entries)
-    header = [f"{m.label}, {m.evaluation}" for m in measures]
-    columns = [
-        [_with_rank(cell, entry, of_metric) for entry, cell in zip(entries, column, strict=True)]
-        for column, of_metric in zip(_columns(entries, measures), compared, strict=True)
-    ]
-    if any(_clean(entry) is not None for entry in entries):
-        header.append("clean pairs kept")
-        columns.append([_number(_clean(entry), "{:.0f}%") for entry in entries])
-    costs = scoring_costs(entries)
-    header += [costs.heading, "seeds"]
-    columns.append([_seconds(costs.seconds[entry.label]) for entry in entries])
-    columns.append([_number(len(entry.runs), "{}") for entry in entries])
-    return replace(_table("headline metrics", header, entries, columns), notes=costs.notes)
+    measures, costs = headlines(entries), scoring_costs(entries)
+    columns = {
+        f"{measure.label}, {measure.evaluation}": [
+            _with_rank(cell, entry, of_metric) for entry, cell in zip(entries, cells, strict=True)
+        ]
+        for measure, cells, of_metric in zip(measures, _columns(entries, measures), compared, strict=True)
+    }
+    clean = [clean_percentage(entry) for entry in entries]
+    if any(percentage is not None for percentage in clean):
+        columns["clean pairs kept"] = [_number(percentage, "{:.0f}%") for percentage in clean]
+    columns[costs.heading] = [_seconds(costs.seconds[entry.label]) for entry in entries]
+    columns["seeds"] = [_number(len(entry.runs), "{}") for entry in entries]
+    return _table("headline metrics", list(columns), entries, list(columns.values()), costs.notes)
 
 
 def _table(
-    name: str, header: list[str], entries: Sequence[Entry], columns: Sequence[Sequence[PageCell]]
+    name: str,
+    header: list[str],
+    entries: Sequence[Entry],
+    columns: Sequence[Sequence[PageCell]],
+    notes: list[str],
 ) -> PageTable:
     rows = [
         Row(entry.label, entry.runs[0].family, role(entry), [column[index] for column in columns])
         for index, entry in enumerate(entries)
     ]
-    return PageTable(name, ["filter", *header], rows)
+    return PageTable(name, ["filter", *header], rows, notes)
 
 
 def _missing(entries: Sequence[Entry], model: str, evaluation: str, columns: Container[str]) -> list[str]:
     """Return a line per metric that some run could not compute, with the reason."""
-    trained = [run.downstream[model] for entry in entries for run in entry.runs if model in run.downstream]
-    metrics = [metric for result in trained for metric in result.evaluations.get(evaluation, [])]
+    metrics = [m for entry in entries for run in entry.runs for m in run.metrics(model, evaluation)]
     reasons = {metric.name: metric.reason for metric in metrics if metric.reason and metric.name in columns}
     return [f"{name.replace('_', ' ')} is missing: {reason}" for name, reason in reasons.items()]
 
 
 def role(entry: Entry) -> str:
-    """Return what sets an entry apart from the filters that compete; empty for these."""
+    """Return the role that sets an entry apart from the filters that compete; empty for these."""
     if entry.is_upper_bound:
         return "does not compete"
     return "reference" if entry.label == REFERENCE else ""
@@ -131,20 +124,18 @@ def _columns(entries: Sequence[Entry], measures: Sequence[Measure]) -> list[list
     """Return the cells of each measure, shape (measures, entries), with their intervals on one scale per measure."""
     columns = []
     for measure in measures:
-        estimates = [estimate(entry, measure) for entry in entries]
-        ends = [end for e in estimates if e for end in (e.value, e.low, e.high) if end is not None]
-        columns.append([_metric_cell(e, min(ends), max(ends)) if e else PageCell(MISSING) for e in estimates])
+        values = [value_of(entry, measure) for entry in entries]
+        ends = [end for v in values if v for end in (v.value, v.low, v.high) if end is not None]
+        columns.append([_metric_cell(v, min(ends), max(ends)) if v else PageCell(MISSING) for v in values])
     return columns
 
 
-def _metric_cell(found: Estimate, lowest: float, highest: float) -> PageCell:
-    if found.low is None or found.high is None:
-        return PageCell(found.text, found.value)
+def _metric_cell(value: Value, lowest: float, highest: float) -> PageCell:
+    if value.low is None or value.high is None:
+        return PageCell(value.text, value.value)
     width = (highest - lowest) or 1.0
-    low, value, high = (
-        round(100 * (end - lowest) / width, 1) for end in (found.low, found.value, found.high)
-    )
-    return PageCell(found.text, found.value, (found.note,), Range(low, value, high))
+    scaled = (round(100 * (end - lowest) / width, 1) for end in (value.low, value.value, value.high))
+    return PageCell(value.text, value.value, (value.note,), Range(*scaled))
 
 
 def _with_rank(cell: PageCell, entry: Entry, compared: Compared) -> PageCell:
@@ -154,23 +145,14 @@ def _with_rank(cell: PageCell, entry: Entry, compared: Compared) -> PageCell:
     return replace(cell, notes=(*cell.notes, f"rank {rank}"))
 
 
-def _clean(entry: Entry) -> float | None:
-    """Return the percentage of clean pairs among the kept ones; None for pools whose noise is not known."""
-    kept = entry.runs[0].kept
-    total = sum(kept.values())
-    return 100 * kept.get("concrete", 0) / total if total else None
-
-
 def _cost_cells(entry: Entry, seconds: float | None) -> list[PageCell]:
     run = entry.runs[0]
-    selection = run.selection
-    read = selection.scored + selection.drops.get(NO_SCORE, 0)  # both were given to the filter
     return [
         _number(run.k, "{:,}"),
-        _number(selection.distinct, "{:,}"),
-        _number(selection.threshold, "{:.4g}"),
+        _number(run.selection.distinct, "{:,}"),
+        _number(run.selection.threshold, "{:.4g}"),
         _seconds(seconds),
-        _number(read / seconds if seconds else None, "{:,.0f}"),
+        _number(pairs_read(run) / seconds if seconds else None, "{:,.0f}"),
         _seconds(sum(trained.training.seconds for trained in run.downstream.values())),
         _memory(run),
     ]
@@ -178,7 +160,7 @@ def _cost_cells(entry: Entry, seconds: float | None) -> list[PageCell]:
 
 def _memory(run: Result) -> PageCell:
     """Return the peak memory of a run's process, and below it that of its workers; sorted by the larger one."""
-    process, workers = (size / 2**30 for size in (run.peak_rss_bytes, run.workers_peak_rss_bytes or 0))
+    process, workers = (size / 2**30 for size in (run.peak_rss_bytes, run.workers_peak_rss_bytes))
     notes = (f"workers {workers:.2g} GiB",) if workers else ()
     return PageCell(f"{process:.2g} GiB", max(process, workers), notes) if process else PageCell(MISSING)
 

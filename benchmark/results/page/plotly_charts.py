@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmark.core.visible import visible
 from benchmark.results.report.leaderboard import REFERENCE, UPPER_BOUND, Entry
-from benchmark.results.report.svg import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY, shortened
+from benchmark.results.report.picture import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY, shortened
 
 Json = dict[str, Any]
 Styles = Mapping[str, Json]  # lines and markers by label

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from benchmark.results.page.estimates import Estimate, Measure, estimate
+from benchmark.results.page.estimates import Value, value_of
 from benchmark.results.page.plotly_charts import (
     NEUTRAL,
     Chart,
@@ -17,7 +17,7 @@ from benchmark.results.page.plotly_charts import (
 from benchmark.results.page.run_files import Losses
 from benchmark.results.report.columns import thousands
 from benchmark.results.report.entry_facts import scoring_costs
-from benchmark.results.report.leaderboard import Entry
+from benchmark.results.report.leaderboard import Entry, Measure
 
 LABELLED = 12  # points of a chart that can have their names beside them
 POINTS = 100  # of a loss curve
@@ -25,7 +25,7 @@ NGRAMS = {"Unique-1": "words", "Unique-2": "pairs of words", "Unique-4": "4-gram
 
 
 def size_chart(
-    key: str, entries: Sequence[Entry], measures: Sequence[Measure], styles: Styles
+    key: str, entries: Sequence[Entry], measures: Mapping[str, Measure], styles: Styles
 ) -> Chart | None:
     """Return each metric over the number of pairs kept; None unless some filter was run at several sizes."""
     by_label: dict[str, list[Entry]] = {}
@@ -35,32 +35,32 @@ def size_chart(
     if max(len(of_label) for of_label in by_label.values()) < 2:
         return None
     variants = []
-    for measure in measures:
+    for name, measure in measures.items():
         data = []
         for label, of_label in by_label.items():
-            found = [(e.size, value) for e in of_label if (value := estimate(e, measure))]
+            found = [(e.size, value) for e in of_label if (value := value_of(e, measure))]
             if found:
                 texts = [f"{label}, {thousands(size)}: {_shown(value)}" for size, value in found]
                 x = [sizes.index(size) for size, _ in found]
                 data.append(_line(label, x, [value for _, value in found], texts) | styles[label])
         ticks = {"tickvals": list(range(len(sizes))), "ticktext": [thousands(size) for size in sizes]}
         layout = {"height": 420, "xaxis": axis("size", **ticks), "yaxis": axis(measure.label)}
-        variants.append(Variant(measure.title, data, layout))
+        variants.append(Variant(name, data, layout))
     note = "Size as written for the paper's pool. Bars are the intervals of the table."
     return Chart(key, "Quality against size", note, variants)
 
 
 def cost_chart(
-    key: str, entries: Sequence[Entry], measures: Sequence[Measure], styles: Styles
+    key: str, entries: Sequence[Entry], measures: Mapping[str, Measure], styles: Styles
 ) -> Chart | None:
     """Return each metric over seconds of scoring, with the Pareto front; None where no scoring was timed."""
     variants = []
     costs = scoring_costs(entries)
-    for measure in measures:
+    for name, measure in measures.items():
         found = [
             (e, seconds, value)
             for e in entries
-            if (seconds := costs.seconds[e.label]) and (value := estimate(e, measure))
+            if (seconds := costs.seconds[e.label]) and (value := value_of(e, measure))
         ]
         if not found:
             continue
@@ -82,7 +82,7 @@ def cost_chart(
             )
         x_axis = axis(costs.unit_name, type="log", dtick=1)
         layout = {"height": 440, "xaxis": x_axis, "yaxis": axis(measure.label)}
-        variants.append(Variant(measure.title, data, layout))
+        variants.append(Variant(name, data, layout))
     note = "The line is the Pareto front: filters that no cheaper one beats, by their values without the intervals."
     note = " ".join([note, *costs.notes])
     return Chart(key, "Quality against the cost of scoring", note, variants) if variants else None
@@ -113,7 +113,7 @@ def _label_sides(points: Sequence[tuple[float, float]]) -> list[str]:
     return sides
 
 
-def _line(label: str, x: Sequence[float], values: Sequence[Estimate], texts: Sequence[str]) -> Json:
+def _line(label: str, x: Sequence[float], values: Sequence[Value], texts: Sequence[str]) -> Json:
     bars = {
         "type": "data",
         "symmetric": False,
@@ -129,7 +129,7 @@ def _line(label: str, x: Sequence[float], values: Sequence[Estimate], texts: Seq
     }  # fmt: skip
 
 
-def _shown(value: Estimate) -> str:
+def _shown(value: Value) -> str:
     return f"{value.text} ({value.note})" if value.note else value.text
 
 

@@ -16,7 +16,18 @@ from benchmark.results.page.plotly_charts import (
     words,
 )
 from benchmark.results.report.leaderboard import Entry
-from benchmark.results.report.svg import AMBER, BLUE, BROWN, GREEN, GREY, INDIGO, ORANGE, PINK, SKY, YELLOW
+from benchmark.results.report.picture import (
+    AMBER,
+    BLUE,
+    BROWN,
+    GREEN,
+    GREY,
+    INDIGO,
+    ORANGE,
+    PINK,
+    SKY,
+    YELLOW,
+)
 from benchmark.results.selection_summary import Histogram, SelectionSummary, jaccard
 
 # Kinds of captions by their grade: first those that describe what is seen.

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.results.report.leaderboard import REFERENCE, Entry, Headline
+from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure
 from benchmark.results.report.significance import Comparison, Estimate, Interval, compare
 from benchmark.results.report.table import MISSING, Table, plain
 from benchmark.results.result import Result
@@ -143,7 +143,7 @@ class RunFolders:
 class Compared:
     """Entries that have a metric, compared by it; several sizes only where images are the same."""
 
-    headline: Headline
+    measure: Measure
     entries: list[Entry]
     comparison: Comparison
 
@@ -168,30 +168,30 @@ class Compared:
         return None
 
 
-def compare_entries(headline: Headline, entries: Sequence[Entry], folders: RunFolders) -> Compared:
+def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFolders) -> Compared:
     """Compare the entries that have the metric, on the images that their runs share."""
-    having = [(entry, values) for entry in entries if (values := headline.values(entry))]
+    having = [(entry, values) for entry in entries if (values := measure.values(entry))]
     runs = [
         (index, run)
         for index, (entry, _) in enumerate(having)
         for run in entry.runs
-        if headline.value(run) is not None
+        if measure.value(run) is not None
     ]
-    scores = [folders.image_scores(run, headline.model) for _, run in runs]
+    scores = [folders.image_scores(run, measure.model) for _, run in runs]
     of_runs: list[list[Doubles | None]] = [[] for _ in having]
     for (index, _), resampled in zip(
-        runs, resampled_values(headline.metric, headline.evaluation, scores), strict=True
+        runs, resampled_values(measure.metric, measure.evaluation, scores), strict=True
     ):
         of_runs[index].append(resampled)
     return Compared(
-        headline,
+        measure,
         [entry for entry, _ in having],
         compare([values for _, values in having], [_mean(resampled) for resampled in of_runs]),
     )
 
 
 def _mean(resampled: Sequence[Doubles | None]) -> Doubles | None:
-    """Return the mean over runs, times 100 as `Headline.values`; None where a run has no scores of single images."""
+    """Return the mean over runs, times 100 as `Measure.values`; None where a run has no scores of single images."""
     known = [values for values in resampled if values is not None]
     return 100 * np.mean(known, axis=0) if len(known) == len(resampled) else None
 
@@ -208,7 +208,7 @@ def certainty_table(title: str, compared: Compared) -> Table:
         intervals = (_interval(estimate.over_images), _interval(estimate.over_seeds))
         cells = [labels[index], f"{estimate.mean:.1f}", intervals[0], str(estimate.runs), intervals[1]]
         rows.append(plain(*cells, compared.rank(index), against))
-    header = ["filter", compared.headline.name, "over images", "runs", "over seeds", "rank", "against random"]
+    header = ["filter", compared.measure.label, "over images", "runs", "over seeds", "rank", "against random"]
     return Table(title, header, rows, list(NOTES))
 
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from benchmark.results.report.certainty import Compared, RunFolders, compare_entries, estimate_text
 from benchmark.results.report.columns import thousands
-from benchmark.results.report.leaderboard import Entry, Headline, by_setting, group, headlines
-from benchmark.results.report.published_figures import ICC, Measure, paper_figure
+from benchmark.results.report.leaderboard import Entry, Measure, by_setting, group, headlines
+from benchmark.results.report.published_figures import ICC, paper_figure
 from benchmark.results.report.significance import Comparison
 from benchmark.results.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
 
-CIDER = Headline("captioner", "CIDEr", "coco", "CIDEr")
-RECALL = Headline("dual_encoder", "text_to_image_R@1", "coco", "R@1")
+CIDER = Measure("captioner", "coco", "CIDEr", "CIDEr")
+RECALL = Measure("dual_encoder", "coco", "text_to_image_R@1", "R@1")
 MIDDLE = 200_000
 NOTES = (
     "Both figures are in the order of the comparison, the paper's higher one first. The paper's are of single runs.",
@@ -48,14 +48,13 @@ class Finding:
 
     claim: str
     source: str
-    metric: Headline
+    metric: Measure
     better: Selected
     worse: Selected
 
     def paper_figure(self, selected: Selected) -> float:
         """Return the paper's figure."""
-        measure = Measure(self.metric.model, self.metric.evaluation, self.metric.metric)
-        return paper_figure(ICC, self.source, selected.filter, selected.size, measure)
+        return paper_figure(ICC, self.source, selected.filter, selected.size, self.metric)
 
 
 FINDINGS = (
@@ -99,7 +98,7 @@ def _rows(finding: Finding, compared: Compared) -> list[list[Cell]]:
     sides = (finding.better, finding.worse)
     paper = ", ".join(f"{_named(side)} {finding.paper_figure(side):.1f}" for side in sides)
     ours = ", ".join(estimate_text(compared.comparison.estimates[index]) for index in (better, worse))
-    cells = (f"{finding.metric.name}, COCO", paper, ours, _agrees(compared.comparison, better, worse))
+    cells = (f"{finding.metric.label}, COCO", paper, ours, _agrees(compared.comparison, better, worse))
     return [plain(finding.claim, *cells, f"Table {finding.source}")]
 
 
@@ -147,19 +146,19 @@ def rank_agreement_tables(results: Iterable[Result]) -> list[Table]:
     return [table for table in tables if table.rows]
 
 
-def _sets(runs: Iterable[Result], headline: Headline) -> list[str]:
-    """Return the other evaluation sets of the headline's model."""
-    trained = [run.downstream[headline.model] for run in runs if headline.model in run.downstream]
-    return sorted({name for model in trained for name in model.evaluations} - {headline.evaluation})
+def _sets(runs: Iterable[Result], measure: Measure) -> list[str]:
+    """Return the other evaluation sets of the measure's model."""
+    trained = [run.downstream[measure.model] for run in runs if measure.model in run.downstream]
+    return sorted({name for model in trained for name in model.evaluations} - {measure.evaluation})
 
 
-def _agreements(headline: Headline, entries: Sequence[Entry], sets: Sequence[str]) -> Iterator[list[Cell]]:
-    for names, one, other in _pairs(headline, entries, sets):
+def _agreements(measure: Measure, entries: Sequence[Entry], sets: Sequence[str]) -> Iterator[list[Cell]]:
+    for names, one, other in _pairs(measure, entries, sets):
         shared = sorted(one.keys() & other.keys())
         if len(shared) >= FEWEST:
             tau = kendall_tau([one[label] for label in shared], [other[label] for label in shared])
             text = MISSING if math.isnan(tau) else f"{tau:.2f}"
-            yield plain(names, METRICS[headline.metric], str(len(shared)), text)
+            yield plain(names, METRICS[measure.metric], str(len(shared)), text)
 
 
 def kendall_tau(one: Sequence[float], other: Sequence[float]) -> float:
@@ -172,30 +171,30 @@ def kendall_tau(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def _pairs(
-    headline: Headline, entries: Sequence[Entry], sets: Sequence[str]
+    measure: Measure, entries: Sequence[Entry], sets: Sequence[str]
 ) -> Iterator[tuple[str, Means, Means]]:
     """Yield what is compared, and both rankings: of two sizes, then at each size of two seeds and of two sets."""
     by_size = {size: [e for e in entries if e.size == size] for size in sorted({e.size for e in entries})}
     for (size, one), (larger, other) in combinations(by_size.items(), 2):
-        names = f"{headline.evaluation}: {thousands(size)} and {thousands(larger)}"
-        yield names, _means(headline, one), _means(headline, other)
+        names = f"{measure.evaluation}: {thousands(size)} and {thousands(larger)}"
+        yield names, _means(measure, one), _means(measure, other)
     for size, of_size in by_size.items():
         seeds = sorted({run.seed for entry in of_size for run in entry.runs})
         for seed, another in combinations(seeds, 2):
-            names = f"{headline.evaluation}, {thousands(size)}: seeds {seed} and {another}"
+            names = f"{measure.evaluation}, {thousands(size)}: seeds {seed} and {another}"
             yield (
                 names,
-                _means(headline, _of_seed(of_size, seed)),
-                _means(headline, _of_seed(of_size, another)),
+                _means(measure, _of_seed(of_size, seed)),
+                _means(measure, _of_seed(of_size, another)),
             )
         for name in sets:
-            names = f"{thousands(size)}: {headline.evaluation} and {name}"
-            yield names, _means(headline, of_size), _means(replace(headline, evaluation=name), of_size)
+            names = f"{thousands(size)}: {measure.evaluation} and {name}"
+            yield names, _means(measure, of_size), _means(replace(measure, evaluation=name), of_size)
 
 
 def _of_seed(entries: Iterable[Entry], seed: int) -> list[Entry]:
     return [replace(entry, runs=[run for run in entry.runs if run.seed == seed]) for entry in entries]
 
 
-def _means(headline: Headline, entries: Iterable[Entry]) -> Means:
-    return {entry.label: statistics.fmean(values) for entry in entries if (values := headline.values(entry))}
+def _means(measure: Measure, entries: Iterable[Entry]) -> Means:
+    return {entry.label: statistics.fmean(values) for entry in entries if (values := measure.values(entry))}

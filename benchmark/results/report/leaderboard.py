@@ -1,14 +1,15 @@
-"""Leaderboards, one per protocol: their rows, the families of filters, the metrics that filters are compared by."""
+"""Leaderboards, one per protocol: which runs share one, their rows, and the metrics that filters are compared by."""
 
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from benchmark.results.protocol import Protocol, flat_facts
 from benchmark.results.result import Result
 
 UPPER_BOUND = "upper_bound"  # reads the planted noise labels, so it does not compete
+# The families of filters, which order the rows: each conf/filter/*.yaml names one as `family`.
 FAMILIES = (
     "baseline",  # no information about the pair
     "datacomp",  # DataComp's rules: language, size, ImageNet's nouns and images
@@ -20,26 +21,20 @@ FAMILIES = (
     "composite",  # several filters combined
     UPPER_BOUND,
 )
-
-
-def family_position(family: str) -> int:
-    """Return the position of a family's rows; an unknown family, or none, comes after the known ones.
-
-    Upper bounds stay last.
-    """
-    if family == UPPER_BOUND:
-        return len(FAMILIES)
-    return FAMILIES.index(family) if family in FAMILIES else len(FAMILIES) - 1
-
-
-# The settings that tell runs of one filter and one protocol apart.
-SETTINGS = ("filter", "selector", "captions")
+REFERENCE = "random"  # the filter that the others have to beat
+# Downstream model, metric, its name: the metrics that the papers compare filters by, all of them fractions.
+HEADLINES = (
+    ("captioner", "CIDEr", "CIDEr"),
+    ("dual_encoder", "text_to_image_R@1", "text-to-image R@1 (%)"),
+    ("dual_encoder", "zero_shot", "zero-shot (%)"),
+)
+SETTINGS = ("filter", "selector", "captions")  # which distinguish runs of one filter and one protocol
 Settings = dict[str, str]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """The runs of one filter at one size, over seeds."""
+    """A row: the runs of one filter at one size, over seeds."""
 
     label: str
     size: int
@@ -56,10 +51,10 @@ class Leaderboard:
     """The runs of one protocol, which can be compared, as entries.
 
     Args:
-        title: the protocol's name, with its fingerprint where several have that name.
-        protocol: what the runs share.
+        title: the protocol's name, with its fingerprint if several have that name.
+        protocol: the protocol that the runs share.
         entries: its rows.
-        notes: how the protocol differs from that of the first leaderboard, in one line; none if in size alone.
+        notes: a line that says how the protocol differs from that of the first leaderboard; none if in size alone.
     """
 
     title: str
@@ -68,8 +63,32 @@ class Leaderboard:
     notes: list[str]
 
 
+@dataclass(frozen=True)
+class Measure:
+    """A metric of a downstream model on an evaluation set; `label` is the metric's name for readers."""
+
+    model: str
+    evaluation: str
+    metric: str
+    label: str = field(default="", compare=False)
+
+    @property
+    def title(self) -> str:
+        """The title of its chart."""
+        return f"{self.model} on {self.evaluation}: {self.label}"
+
+    def value(self, run: Result) -> float | None:
+        """Return the metric of a run, times 100; None if it has none."""
+        metrics = run.metrics(self.model, self.evaluation)
+        return next((100 * m.value for m in metrics if m.name == self.metric and m.value is not None), None)
+
+    def values(self, entry: Entry) -> list[float]:
+        """Return the metric, times 100, of each run of an entry that has it."""
+        return [value for run in entry.runs if (value := self.value(run)) is not None]
+
+
 def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
-    """Return a leaderboard per protocol; those that differ in the size alone stand together, the smallest first."""
+    """Return a leaderboard per protocol; protocols that differ in size alone follow each other, smallest first."""
     protocols = [runs for of_setting in by_setting(results) for runs in _by_protocol(of_setting)]
     names = Counter(runs[0].protocol.name for runs in protocols)
     boards = []
@@ -118,6 +137,38 @@ def group(results: Sequence[Result]) -> list[Entry]:
     return sorted(entries, key=lambda e: (e.size, family_position(e.runs[0].family), e.label))
 
 
+def family_position(family: str) -> int:
+    """Return the position of a family's rows: unknown families follow the known ones, upper bounds come last."""
+    if family == UPPER_BOUND:
+        return len(FAMILIES)
+    return FAMILIES.index(family) if family in FAMILIES else len(FAMILIES) - 1
+
+
+def _name(result: Result) -> str:
+    """Return the filter's name, and the selector and other captions if a run has them."""
+    selector = result.selection.selector
+    captions = any(result.config.get("captions", {}).values())
+    parts = [selector] * (selector != "best") + ["other captions"] * captions
+    return ", ".join([result.filter, *parts])
+
+
+def _settings(result: Result) -> Settings:
+    """Return the settings of a run that are not of its protocol, by their dotted names."""
+    chosen = {name: result.config[name] for name in SETTINGS if name in result.config}
+    chosen["filter"] = result.selection.config
+    facts = (fact for name, node in chosen.items() for fact in flat_facts(name, node))
+    # Only the last part of a path counts: the folder of a checkout or a file does not set runs apart.
+    return {name: value.rstrip("/").rpartition("/")[2] for name, value in facts}
+
+
+def _difference(settings: Settings, variants: Sequence[Settings]) -> str:
+    """Return in brackets the settings in which runs of one name differ, if all of them have the setting."""
+    shared = set.intersection(*(set(other) for other in variants))
+    differing = sorted(key for key in shared if len({other[key] for other in variants}) > 1)
+    text = ", ".join(f"{key.rpartition('.')[2]}={settings[key]}" for key in differing)
+    return f" ({text})" if text else ""
+
+
 def evaluations(entries: Iterable[Entry]) -> list[tuple[str, str]]:
     """Return (downstream model, evaluation set) in the order in which runs report them."""
     pairs = (
@@ -130,75 +181,14 @@ def evaluations(entries: Iterable[Entry]) -> list[tuple[str, str]]:
     return list(dict.fromkeys(pairs))
 
 
-def _name(result: Result) -> str:
-    """Return the filter's name, and the selector and other captions where a run has them."""
-    selector = result.selection.selector
-    captions = any(result.config.get("captions", {}).values())
-    parts = [selector] * (selector != "best") + ["other captions"] * captions
-    return ", ".join([result.filter, *parts])
-
-
-def _settings(result: Result) -> Settings:
-    """Return the settings of a run that are not of its protocol, by their dotted names."""
-    chosen = {name: result.config[name] for name in SETTINGS if name in result.config}
-    chosen["filter"] = result.selection.config
-    facts = (fact for name, node in chosen.items() for fact in flat_facts(name, node))
-    # Of a path its last part: where a checkout or a file lies does not set runs apart.
-    return {name: value.rstrip("/").rpartition("/")[2] for name, value in facts}
-
-
-def _difference(settings: Settings, variants: Sequence[Settings]) -> str:
-    """Return in brackets the settings in which runs of one name differ, of those that all of them have."""
-    shared = set.intersection(*(set(other) for other in variants))
-    differing = sorted(key for key in shared if len({other[key] for other in variants}) > 1)
-    text = ", ".join(f"{key.rpartition('.')[2]}={settings[key]}" for key in differing)
-    return f" ({text})" if text else ""
-
-
-# Downstream model, metric, its name: the metrics that the papers compare filters by, all of them shares.
-HEADLINES = (
-    ("captioner", "CIDEr", "CIDEr"),
-    ("dual_encoder", "text_to_image_R@1", "text-to-image R@1 (%)"),
-    ("dual_encoder", "zero_shot", "zero-shot (%)"),
-)
-REFERENCE = "random"  # the filter that the others have to beat
-
-
-@dataclass(frozen=True)
-class Headline:
-    """A metric of a downstream model on one evaluation set, which filters are compared by."""
-
-    model: str
-    metric: str
-    evaluation: str
-    name: str
-
-    @property
-    def title(self) -> str:
-        """The title of its chart."""
-        return f"{self.model} on {self.evaluation}: {self.name}"
-
-    def values(self, entry: Entry) -> list[float]:
-        """Return the metric, times 100, of those runs of an entry that have it."""
-        values = map(self.value, entry.runs)
-        return [value for value in values if value is not None]
-
-    def value(self, run: Result) -> float | None:
-        """Return the metric of a run, times 100; None if it has none."""
-        trained = run.downstream.get(self.model)
-        metrics = trained.evaluations.get(self.evaluation, []) if trained else []
-        return next((100 * m.value for m in metrics if m.name == self.metric and m.value is not None), None)
-
-
-def headlines(entries: Sequence[Entry]) -> list[Headline]:
+def headlines(entries: Sequence[Entry]) -> list[Measure]:
     """Return the metrics of `HEADLINES` that some entry has, on COCO if possible."""
     available = []
-    for model, metric, name in HEADLINES:
-        trained = [run.downstream[model] for e in entries for run in e.runs if model in run.downstream]
-        sets = {evaluation for result in trained for evaluation in result.evaluations}
+    for model, metric, label in HEADLINES:
+        sets = {evaluation for of_model, evaluation in evaluations(entries) if of_model == model}
         for evaluation in sorted(sets, key=lambda s: (s != "coco", s)):
-            headline = Headline(model, metric, evaluation, name)
-            if any(headline.values(entry) for entry in entries):
-                available.append(headline)
+            measure = Measure(model, evaluation, metric, label)
+            if any(measure.values(entry) for entry in entries):
+                available.append(measure)
                 break
     return available

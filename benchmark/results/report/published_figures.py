@@ -5,25 +5,16 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import yaml
 
 from benchmark.results.report.columns import SHORT, thousands
-from benchmark.results.report.leaderboard import Entry
+from benchmark.results.report.leaderboard import Entry, Measure
 from benchmark.results.report.table import MISSING, Cell, Table, plain
 
 FOLDER = Path(__file__).parent / "published"
 SIZE_UNITS = {"k": 1_000, "m": 1_000_000}
 ICC = "ICC"
-
-
-class Measure(NamedTuple):
-    """What a column of a table measures."""
-
-    model: str
-    evaluation: str
-    metric: str
 
 
 @dataclass(frozen=True)

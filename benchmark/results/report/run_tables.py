@@ -21,70 +21,64 @@ HEADLINE_COLUMNS = {
 INTERVAL_NOTE = (
     "± is half of a run's 95% bootstrap interval over evaluation images; it says nothing of other seeds."
 )
+Line = tuple[str, str, str, list[Metric]]  # label, model, evaluation set, the metrics of one or several runs
 
 
-def run_table(result: Result, others: Iterable[Result], told: frozenset[str] = frozenset()) -> Table:
-    """Return a row per model and evaluation set, each above that of random selection where `others` have such a run.
+def run_table(result: Result, others: Iterable[Result], logged: frozenset[str] = frozenset()) -> Table:
+    """Return the table that a run ends with: a row per model and evaluation set, above that of random selection.
 
-    Only runs of the same protocol are shown beside it. What is missing stands once below the table.
+    The notes name metrics that are missing. Only results of the same protocol are compared.
 
     Args:
         result: the run.
-        others: the results beside it.
-        told: reasons for missing metrics that the run logged before it began; they are not repeated.
+        others: the results in the same folder.
+        logged: reasons for missing metrics that the run logged before it began; they are not repeated.
     """
     comparable = [o for o in others if o.protocol.fingerprint == result.protocol.fingerprint]
     references = [o for o in comparable if o.filter == REFERENCE and o.run_id != result.run_id]
-    evaluated = [(model, name) for model, t in result.downstream.items() for name in t.evaluations]
-    present = {metric.name for pair in evaluated for metric in _metrics(result, *pair)}
-    columns = {name: short for name, short in HEADLINE_COLUMNS.items() if name in present}
-    rows = []
-    for model, name in evaluated:
-        for label, runs in ((result.filter, [result]), (REFERENCE, references)):
-            metrics = [metric for run in runs for metric in _metrics(run, model, name)]
-            if metrics:
-                rows.append([*plain(label, model, name), *(_cell(metrics, column) for column in columns)])
-    header = ["filter", "model", "evaluation set", *columns.values()]
-    intervals = any(m.interval for pair in evaluated for m in _metrics(result, *pair))
-    notes = [f"{result.filter} {note}" for note in loss_note(result)]
-    notes += [INTERVAL_NOTE] * intervals + _missing(result, told)
-    return Table(result.protocol.name, header, rows, notes)
+    lines = []
+    for model, name in _evaluated(result):
+        lines.append((result.filter, model, name, result.metrics(model, name)))
+        lines.append((REFERENCE, model, name, [m for run in references for m in run.metrics(model, name)]))
+    table = _headline_table("filter", result, [line for line in lines if line[3]], lines[::2])
+    table.notes[:0] = [f"{result.filter} {note}" for note in loss_note(result)]
+    table.notes.extend(_missing(result, logged))
+    return table
 
 
 def joint_tables(results: Sequence[tuple[str, Result]]) -> list[Table]:
     """Return the headline metrics of several runs: a table per protocol, in it a row per evaluation set and run.
 
     Args:
-        results: the runs, each with the name that stands in its rows.
+        results: the runs, each with the name that its rows have.
     """
     by_protocol: dict[str, list[tuple[str, Result]]] = {}
     for name, result in results:
         by_protocol.setdefault(result.protocol.fingerprint, []).append((name, result))
-    return [_joint_table(runs) for runs in by_protocol.values()]
+    tables = []
+    for runs in by_protocol.values():
+        first = runs[0][1]
+        lines = [(label, *pair, run.metrics(*pair)) for pair in _evaluated(first) for label, run in runs]
+        tables.append(_headline_table("run", first, lines, lines))
+    return tables
 
 
-def _joint_table(runs: Sequence[tuple[str, Result]]) -> Table:
-    first = runs[0][1]
-    evaluated = [(model, name) for model, t in first.downstream.items() for name in t.evaluations]
-    present = {metric.name for pair in evaluated for _, run in runs for metric in _metrics(run, *pair)}
+def _evaluated(result: Result) -> list[tuple[str, str]]:
+    return [(model, name) for model, trained in result.downstream.items() for name in trained.evaluations]
+
+
+def _headline_table(heading: str, first: Result, lines: Sequence[Line], own: Sequence[Line]) -> Table:
+    """Return the lines as a table, with the columns and the note on intervals that the `own` lines need."""
+    metrics = [metric for *_, of_line in own for metric in of_line]
+    present = {metric.name for metric in metrics}
     columns = {name: short for name, short in HEADLINE_COLUMNS.items() if name in present}
-    rows = []
-    for model, name in evaluated:
-        for label, run in runs:
-            metrics = _metrics(run, model, name)
-            rows.append([*plain(label, model, name), *(_cell(metrics, column) for column in columns)])
-    header = ["run", "model", "evaluation set", *columns.values()]
-    intervals = any(m.interval for pair in evaluated for _, run in runs for m in _metrics(run, *pair))
-    return Table(first.protocol.name, header, rows, [INTERVAL_NOTE] * intervals)
-
-
-def _metrics(result: Result, model: str, evaluation: str) -> list[Metric]:
-    trained = result.downstream.get(model)
-    return trained.evaluations.get(evaluation, []) if trained else []
+    rows = [[*plain(*names), *(_cell(of_line, column) for column in columns)] for *names, of_line in lines]
+    notes = [INTERVAL_NOTE] if any(metric.interval for metric in metrics) else []
+    return Table(first.protocol.name, [heading, "model", "evaluation set", *columns.values()], rows, notes)
 
 
 def _cell(metrics: Sequence[Metric], name: str) -> Cell:
-    """Return the metric's mean over runs, of a single run with its interval; nothing where no such metric belongs."""
+    """Return the metric's mean over runs, of a single run with its interval; nothing without such a metric."""
     named = [metric for metric in metrics if metric.name == name]
     if not named:
         return Cell("")
@@ -96,34 +90,30 @@ def _cell(metrics: Sequence[Metric], name: str) -> Cell:
     return Cell(f"{cell.text} ±{metric_cell(name, [(high - low) / 2]).text}")
 
 
-def _missing(result: Result, told: frozenset[str]) -> list[str]:
-    """Return a line per reason for which metrics are missing, and one for all reasons in `told`."""
+def _missing(result: Result, logged: frozenset[str]) -> list[str]:
+    """Return a line per reason for which metrics are missing, and one for all reasons in `logged`."""
     names: dict[str, dict[str, None]] = {}
-    for trained in result.downstream.values():
-        for metric in (metric for metrics in trained.evaluations.values() for metric in metrics):
-            if metric.reason is not None:
-                reason = "see the reasons before the run" if metric.reason in told else metric.reason
-                names.setdefault(reason, {})[metric.name] = None
+    for metric in (metric for pair in _evaluated(result) for metric in result.metrics(*pair)):
+        if metric.reason is not None:
+            reason = "see the reasons before the run" if metric.reason in logged else metric.reason
+            names.setdefault(reason, {})[metric.name] = None
     return [f"{', '.join(of_reason)} missing: {reason}" for reason, of_reason in names.items()]
 
 
 def evaluation_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """Return a table per evaluation set and kind of metric, in the order of the labels.
+    """Return the tables of ``task=evaluate``: one per evaluation set and kind of metric, in the order of the labels.
 
-    Of several evaluations of one thing on one set the one that finished last is shown.
+    If one model was evaluated on a set several times, the evaluation that finished last counts.
     """
     latest: dict[tuple[str, str], Evaluation] = {}
     for evaluation in sorted(evaluations, key=lambda e: e.finished):
         latest |= {(name, evaluation.label): evaluation for name in evaluation.evaluations}
-    names = dict.fromkeys(name for name, _ in sorted(latest))
+    by_set: dict[str, list[Evaluation]] = {}
+    for (name, _), evaluation in sorted(latest.items(), key=lambda item: item[0]):
+        by_set.setdefault(name, []).append(evaluation)
     tables = [
-        _evaluation_table(
-            f"evaluated on {name}{ending}",
-            name,
-            columns,
-            [e for (n, _), e in sorted(latest.items()) if n == name],
-        )
-        for name in names
+        _evaluation_table(f"evaluated on {name}{ending}", name, columns, of_set)
+        for name, of_set in by_set.items()
         for ending, columns in COLUMNS.items()
     ]
     return [table for table in tables if table.rows]
@@ -132,19 +122,16 @@ def evaluation_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
 def _evaluation_table(
     title: str, name: str, abbreviations: Mapping[str, str], rows: Sequence[Evaluation]
 ) -> Table:
-    """Return the table of one evaluation set; without rows if none has a metric of it."""
+    """Return the table of one evaluation set; without rows if no model has one of the columns."""
     values = {e.label: {m.name: m for m in e.evaluations[name] if m.value is not None} for e in rows}
     columns = [column for column in abbreviations if any(column in by_name for by_name in values.values())]
-    body = [
-        plain(label, f"{max(metric.count for metric in by_name.values()):,}")
-        + [metric_cell(column, _value(by_name.get(column))) for column in columns]
-        for label, by_name in values.items()
-        if by_name.keys() & abbreviations.keys()
-    ]
+    body = []
+    for label, by_name in values.items():
+        if by_name.keys() & abbreviations.keys():
+            numbers = {n: [m.value] for n, m in by_name.items() if m.value is not None}
+            count = max(metric.count for metric in by_name.values())
+            cells = [metric_cell(column, numbers.get(column, [])) for column in columns]
+            body.append([*plain(label, f"{count:,}"), *cells])
     header = ["model", "images or queries", *(abbreviations[column] for column in columns)]
     notes = ties_notes(metric for by_name in values.values() for metric in by_name.values()) if body else []
     return Table(title, header, body, notes)
-
-
-def _value(metric: Metric | None) -> list[float]:
-    return [] if metric is None or metric.value is None else [metric.value]

@@ -1,15 +1,16 @@
 """The leaderboard in one table and one picture, for the first screen of a README."""
 
+import re
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from benchmark.core.errors import UserError
 from benchmark.results.report.certainty import Compared, RunFolders, compare_entries, estimate_text
 from benchmark.results.report.columns import thousands
 from benchmark.results.report.entry_facts import scoring_costs
-from benchmark.results.report.leaderboard import Entry, Headline, headlines, leaderboards
-from benchmark.results.report.leaderboard_figures import headline_bars
-from benchmark.results.report.svg import picture
+from benchmark.results.report.leaderboard import Entry, Measure, headlines, leaderboards
+from benchmark.results.report.picture import draw_picture
 from benchmark.results.report.table import MISSING, Cell, Table, plain, table_lines
 from benchmark.results.result import Result
 
@@ -32,10 +33,10 @@ def summary_entries(results: Sequence[Result]) -> list[Entry]:
 
 def summary_table(entries: Sequence[Entry], folders: RunFolders) -> Table:
     """Return a row per filter: headline metrics, share of clean pairs, cost. A note names the protocol."""
-    compared = [compare_entries(headline, entries, folders) for headline in headlines(entries)]
+    compared = [compare_entries(measure, entries, folders) for measure in headlines(entries)]
     best = [found.best() for found in compared]
     clean = any(entry.runs[0].kept for entry in entries)
-    header = ["filter", *(f"{c.headline.name}, {c.headline.evaluation}" for c in compared)]
+    header = ["filter", *(f"{c.measure.label}, {c.measure.evaluation}" for c in compared)]
     costs = scoring_costs(entries)
     header += ["clean pairs kept"] * clean + [f"scoring, {costs.unit}"]
     rows = []
@@ -55,27 +56,30 @@ def summary_table(entries: Sequence[Entry], folders: RunFolders) -> Table:
 
 def summary_picture(entries: Sequence[Entry], folders: RunFolders) -> str:
     """Return an SVG file: the ranking of each headline metric, side by side."""
-    compared = [compare_entries(headline, entries, folders) for headline in headlines(entries)]
+    compared = [compare_entries(measure, entries, folders) for measure in headlines(entries)]
     run = entries[0].runs[0]
     title = (
         f"Size {thousands(run.size)} of pool {run.pool}, mean and 95% interval. Blue: better than random (dashed"
         " line); light blue: too few seeds to tell; orange: not better. Dashed bar: reads the planted grades."
     )
-    return picture(title, [(of.headline.title, headline_bars(of)) for of in compared])
+    return draw_picture(title, compared)
 
 
 def publish(text: str, tables: Mapping[str, Table], file: str) -> str:
-    """Return the Markdown `text` with each table and its notes between the markers of its name, where it has them.
+    """Return the Markdown `text` with each table and its notes between the markers of its name, if it has them.
 
-    Raises `UserError` for a text without any markers.
+    A marker with a number, ``<!-- leaderboard: 5 rows -->``, takes the first rows. Raises `UserError` for a text
+    without any markers.
     """
     replaced = 0
     for name, table in tables.items():
-        head, begin, rest = text.partition(f"<!-- {name} -->")
-        _, end, tail = rest.partition(f"<!-- /{name} -->")
-        if begin and end:
-            lines = "\n".join([*table_lines(table), "", *table.notes])
-            text = f"{head}{begin}\n{lines}\n{end}{tail}"
+        if marked := re.search(rf"<!-- {name}(?:: (\d+) rows)? -->\n(.*?)<!-- /{name} -->", text, re.DOTALL):
+            rows = table.rows[: int(marked[1])] if marked[1] else table.rows
+            notes = (
+                [f"The first {len(rows)} of {len(table.rows)} rows."] if len(rows) < len(table.rows) else []
+            )
+            lines = [*table_lines(replace(table, rows=rows)), "", *notes, *table.notes, ""]
+            text = text[: marked.start(2)] + "\n".join(lines) + text[marked.end(2) :]
             replaced += 1
     if not replaced:
         markers = " or ".join(f"<!-- {name} --> and, below it, <!-- /{name} -->" for name in tables)
@@ -87,8 +91,8 @@ def _runs(entries: Sequence[Entry]) -> int:
     return sum(len(entry.runs) for entry in entries)
 
 
-def _mean(headline: Headline, entry: Entry) -> float:
-    values = headline.values(entry)
+def _mean(measure: Measure, entry: Entry) -> float:
+    values = measure.values(entry)
     return statistics.fmean(values) if values else float("-inf")
 
 

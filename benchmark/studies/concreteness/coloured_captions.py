@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benchmark.core.visible import visible, visible_html
-from benchmark.results.page.html_page import page
+from benchmark.results.page.html_page import plain_page
 from benchmark.results.report.table import MISSING
 from benchmark.studies.concreteness.explanation import Explanation, Word
 
@@ -21,7 +21,7 @@ contribution. Hover over a word to see its contribution.</p>"""
 def explanations_page(explanations: Sequence[Explanation]) -> str:
     """Return a whole page; captions are escaped."""
     captions = [_caption(explanation) for explanation in explanations]
-    return page("Explained captions", [_INTRODUCTION, *captions], _STYLE)
+    return plain_page("Explained captions", [_INTRODUCTION, *captions], _STYLE)
 
 
 def _caption(explanation: Explanation) -> str:

@@ -8,7 +8,7 @@ import pytest
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.results import histograms, selection_statistics
+from benchmark.results import selection_statistics
 from benchmark.results.selection_statistics import BINS, OUTLIERS, WORDS, Numbers, changed_words, summarise
 from benchmark.results.selection_summary import Histogram, SelectionSummary, Shares
 from benchmark.scoring.score_pool import score_pool
@@ -43,7 +43,7 @@ def summary_of(
 
 
 def histogram(pool: np.ndarray, kept: np.ndarray) -> Histogram:
-    return histograms.histogram(Numbers.of(pool), Numbers.of(kept))
+    return selection_statistics.histogram(Numbers.of(pool), Numbers.of(kept))
 
 
 def test_every_score_is_counted_but_nan() -> None:
@@ -63,7 +63,7 @@ def test_every_score_is_counted_but_nan() -> None:
 def test_edges_are_quantiles_and_blocks_count_as_one_array(dtype: type, count: int) -> None:
     scores = np.random.default_rng(count).lognormal(size=count).astype(dtype)
     source = SmallBlocks(hashed_uids(count), scores)
-    counted = histograms.histogram(Numbers(source.scores, dtype), Numbers.of(scores))
+    counted = selection_statistics.histogram(Numbers(source.scores, dtype), Numbers.of(scores))
     assert counted.pool == counted.kept
     assert sum(counted.pool) == count
     if count > 1:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.results.page.leaderboard_view import Answer, BoardView, board_views
+from benchmark.results.page.leaderboard_view import Answer, LeaderboardView, leaderboard_views
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.result import Result
 from downstream.evaluation.image_scores import ImageScores
@@ -13,7 +13,7 @@ from tests.benchmark.results.report.made_run_folders import full_result
 IMAGES = 200
 
 
-def view_of(path: Path, means: dict[str, float], seeds: int = 1) -> BoardView:
+def view_of(path: Path, means: dict[str, float], seeds: int = 1) -> LeaderboardView:
     """The leaderboard of filters by their CIDEr, whose scores of single images differ little from it."""
     runs: list[Result] = []
     for number, (name, mean) in enumerate(means.items()):
@@ -24,7 +24,7 @@ def view_of(path: Path, means: dict[str, float], seeds: int = 1) -> BoardView:
             kept.add("coco", "CIDEr", range(IMAGES), (mean + seed / 200 + noise - noise.mean()).tolist())
             kept.write(path / run.run_id / "captioner")
             runs.append(run)
-    (view,) = board_views(runs, RunFolders({run.run_id: path / run.run_id for run in runs}))
+    (view,) = leaderboard_views(runs, RunFolders({run.run_id: path / run.run_id for run in runs}))
     return view
 
 
@@ -51,7 +51,7 @@ def test_three_seeds_that_agree_are_sure(tmp_path: Path) -> None:
 
 
 def test_without_scores_of_images_there_is_no_answer() -> None:
-    (view,) = board_views([full_result("icc", 0.5), full_result("clip", 0.4)], RunFolders({}))
+    (view,) = leaderboard_views([full_result("icc", 0.5), full_result("clip", 0.4)], RunFolders({}))
     assert view.answers == []
 
 

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from benchmark.results.page.leaderboard_view import board_views
+from benchmark.results.page.leaderboard_view import leaderboard_views
 from benchmark.results.page.page_tables import PageCell, PageTable, Range, seconds_text
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.result import Result, Scoring
@@ -9,7 +9,7 @@ from tests.benchmark.results.report.made_run_folders import full_result
 
 
 def tables_of(*runs: Result) -> list[PageTable]:
-    (view,) = board_views(runs, RunFolders({}))
+    (view,) = leaderboard_views(runs, RunFolders({}))
     return view.tables
 
 
@@ -64,7 +64,7 @@ def test_the_memory_of_a_run_is_among_its_costs() -> None:
     gib = 2**30
     *_, costs = tables_of(
         replace(full_result("clip", 0.5), peak_rss_bytes=2 * gib, workers_peak_rss_bytes=3 * gib),
-        replace(full_result("icc", 0.4), peak_rss_bytes=gib // 2, workers_peak_rss_bytes=None),
+        replace(full_result("icc", 0.4), peak_rss_bytes=gib // 2, workers_peak_rss_bytes=0),
     )
     assert costs.header[-1] == "peak memory"
     assert [row.cells[-1] for row in costs.rows] == [

@@ -44,6 +44,16 @@ def test_only_the_lines_between_the_markers_change() -> None:
     )
 
 
+def test_a_marker_may_ask_for_the_first_rows() -> None:
+    table = Table(
+        "", ["filter", "C"], [[Cell("clip"), Cell("1.0")], [Cell("random"), Cell("0.5")]], ["Note."]
+    )
+    around = "<!-- leaderboard: 1 rows -->\n{}\n<!-- /leaderboard -->\n"
+    assert publish(around.format("old"), {"leaderboard": table}, "README.md") == around.format(
+        "| filter | C |\n| --- | ---: |\n| clip | 1.0 |\n\nThe first 1 of 2 rows.\nNote."
+    )
+
+
 def test_a_file_without_markers_is_refused() -> None:
     with pytest.raises(UserError, match=r"README\.md must have the lines <!-- leaderboard -->"):
         publish("nothing here", {"leaderboard": Table("", ["filter"], [])}, "README.md")
