@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_bytes
 from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
 from filters.base import Filter, Scores
@@ -48,7 +48,7 @@ class Lexicon(Filter):
 
     def identity(self) -> dict[str, Any]:
         """Identify the ratings by their content, wherever the file lies."""
-        return super().identity() | {"ratings": hashlib.sha256(self._content()).hexdigest()}
+        return super().identity() | {"ratings": hash_bytes(self._content())}
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the ratings."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_text
 from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
 from filters.english import English
@@ -41,7 +41,7 @@ class TextBased(English):
 
     def identity(self) -> dict[str, Any]:
         """Identify the synsets and WordNet by their content."""
-        digest = hashlib.sha256(_read(self.synsets).encode()).hexdigest()
+        digest = hash_text(_read(self.synsets))
         return super().identity() | {"synsets": digest, "wordnet": wordnet_digest(find_wordnet(self.wordnet))}
 
     def requirements(self) -> Iterator[Requirement]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ import pyarrow.parquet as pq
 from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_file
 from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import UID_DTYPE, UidArray, encode_uid_column, read_subset, sort_uids
@@ -47,8 +47,7 @@ class UidList(Filter):
 
     def identity(self) -> dict[str, Any]:
         """Identify the file by its content, wherever it lies."""
-        with self._file().open("rb") as file:
-            return super().identity() | {"path": hashlib.file_digest(file, "sha256").hexdigest()}
+        return super().identity() | {"path": hash_file(self._file())}
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the file."""

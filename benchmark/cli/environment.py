@@ -3,7 +3,7 @@
 import os
 import time
 
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 
 
 def set_environment() -> None:
@@ -23,5 +23,5 @@ def set_environment() -> None:
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # Else their caches are in the folder for temporary files, where nobody removes them, and in the home folder.
-    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache_dir() / "torchinductor"))
-    os.environ.setdefault("MPLCONFIGDIR", str(cache_dir() / "matplotlib"))
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache_folder("torchinductor")))
+    os.environ.setdefault("MPLCONFIGDIR", str(cache_folder("matplotlib")))

@@ -33,7 +33,7 @@ from benchmark.cli.stopping import end_with, is_stop, raise_if_stopped
 from benchmark.core.disk_errors import disk_errors_as_one_line
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, process_count
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.progress import configure_logging, log_to_file
 from benchmark.run.config import USER_ERRORS, call_task, explain, register_resolvers
 from benchmark.run.output import Finished
@@ -85,7 +85,7 @@ class Sweep:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = list(names)
-        folders = cache_dir() / "sweeps"
+        folders = cache_folder("sweeps")
         with disk_errors_as_one_line(folders):
             folders.mkdir(parents=True, exist_ok=True)
             self.folder = Path(mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=folders))

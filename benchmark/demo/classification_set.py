@@ -1,7 +1,5 @@
 """The demo's classification set: images of single things in an image-folder layout, one class per in-domain kind."""
 
-import hashlib
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -9,8 +7,9 @@ from pathlib import Path
 
 import cv2
 
+from benchmark.core.hashes import hash_json
 from benchmark.core.locks import locked
-from benchmark.core.paths import atomic_folder, cache_dir
+from benchmark.core.paths import atomic_folder, cache_folder
 from benchmark.core.ranges import Name, Percentage, PositiveInt, Seed
 from benchmark.core.requirements import OnFirstUseError, looks_only
 from benchmark.core.seals import intact
@@ -48,7 +47,7 @@ class ClassesConfig:
     def fingerprint(self) -> str:
         """A hash of everything that decides the images' bytes."""
         fields = {**asdict(self), "version": CLASSES_VERSION}
-        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
+        return hash_json(fields, 16)
 
 
 def demo_classes(
@@ -71,7 +70,7 @@ def ensure_classes(config: ClassesConfig) -> Path:
 
     It lies beside the demo pools, as several of them may share it.
     """
-    root = cache_dir() / "demo" / f"classes-{config.fingerprint}"
+    root = cache_folder("demo", f"classes-{config.fingerprint}")
     if looks_only() and not intact(root):
         raise OnFirstUseError(f"will be drawn into {root}", folder=root)
     with locked(root):

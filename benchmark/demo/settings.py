@@ -1,14 +1,13 @@
 """The settings of the demo, its fingerprint, and its cache folder."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmark.core.errors import UserError
-from benchmark.core.paths import cache_dir
+from benchmark.core.hashes import hash_file, hash_json
+from benchmark.core.paths import cache_folder
 from benchmark.core.ranges import Percentage, PositiveInt, Seed, Share
 from benchmark.demo.mix import Mix
 
@@ -73,7 +72,7 @@ class DemoConfig:
         """A hash of all settings that decide the demo's bytes, which leaves out `follows`."""
         fields = asdict(self) | {"noise": None, "text": None, "drawn": self.draws_fingerprint}
         if self.cut is not None:
-            fields["cut"] = hashlib.sha256(cut_file(self.cut).read_bytes()).hexdigest()
+            fields["cut"] = hash_file(cut_file(self.cut))
         return _fingerprint(fields)
 
 
@@ -90,9 +89,9 @@ def _column(shares: Shares, name: str) -> dict[str, float]:
 
 
 def _fingerprint(fields: Any) -> str:
-    return hashlib.sha256(json.dumps([fields, GENERATOR_VERSION], sort_keys=True).encode()).hexdigest()[:16]
+    return hash_json([fields, GENERATOR_VERSION], 16)
 
 
 def demo_root(config: DemoConfig) -> Path:
     """Return the folder of this demo in the user's cache; it may not exist yet."""
-    return cache_dir() / "demo" / config.fingerprint
+    return cache_folder("demo", config.fingerprint)

@@ -5,8 +5,6 @@ tar whose index is not in the cache is downloaded once, for its index and its sa
 header before it, and that many small requests take longer than one stream (docs/own_pool.md has the figures).
 """
 
-import hashlib
-import json
 import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,8 +13,9 @@ from typing import BinaryIO
 import numpy as np
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_bytes, hash_json
 from benchmark.core.locks import locked
-from benchmark.core.paths import cache_dir, put_in_place
+from benchmark.core.paths import cache_folder, put_in_place
 from benchmark.core.progress import progress
 from benchmark.core.seals import intact
 from benchmark.core.storage import CHUNK, gives_ranges, read_ranges
@@ -39,7 +38,7 @@ def fetch_subset(pool: Pool, uids: UidArray) -> Pool:
     What an earlier, killed process has fetched is not fetched again. Raises `UserError` if no tar holds any.
     """
     distinct = unite_uids([uids])
-    folder = cache_dir() / "subsets" / _key(pool, distinct)
+    folder = cache_folder("subsets", _key(pool, distinct))
     with locked(folder):
         fetched = [folder / "sample_ids.npy", *sorted((folder / "shards").glob("*.tar"))]
         if not all(intact(path) for path in fetched):
@@ -53,9 +52,7 @@ def fetch_subset(pool: Pool, uids: UidArray) -> Pool:
 
 def _key(pool: Pool, distinct: UidArray) -> str:
     shards = [[shard.name, shard.fingerprint] for shard in pool.shards(_NEEDS)]
-    digest = hashlib.sha256(json.dumps([pool.key, shards]).encode())
-    digest.update(distinct.tobytes())
-    return digest.hexdigest()[:16]
+    return hash_json([pool.key, shards, hash_bytes(distinct.tobytes())], 16)
 
 
 def _fetch(pool: Pool, distinct: UidArray, folder: Path) -> None:

@@ -1,6 +1,5 @@
 """The shards of a pool in img2dataset's or DataComp's layout, nested or listed, and the fields that they have."""
 
-import hashlib
 import logging
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 from benchmark.core.arrow import DAMAGE
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.file_systems import is_remote
+from benchmark.core.hashes import hash_text
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.storage import CONNECTIONS, Entry, file_name, find_file, list_files, open_file, with_sizes
 from benchmark.pool.sample_fields import known_names, pick_column
@@ -130,7 +130,7 @@ def _shards(files: Mapping[str, Entry], suffix: str) -> list[Shard]:
 
 def _shard(name: str, file: Entry) -> Shard:
     """Describe a file by its path, which is made a file's name, its size, and its version or time of writing."""
-    fingerprint = hashlib.sha256(f"{file.size} {file.written}".encode()).hexdigest()[:12]
+    fingerprint = hash_text(f"{file.size} {file.written}", 12)
     return Shard(name.replace("/", "%2F"), file.url, fingerprint)
 
 

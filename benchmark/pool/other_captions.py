@@ -1,7 +1,5 @@
 """Captions that samples have besides their own: from columns of the pool, or from files that task=augment wrote."""
 
-import hashlib
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +13,7 @@ import pyarrow.parquet as pq
 from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import CAPTION_TOO_LONG, METADATA_INVALID, SampleError
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.hashes import hash_json
 from benchmark.core.storage import local_path
 from benchmark.core.temporaries import whole_files
 from benchmark.core.uids import UidArray, UidIndex, decode_uids, unite_uids
@@ -39,8 +38,7 @@ class OtherCaptions:
         """A hash of the captions, independent of where they were read; None without any."""
         if not self.by_uid:
             return None
-        text = json.dumps(sorted(self.by_uid.items()))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hash_json(sorted(self.by_uid.items()))
 
     def counts(self) -> dict[str, int]:
         """Return the number of samples with other captions, of these captions, and of unusable ones by reason."""

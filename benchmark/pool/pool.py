@@ -10,8 +10,6 @@ apart, and a warning says so. Where the files disagree the sample is kept, and c
 the selected samples are opened.
 """
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -25,8 +23,9 @@ from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import CAPTION_MISSING, Batch, counts
 from benchmark.core.errors import UserError
 from benchmark.core.file_systems import is_remote
+from benchmark.core.hashes import hash_json
 from benchmark.core.locks import locked
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.pixel_workers import PixelWorkers
 from benchmark.core.ranges import Name, PositiveInt
 from benchmark.core.redaction import redact
@@ -87,8 +86,7 @@ class Pool:
     def key(self) -> str:
         """What identifies the pool in the cache: its url, how its files are read, and which samples are kept."""
         inputs = [redact(self.url), self.columns, READER_VERSION, *([self.nsfw] if self.nsfw else [])]
-        digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode())
-        return f"{self.name}-{digest.hexdigest()[:12]}"
+        return f"{self.name}-{hash_json(inputs, 12)}"
 
     @property
     def is_local(self) -> bool:
@@ -183,7 +181,7 @@ class Pool:
         if self.is_local:
             yield shard.path
             return
-        path = cache_dir() / "downloads" / self.key / f"{shard.name}-{shard.fingerprint}{TAR}"
+        path = cache_folder("downloads", self.key) / f"{shard.name}-{shard.fingerprint}{TAR}"
         path.parent.mkdir(parents=True, exist_ok=True)
         with locked(path):
             download(shard.url, path)
@@ -233,7 +231,7 @@ class Pool:
     def _index_path(self, shard: Shard) -> Path:
         keyed = "-keyed" * self.fields.keyed
         name = f"{shard.name}-{shard.fingerprint}{keyed}-v{VERSION}.arrow"
-        return cache_dir() / "tar_index" / self.key / name
+        return cache_folder("tar_index", self.key) / name
 
     def nothing_usable(self, drops: Counter[str]) -> UserError:
         """Return the error for a pool whose samples were all dropped, by reason."""

@@ -1,6 +1,5 @@
 """Whether all selected pairs can be read, found out before anything is trained on them or written."""
 
-import hashlib
 import json
 import logging
 import math
@@ -12,7 +11,8 @@ from functools import partial
 
 from benchmark.core.batch import SampleError, counts
 from benchmark.core.errors import UserError
-from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.hashes import hash_json
+from benchmark.core.paths import cache_folder, write_text
 from benchmark.core.progress import progress
 from benchmark.core.seals import intact
 from benchmark.pool.subset import Subset
@@ -29,8 +29,8 @@ def unreadable_images(subset: Subset, sha256: str) -> Counter[str]:
         sha256: hash of all selected uids.
     """
     files = [[shard.url, shard.fingerprint] for shard in subset.shards]
-    key = hashlib.sha256(json.dumps([sha256, files]).encode()).hexdigest()[:16]
-    cached = cache_dir() / "readable" / f"{key}.json"
+    key = hash_json([sha256, files], 16)
+    cached = cache_folder("readable") / f"{key}.json"
     if not intact(cached):
         count, reasons = len(subset), Counter[str]()
         chunks = [range(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]

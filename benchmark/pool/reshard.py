@@ -1,6 +1,5 @@
 """Write a subset as a separate pool: new tars that DataComp's train script accepts, and metadata."""
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_bytes, hash_json
 from benchmark.core.locks import locked
 from benchmark.core.output_folder import OutputFolder
 from benchmark.core.progress import progress
@@ -136,6 +136,4 @@ def _begun(folder: OutputFolder) -> str | None:
 def _identity(pool: Pool, uids: UidArray, shard_size: int) -> str:
     """Return a hash of what the files of a resharded subset depend on."""
     shards = [[shard.name, shard.fingerprint] for shard in (*pool.tars, *pool.metadata)]
-    digest = hashlib.sha256(json.dumps([VERSION, pool.key, shards, shard_size]).encode())
-    digest.update(uids.tobytes())
-    return digest.hexdigest()[:16]
+    return hash_json([VERSION, pool.key, shards, shard_size, hash_bytes(uids.tobytes())], 16)

@@ -1,7 +1,5 @@
 """The selected samples of a pool, at random offsets of its tars."""
 
-import hashlib
-import json
 import logging
 from collections import Counter
 from collections.abc import Sequence
@@ -15,6 +13,7 @@ import pyarrow as pa
 from benchmark.core.arrow import from_numpy
 from benchmark.core.batch import CAPTION_MISMATCH, IMAGE_MISSING, Sample
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_json
 from benchmark.core.progress import progress
 from benchmark.core.uids import (
     UID_DTYPE,
@@ -133,7 +132,7 @@ class Subset:
         rows = np.flatnonzero(self._mismatched)
         texts = self._texts.take(from_numpy(rows)).to_pylist()
         captions = list(zip(decode_uids(self._uids[rows]), texts, strict=True))
-        return hashlib.sha256(json.dumps([selection, captions]).encode()).hexdigest()
+        return hash_json([selection, captions])
 
 
 def selected_samples(pool: Pool, uids: UidArray) -> list[ShardSamples]:

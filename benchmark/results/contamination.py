@@ -1,6 +1,5 @@
 """Evaluation images that are among the pairs of a pool, and among the kept ones."""
 
-import hashlib
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.hashes import hash_json
+from benchmark.core.paths import cache_folder, write_text
 from benchmark.core.seals import intact
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids, unite_uids
 from benchmark.models.clip_models import ClipModel, load_clip
@@ -55,9 +55,9 @@ class NearImages:
         if not paths or not all(intact(path) for path in paths):
             return None
         digests = {name: [digest.sha256 for digest in digest_images(images)] for name, images in sets.items()}
-        inputs = json.dumps([[path.name for path in paths], self.features.key(), self.similarity, digests])
-        key = hashlib.sha256(inputs.encode()).hexdigest()[:16]
-        cached = cache_dir() / "near_images" / pool.key / f"{key}.json"
+        inputs = [[path.name for path in paths], self.features.key(), self.similarity, digests]
+        key = hash_json(inputs, 16)
+        cached = cache_folder("near_images", pool.key) / f"{key}.json"
         if not intact(cached):
             clip = load_clip(
                 self.features.model, self.features.pretrained, self.device, self.features.precision

@@ -1,6 +1,5 @@
 """Picks the pairs and the evaluation images that pages and trackers show, as small JPEGs and short texts."""
 
-import hashlib
 import io
 from collections.abc import Iterable
 
@@ -9,6 +8,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from benchmark.core.batch import SampleError
+from benchmark.core.hashes import hash_text
 from benchmark.core.images import THUMBNAIL
 from benchmark.core.ties import hash_uids, highest
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, decode_uids
@@ -58,7 +58,7 @@ def examples(sets: Iterable[EvaluationSet]) -> list[Example]:
 
 
 def _id_hash(item: Item) -> str:
-    return hashlib.sha256(str(item.image_id).encode()).hexdigest()
+    return hash_text(str(item.image_id))
 
 
 PAIRS = 6  # per place

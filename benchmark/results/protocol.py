@@ -1,10 +1,10 @@
 """The protocol of a run: what two runs must share for their metrics to be comparable."""
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from benchmark.core.hashes import hash_json
 
 # Experiments in conf/experiment that are the setting of a paper, with the sizes that it reports.
 PUBLISHED = {"icc_paper": (100_000, 200_000, 500_000), "ds_clip": (7_500_000,)}
@@ -67,7 +67,7 @@ class Protocol:
 
 
 def _hash(facts: Mapping[str, str]) -> str:
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
+    return hash_json(facts, 12)
 
 
 def flat_facts(name: str, node: Any) -> Iterator[tuple[str, str]]:

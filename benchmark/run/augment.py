@@ -6,7 +6,7 @@ import hydra
 from omegaconf import DictConfig
 
 from benchmark.core.batch import counts
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.storage import local_path
 from benchmark.run.choose import choose
 from benchmark.run.config import make_engine, make_pool
@@ -27,7 +27,7 @@ def augment(cfg: DictConfig) -> None:
     selection = choose(cfg, pool).selection
     subset = open_subset(pool, selection, tolerate=cfg.selection.tolerate)
     identity = subset.identity(selection.sha256)
-    default = cache_dir() / "augmented" / f"{name}-{identity[:16]}"
+    default = cache_folder("augmented", f"{name}-{identity[:16]}")
     folder = default if output is None else output
     drops = write_captions(subset, identity, augmenter, folder, make_engine(cfg))
     log.info(

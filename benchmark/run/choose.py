@@ -1,7 +1,5 @@
 """Score the pool, select exactly k, and write the subset files."""
 
-import hashlib
-import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +10,10 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_json
 from benchmark.core.json_text import finite_or_none
 from benchmark.core.launch import is_main_process
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.results.provenance import library_versions
@@ -136,7 +135,7 @@ def subset_path(cfg: DictConfig, pool: Pool, scorer: Filter) -> Path:
     """Return where the subset file lies (see `subset_files`); its name changes with the weights of `scorer`."""
     k = subset_size(cfg)
     name = f"{scorer.key()}{_selector_key(cfg, _epochs(cfg, k))}-{k}-seed{int(cfg.seed)}.npy"
-    return cache_dir() / "selections" / pool.key / name
+    return cache_folder("selections", pool.key) / name
 
 
 def _epochs(cfg: DictConfig, k: int) -> int:
@@ -149,5 +148,4 @@ def _selector_key(cfg: DictConfig, epochs: int) -> str:
     name = choice(cfg, "selector")
     if name == "best":
         return ""
-    text = json.dumps([resolved(cfg.selector), epochs], sort_keys=True)
-    return f"-{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return f"-{name}-{hash_json([resolved(cfg.selector), epochs], 8)}"

@@ -13,7 +13,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.locks import locked
 from benchmark.core.mirror import writable_folder
-from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.paths import cache_folder, write_text
 from benchmark.core.records import read_records
 from benchmark.core.temporaries import is_temporary
 from benchmark.core.uids import read_subset, write_subset
@@ -56,7 +56,7 @@ def _export(cfg: DictConfig, output: Path | None) -> None:
     chosen = choose(cfg, pool)
     manifest, selection = chosen.manifest, chosen.selection
     name = f"{pool.name}-{manifest.filter}-{manifest.k}-{manifest.sha256[:8]}"
-    folder = output or cache_dir() / "exports" / name
+    folder = output or cache_folder("exports", name)
     files = _write_subset_files(folder, selection)
     (folder / "eval_results.jsonl").unlink(missing_ok=True)  # of an earlier export, which had other results
     _, scores = chosen.table.source.of_uids(selection.uids, selection.threshold).arrays()

@@ -1,12 +1,12 @@
 """The id of a run: a readable name and a hash of its settings."""
 
-import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
+from benchmark.core.hashes import hash_text
 from benchmark.core.paths import cache_dir
 from benchmark.results.protocol import LIMIT
 from benchmark.run.config import CONF, choice, filter_settings, resolved, size_name
@@ -63,4 +63,4 @@ def portable_hash(identity: dict[str, Any]) -> str:
     # The demo's models and evaluation sets are paths in them, and one may lie in the other.
     for folder in sorted((str(CONF.parent), str(cache_dir())), key=len, reverse=True):
         text = text.replace(folder, "")
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    return hash_text(text, 8)

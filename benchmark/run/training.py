@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmark.core.hashes import hash_json
 from benchmark.core.launch import one_launch
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.pool.subset import Subset
 from benchmark.results.trackers import Tracker
 from downstream.evaluation.classification_sets import ClassificationSet
@@ -62,7 +61,7 @@ def train(
     model.validate = make_validation(model, sets)
     identity = subset.identity(sha256)
     fingerprint = training_fingerprint(model, identity, device.type, subset.captions.sha256)
-    folder = cache_dir() / "trained" / f"{model.name}-{fingerprint}"
+    folder = cache_folder("trained", f"{model.name}-{fingerprint}")
     with one_launch(folder, device):
         reused = finished(folder, fingerprint) is not None
         report = model.train(subset, folder, device, tracker, fingerprint)
@@ -89,4 +88,4 @@ def training_fingerprint(
     precision = model.training.precision_on(device)
     if precision != ("bf16" if device == "cuda" else "fp32"):  # the default of every key so far
         parts.append({"precision": precision})
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+    return hash_json(parts, 16)

@@ -10,7 +10,7 @@ from omegaconf import DictConfig
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, one_launch
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.sharing import require_shared_cache, shared_by_main
 from benchmark.core.uids import find_uids
 from benchmark.pool.subset import Subset
@@ -56,7 +56,7 @@ def _train(
 ) -> None:
     model = hydra.utils.instantiate(cfg.weak_backbone, _convert_="all", _partial_=True)(labels=labels)
     fingerprint = training_fingerprint(model, sha256, device.type)
-    run_dir = cache_dir() / "trained" / f"weak_backbone-{fingerprint}"
+    run_dir = cache_folder("trained", f"weak_backbone-{fingerprint}")
     tracker.start(run_facts(cfg, f"weak_backbone-{make_run_id(cfg, None)}"))
     with one_launch(run_dir, device):
         report = model.train(subset, run_dir, device, tracker, fingerprint)

@@ -1,12 +1,12 @@
 """Where the scores of a filter are: a folder of the cache with one part per shard."""
 
-import hashlib
 from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 
+from benchmark.core.hashes import hash_text
 from benchmark.core.locks import locked
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.temporaries import remove_folder
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
@@ -57,9 +57,9 @@ def remove_scores(pool: Pool, scorer: Filter, sweep: Path | None = None) -> None
     for part in scorer.filters.values() if isinstance(scorer, Composite) else ():
         remove_scores(pool, part, sweep)
     scores = _folder_of_filter(pool, scorer)
-    features = [cache_dir() / "features" / pool.key / key for key in scorer.all_features()]
+    features = [cache_folder("features", pool.key, key) for key in scorer.all_features()]
     for folder in (scores, _fits(scores), *features):
-        removed = sweep and sweep / f"removed-{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}"
+        removed = sweep and sweep / f"removed-{hash_text(str(folder), 16)}"
         with locked(removed) if removed else nullcontext():
             if removed and removed.exists():
                 continue
@@ -86,14 +86,14 @@ def _folder(pool: Pool, scorer: Filter, shards: Iterable[Shard], survivors: Surv
 
 def _folder_of_filter(pool: Pool, scorer: Filter) -> Path:
     """Return the folder of all scores of a filter on a pool; under another name it is the same filter."""
-    folder, key = cache_dir() / "scores" / pool.key, scorer.key()
+    folder, key = cache_folder("scores", pool.key), scorer.key()
     return min(folder.glob(f"*-{key.rpartition('-')[2]}"), default=folder / key)
 
 
 def _fits(scores: Path) -> Path:
-    return cache_dir() / "fits" / scores.relative_to(cache_dir() / "scores")
+    return cache_folder("fits") / scores.relative_to(cache_folder("scores"))
 
 
 def _hash(shards: Iterable[Shard]) -> str:
     text = " ".join(f"{shard.name}-{shard.fingerprint}" for shard in shards)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return hash_text(text, 12)

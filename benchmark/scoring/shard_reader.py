@@ -13,7 +13,7 @@ from benchmark.core.cores import own_cores
 from benchmark.core.devices import resolve_device
 from benchmark.core.locks import locked
 from benchmark.core.model_text import model_text
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.pixel_workers import PixelWorkers, Preprocesses
 from benchmark.core.seals import intact
 from benchmark.core.usage import Seconds, now, since
@@ -179,7 +179,7 @@ class ShardBatches(Iterable[Batch]):
 
 def features_path(pool: Pool, shard: Shard, features: Features) -> Path:
     """Return the path of a shard's cached features."""
-    folder = cache_dir() / "features" / pool.key / features.key()
+    folder = cache_folder("features", pool.key, features.key())
     return folder / f"{shard.name}-{shard.fingerprint}.arrow"
 
 

@@ -10,9 +10,10 @@ from typing import Literal
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_json
 from benchmark.core.paths import user_path
 from benchmark.core.ranges import Name, PositiveInt
-from downstream.evaluation.evaluation_sets import require_known_ties, short_hash
+from downstream.evaluation.evaluation_sets import require_known_ties
 from downstream.evaluation.image_digests import digest_images
 from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile, require_images
 from downstream.evaluation.tars import MAX_TEXT_BYTES, local_file, tar_samples, tar_shards
@@ -93,7 +94,7 @@ class ClassificationSet:
         items = [[item.image_id, item.label] for item in self.test]
         images = [digest.sha256 for digest in digest_images(self.image_files())]
         probe = [self.train is not None, self.probe_epochs]
-        return short_hash([items, images, list(self.prompts()), self.score, self.ties, probe])
+        return hash_json([items, images, list(self.prompts()), self.score, self.ties, probe], 12)
 
     def image_files(self) -> list[ImageFile]:
         """Return where the test images lie."""

@@ -1,6 +1,5 @@
 """Evaluation sets with captions: Karpathy splits, COCO and NoCaps annotations, webdatasets."""
 
-import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from typing import Any, get_args
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_json
 from benchmark.core.paths import user_path
 from benchmark.core.ranges import Name
 from downstream.evaluation.image_digests import digest_images
@@ -88,7 +88,7 @@ class EvaluationSet:
         """Return a hash of what metrics depend on: the images' bytes, references, domains, uses, ties."""
         items = [[item.image_id, item.references, item.domain] for item in self.items]
         images = [digest.sha256 for digest in digest_images(self.image_files())]
-        return short_hash([items, images, self.captioning, self.retrieval, self.ties])
+        return hash_json([items, images, self.captioning, self.retrieval, self.ties], 12)
 
     def image_files(self) -> list[ImageFile]:
         """Return where the images lie, of all items that have one."""
@@ -100,11 +100,6 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and (
         value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
     )
-
-
-def short_hash(value: object) -> str:
-    """Return 12 hex characters of the hash of a JSON value."""
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:12]
 
 
 def require_known_ties(name: str, ties: Ties) -> None:

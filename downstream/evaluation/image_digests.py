@@ -1,14 +1,14 @@
 """Hashes of the bytes of evaluation images: they tell sets apart, and find their images in a pool."""
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
 from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_bytes, hash_json
 from benchmark.core.images import decode_image
-from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.paths import cache_folder, write_text
 from benchmark.core.progress import progress
 from benchmark.core.seals import intact
 from downstream.evaluation.image_files import ImageFile
@@ -39,8 +39,8 @@ def digest_images(images: Sequence[ImageFile]) -> list[ImageDigest]:
             ]
             for image in images
         ]
-        key = hashlib.sha256(json.dumps(files).encode()).hexdigest()[:16]
-        cached = cache_dir() / "evaluation_images" / f"{key}.json"
+        key = hash_json(files, 16)
+        cached = cache_folder("evaluation_images") / f"{key}.json"
         if intact(cached):
             return [ImageDigest(*values) for values in json.loads(cached.read_text())]
         digests = []
@@ -61,4 +61,4 @@ def _digest(image: ImageFile) -> ImageDigest:
     except SampleError as error:
         place = f"at byte {image.offset:,} of {image.path}" if image.offset else f"{image.path}"
         raise UserError(f"evaluation image {place} cannot be read ({error}); fetch it again") from None
-    return ImageDigest(len(data), hashlib.sha256(data).hexdigest())
+    return ImageDigest(len(data), hash_bytes(data))

@@ -1,6 +1,5 @@
 """Evaluation sets in tars, as the hub's CLIP benchmark keeps them, fetched into the cache."""
 
-import hashlib
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,8 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from benchmark.core.errors import UserError
-from benchmark.core.paths import atomic_write, cache_dir
+from benchmark.core.hashes import hash_text
+from benchmark.core.paths import atomic_write, cache_folder
 from benchmark.core.requirements import OnFirstUseError, looks_only
 from benchmark.core.seals import intact
 from benchmark.core.tar_members import Member, tar_members
@@ -68,7 +68,7 @@ def _require_fetched(name: str, base: str, tars: Sequence[str]) -> None:
 
 def _cache_path(url: str) -> Path:
     folder, _, filename = url.rpartition("/")
-    return cache_dir() / "evalsets" / hashlib.sha256(folder.encode()).hexdigest()[:16] / filename
+    return cache_folder("evalsets", hash_text(folder, 16)) / filename
 
 
 @contextmanager

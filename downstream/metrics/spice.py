@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.requirements import Requirement
 from downstream.metrics.base import CaptionMetric, Request, Table, without_unless
 from downstream.metrics.java import Java, failure_reason, patience
@@ -33,7 +33,7 @@ def corenlp_folder() -> Path:
 
     Raises `UnavailableError` with the command that fetches them.
     """
-    cached = cache_dir() / "corenlp"
+    cached = cache_folder("corenlp")
     for folder in (cached, _package() / "lib"):
         if all((folder / jar).is_file() for jar in JARS):
             return folder

@@ -5,7 +5,6 @@ The ViT is locked as in LiT (ICC paper, section 4; Zhai et al. 2022), or trained
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -149,11 +148,10 @@ class DualEncoder(Downstream):
         self.device = make_accelerator(self.device).device
         self.model.to(self.device).eval()
         drawn = np.unique(order.indices(0, self.training.samples_seen))
-        key = hashlib.sha256(f"{fingerprint}, Arrow".encode()).hexdigest()[:16]  # older ones have JSON
         return embed_subset(
             subset,
             drawn,
-            folder / "embeddings" / key,
+            folder / "embeddings" / fingerprint,
             self.image_features,
             partial(to_pixels, self.collate.processor),
             self.eval_batch_size,

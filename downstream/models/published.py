@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +15,7 @@ from PIL import Image
 
 from benchmark.core.devices import autocast, default_precision
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_file
 from benchmark.core.identity import Identified
 from benchmark.core.paths import user_path
 from benchmark.models.checkpoints import (
@@ -82,7 +82,7 @@ class PublishedCaptions(Published):
         self._path = user_path(path)
         self._captions = read_coco_results(self._path)
         self.label = self._path.name
-        self.sha256 = hashlib.sha256(self._path.read_bytes()).hexdigest()
+        self.sha256 = hash_file(self._path)
 
     def load(self, device: torch.device) -> None:
         """Do nothing."""

@@ -1,6 +1,5 @@
 """A vision backbone trained from scratch on the topics of captions (Ghosal et al. 2019, section 4.4)."""
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -16,6 +15,7 @@ from torch import nn
 
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_bytes
 from benchmark.core.identity import Identified
 from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.ranges import PositiveInt
@@ -45,7 +45,7 @@ class TopicLabels(Identified):
 
     def identity(self) -> dict[str, Any]:
         """Return a hash of the labels."""
-        return {"sha256": hashlib.sha256(self.uids.tobytes() + self.topics.tobytes()).hexdigest()}
+        return {"sha256": hash_bytes(self.uids.tobytes() + self.topics.tobytes())}
 
     def of(self, uids: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the topics of `uids`, shape (len(uids), K); each must have a label."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -12,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_file
 from benchmark.core.locks import locked
 from benchmark.core.mapped_files import write_array
 from benchmark.core.npy_files import map_npy
-from benchmark.core.paths import cache_dir, user_path
+from benchmark.core.paths import cache_folder, user_path
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.seals import intact
 from filters.embeddings.corpus import CHUNK, Corpus, CorpusFilter, Rows, chunks
@@ -55,8 +55,7 @@ def target_requirement(path: str) -> Requirement:
 
 def target_digest(path: str) -> str:
     """Return the hash of the file's content."""
-    with _file(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return hash_file(_file(path))
 
 
 def read_target(path: str) -> npt.NDArray[np.float32]:
@@ -66,7 +65,7 @@ def read_target(path: str) -> npt.NDArray[np.float32]:
 
     Raises `UserError` when the file is missing, or does not hold finite numbers of that shape.
     """
-    unit = cache_dir() / "targets" / f"{target_digest(path)}.npy"
+    unit = cache_folder("targets") / f"{target_digest(path)}.npy"
     with locked(unit):
         if not intact(unit):
             embeddings = _map_target(path)

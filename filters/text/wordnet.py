@@ -1,6 +1,5 @@
 """WordNet's nouns, from its own files: the first synset of a word, as in `nltk` and DataComp's baselines."""
 
-import hashlib
 import os
 import sys
 import zipfile
@@ -8,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_bytes
 from benchmark.core.paths import user_path
 
 INDEX, EXCEPTIONS = "index.noun", "noun.exc"
@@ -73,7 +73,7 @@ def find_wordnet(folder: str | None) -> Files:
 def wordnet_digest(files: Files) -> str:
     """Return the hash of the nouns' files."""
     content = (files / INDEX).read_bytes() + (files / EXCEPTIONS).read_bytes()
-    return hashlib.sha256(content).hexdigest()
+    return hash_bytes(content)
 
 
 def _nltk_locations() -> Iterator[Files]:

@@ -152,7 +152,7 @@ def test_a_command_goes_on_where_its_killed_driver_was(
 
 
 def made(cache: Path) -> dict[Path, int]:
-    return {path: path.stat().st_mtime_ns for path in (cache / "pairsift" / "scores").rglob("[!.]*.parquet")}
+    return {path: path.stat().st_mtime_ns for path in cache.rglob("scores/**/[!.]*.parquet")}
 
 
 def test_what_no_node_has_is_said_at_once(nodes: TwoNodes, pool: Pool, tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
 """What is shown of each filter by itself, and the captions of all filters side by side."""
 
 import base64
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from benchmark.core.hashes import hash_bytes
 from benchmark.results.page.plotly_charts import Chart
 from benchmark.results.page.run_files import RunFiles
 from benchmark.results.page.selection_charts import score_chart
@@ -47,7 +47,7 @@ class Images:
 
 
 def _image_name(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:12]
+    return hash_bytes(data, 12)
 
 
 PLACES = {

@@ -8,7 +8,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from benchmark.core.devices import device_type
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.requirements import OnFirstUseError, only_looking
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
@@ -104,7 +104,7 @@ def _look_at_trainings(cfg: DictConfig, subset: Path, cached: CachedStages) -> N
             fingerprint = training_fingerprint(model, sha256, device)
         except LATER:
             continue
-        folder = cache_dir() / "trained" / f"{model.name}-{fingerprint}"
+        folder = cache_folder("trained", f"{model.name}-{fingerprint}")
         cached.trained[name] = finished(folder, fingerprint) is not None
 
 

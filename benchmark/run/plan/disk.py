@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 from omegaconf import DictConfig
 
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.requirements import only_looking
 from benchmark.run.config import make_filter
 from benchmark.run.plan.cached_stages import LATER
@@ -31,7 +31,7 @@ def scoring_bytes(cfg: DictConfig, pairs: float) -> int | None:
 
 def training_bytes(name: str) -> int | None:
     """Return the bytes of the largest trained downstream model of that name in the cache."""
-    folders = (cache_dir() / "trained").glob(f"{name}-*")
+    folders = cache_folder("trained").glob(f"{name}-*")
     return max(map(_bytes_in, folders), default=None)
 
 
@@ -52,7 +52,7 @@ def _features(reader: Reader) -> list[Features]:
 
 def _bytes_per_pair(key: str) -> float | None:
     """Return the bytes of one pair's features, measured on files of any pool."""
-    files = sorted((cache_dir() / "features").glob(f"*/{key}/*.arrow"))[:SAMPLED_FILES]
+    files = sorted(cache_folder("features").glob(f"*/{key}/*.arrow"))[:SAMPLED_FILES]
     rows = sum(map(_rows, files))
     return sum(file.stat().st_size for file in files) / rows if rows else None
 

@@ -1,12 +1,11 @@
 """Why a caption gets its score: the contribution of each word, by leaving it out."""
 
-import hashlib
-import json
 import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_json
 from benchmark.core.records import Schema
 from benchmark.studies.concreteness.evaluation import score_texts
 from filters.base import Filter
@@ -47,7 +46,7 @@ class Explanation:
     @property
     def run_id(self) -> str:
         """The filter's name and a hash of what the contributions depend on."""
-        digest = hashlib.sha256(json.dumps([self.caption, self.key]).encode()).hexdigest()[:8]
+        digest = hash_json([self.caption, self.key], 8)
         return f"{self.filter}-{digest}"
 
 

@@ -1,7 +1,6 @@
 """Texts with ratings of concreteness: captions and words that people rated, and the demo's captions."""
 
 import csv
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_file
 
 WORDS, CAPTIONS, DEMO = "words", "captions", "demo"
 CAPTION, ANNOTATION = "caption", "concreteness_annotation"  # the columns of the ICC authors' file
@@ -116,5 +116,5 @@ def _rated(
             ratings[index] = np.nan
         if not np.isfinite(ratings[index]):
             raise UserError(f"{file}, line {line}: {rating} must be a number; it is {row[rating][:40]!r}")
-    digest = hashlib.sha256(file.path.read_bytes()).hexdigest()
+    digest = hash_file(file.path)
     return RatedTexts(name, file.path.name, digest, [row[text] for _, row in rows], ratings, len(rows))

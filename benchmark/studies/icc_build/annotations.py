@@ -1,9 +1,9 @@
 """Rated captions that SBA's and VBA's combination is fitted on (ICC paper, appendix A.2)."""
 
-import hashlib
 from pathlib import Path
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_text
 from benchmark.studies.concreteness.rated_texts import RatedTexts, read_annotations
 
 # SHA-256, first 8 digits, of 40 captions of the concreteness benchmark (appendix A.6): those of its 500 captions with
@@ -38,4 +38,4 @@ def annotated_captions(path: str, allow_benchmark: bool = False) -> RatedTexts:
 
 
 def _hash(caption: str) -> str:
-    return hashlib.sha256(" ".join(caption.split()).encode(errors="surrogatepass")).hexdigest()[:8]
+    return hash_text(" ".join(caption.split()), 8)

@@ -1,11 +1,10 @@
 """The profile of one pool: text in its images, what captions repeat of it, and its effect on CLIP scores."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from benchmark.core.hashes import hash_json
 from benchmark.core.records import Schema
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
@@ -148,4 +147,4 @@ def _run_id(pool: Pool, tools: Tools, clusters: int, seed: int) -> str:
     """Return a readable name and a hash of all that the numbers depend on."""
     shards = [f"{shard.name}-{shard.fingerprint}" for shard in pool.shards(tools.embeddings.sources)]
     identity = [pool.key, shards, tools.recognition.key(), tools.embeddings.key(), clusters, seed]
-    return f"{pool.name}-{hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:8]}"
+    return f"{pool.name}-{hash_json(identity, 8)}"

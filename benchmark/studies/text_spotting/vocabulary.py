@@ -1,12 +1,13 @@
 """N-gram vocabularies: all contiguous sequences of n words of a corpus, the most frequent kept."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from benchmark.core.hashes import hash_bytes
 
 TOP = 400_000  # n-grams kept of a vocabulary (Lin et al. 2023, section 5.2)
 # Characters of an n-gram: web "words" can be megabytes of base64, and longer ones cannot be rendered.
@@ -43,7 +44,7 @@ class Vocabulary:
     def sha256(self) -> str:
         """Hash of the n-grams and their counts."""
         text = "\n".join(self.ngrams).encode("utf-8", "surrogatepass")
-        return hashlib.sha256(text + self.counts.tobytes()).hexdigest()
+        return hash_bytes(text + self.counts.tobytes())
 
 
 def ngrams_of(text: str, n: int) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """Computes the topic labels of a pool's captions and writes them to a folder, which appears only once complete."""
 
-import hashlib
 import json
 import logging
 import time
@@ -16,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_json
 from benchmark.core.locks import locked
-from benchmark.core.paths import atomic_folder, cache_dir, write_text
+from benchmark.core.paths import atomic_folder, cache_folder, write_text
 from benchmark.core.progress import progress
 from benchmark.core.seals import intact
 from benchmark.core.temporaries import whole_files
@@ -97,8 +97,8 @@ def label_pool(pool: Pool, config: LabelConfig, engine: Engine) -> Path:
     shards = pool.shards(reader.sources)
     (features,) = reader.features
     inputs = asdict(config) | {"parser": features.key(), "shards": [[s.name, s.fingerprint] for s in shards]}
-    key = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
-    folder = cache_dir() / "weak_labels" / pool.key / key
+    key = hash_json(inputs, 16)
+    folder = cache_folder("weak_labels", pool.key, key)
     with locked(folder):
         if intact(folder):
             log.info("weak labels: reusing the labels of pool %s in %s", pool.name, folder)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.uids import read_subset
 from tests import pretended_task
 from tests.command_line import Done, Run, assert_one_line
@@ -87,7 +87,7 @@ def test_missing_weights_are_refused_before_scoring(run: Run, pool_folder: Path)
     done = run(*POOL[1:], f"pool.url={pool_folder}", *sets, *weights)
     assert_one_line(done, "checkpoint /nowhere/swin is not there")
     assert "score:" not in done.stderr
-    assert not (cache_dir() / "scores").exists()
+    assert not cache_folder("scores").exists()
 
 
 def test_a_pool_without_images_for_an_image_filter(run: Run, tmp_path: Path) -> None:

@@ -65,4 +65,4 @@ def test_nothing_is_selected_while_a_part_is_missing(run: Run, cache: Path, tmp_
 
 
 def scored_shards(cache: Path) -> list[str]:
-    return sorted(path.name.split("-")[0] for path in (cache / "pairsift" / "scores").rglob("[!.]*.parquet"))
+    return sorted(path.name.split("-")[0] for path in cache.rglob("scores/**/[!.]*.parquet"))

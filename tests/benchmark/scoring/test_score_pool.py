@@ -9,6 +9,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.paths import cache_folder
 from benchmark.core.ranks import rank_share
 from benchmark.core.uids import decode_uids, encode_uids, find_uids, sort_uids
 from benchmark.core.usage import Seconds
@@ -91,7 +92,7 @@ def test_scores_are_those_of_the_filter_and_are_cached(pool: Pool) -> None:
 
 def test_a_killed_scoring_goes_on_with_the_missing_shard(pool: Pool, cache) -> None:
     first = score_pool(pool, Random(), LocalEngine("cpu", 1))
-    (cache / "pairsift" / "scores" / pool.key / Random().key()).glob("00000001*").__next__().unlink()
+    next(cache_folder("scores", pool.key, Random().key()).glob("00000001*")).unlink()
     second = score_pool(pool, Random(), LocalEngine("cpu", 1))
     assert second.reused == 0.5
     assert by_uid(first) == by_uid(second)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.uids import decode_uids
 from benchmark.core.usage import Seconds
 from benchmark.engine.local import LocalEngine
@@ -125,7 +125,7 @@ def test_cached_features_start_no_workers(pool: Pool) -> None:
         score_pool(pool, Rank(), NoWorkers("cpu", 2))
     score_pool(pool, Crowding(), LocalEngine("cpu", 1))
     assert len(score_pool(pool, Rank(), NoWorkers("cpu", 2)).uids) == 10
-    for path in cache_dir().glob(f"features/*/{Sizes().key()}/*"):  # a feature under the feature
+    for path in cache_folder("features").glob(f"*/{Sizes().key()}/*"):  # a feature under the feature
         path.unlink()
     shutil.rmtree(score_folder(pool, Rank()))
     with pytest.raises(AssertionError, match="start no workers"):

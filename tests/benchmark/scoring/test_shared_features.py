@@ -11,7 +11,7 @@ from PIL import Image
 
 from benchmark.core import images, pixel_workers, usage
 from benchmark.core.batch import Batch
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_dir, cache_folder
 from benchmark.engine.local import LocalEngine
 from benchmark.pool import tar_reader
 from benchmark.pool.pool import Pool
@@ -114,10 +114,10 @@ def pool(tmp_path: Path) -> Pool:
 def made() -> dict[str, list[object]]:
     """The scores and features in the cache by their files, without the seconds in them."""
     found: dict[str, list[object]] = {}
-    for path in sorted((cache_dir() / "scores").rglob("*.parquet")):
+    for path in sorted(cache_folder("scores").rglob("*.parquet")):
         arrays = [array.tobytes() for array in read_part(path)]
         found[f"{path.parent.name}/{path.name}"] = [*arrays, read_part_info(path).drops]
-    for path in sorted((cache_dir() / "features").rglob("*.arrow")):
+    for path in sorted(cache_folder("features").rglob("*.arrow")):
         table = load_features(path)
         found[f"{path.parent.name}/{path.name}"] = [table.uids.tobytes(), table.columns, table.drops]
     return found
@@ -187,7 +187,7 @@ def test_reading_is_shared_out_equally(pool: Pool, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(tar_reader, "decode_image", slow)
     monkeypatch.setattr(usage, "time", SimpleNamespace(monotonic=lambda: clock.now))
     extract_shared(pool, [Bright(), Contrasted()], ONE)
-    seconds = [load_features(path).cost.clock for path in (cache_dir() / "features").rglob("*.arrow")]
+    seconds = [load_features(path).cost.clock for path in cache_folder("features").rglob("*.arrow")]
     assert seconds == [3.0] * 4  # of two shards with six images, for two features
 
 
