@@ -15,7 +15,7 @@ from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.pool.reshard import reshard
 from benchmark.pool.subset import index_tars, selected_samples, use_metadata_captions
-from benchmark.run.open_subset import open_subset
+from benchmark.run.open_samples import open_subset
 from benchmark.selection.selection import Selection
 from downstream.training.batch_loader import loader
 from downstream.training.training_data import SampleOrder, StepBatches, TrainingData

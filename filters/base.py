@@ -1,22 +1,18 @@
 """The interface of filters: a filter only scores; the harness owns loops, devices, caching, timing and thresholds."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.core.source_code import code_hash
 from benchmark.core.uids import UidArray
-
-if TYPE_CHECKING:
-    import torch
 
 # float32, or float64 where float32 would make different scores equal: ranks of many pairs, numbers that users give.
 Scores = npt.NDArray[np.float32 | np.float64]
@@ -30,12 +26,12 @@ class Reader(Identified, ABC):
     """
 
     needs: frozenset[str]
-    features: tuple[Features, ...] = ()
+    features: "tuple[Features, ...]" = ()
     batch_size: ClassVar[int] = 256
 
     @property
     def sources(self) -> frozenset[str]:
-        """All fields of the pool that this reader and its features need. Raises `UserError` if `needs` is no set."""
+        """The fields of the pool that this reader and its features read. Raises `UserError` for wrong `needs`."""
         needs = getattr(self, "needs", None)
         if not isinstance(needs, frozenset | set) or not all(isinstance(name, str) for name in needs):
             raise UserError(
@@ -47,12 +43,12 @@ class Reader(Identified, ABC):
     def key(self) -> str:
         """Return the cache key: a readable name and a hash of the identity, the code, and the keys of `features`.
 
-        An edited filter is scored anew, see `code_hash`.
+        An edited filter is scored again, see `code_hash`.
         """
         code = sorted(code_hash(of) for of in self.classes())
         return self._key([self.identity(), code, [part.key() for part in self.features]])
 
-    def all_features(self) -> dict[str, Features]:
+    def all_features(self) -> dict[str, "Features"]:
         """Return the features under this reader, at any depth, by their keys: each after the features under it."""
         by_key: dict[str, Features] = {}
         for part in self.features:
@@ -60,7 +56,7 @@ class Reader(Identified, ABC):
             by_key.setdefault(part.key(), part)
         return by_key
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load models, once per worker; the models of `features` are loaded by themselves."""
 
 
@@ -105,19 +101,19 @@ class Filter(Reader):
         """Whether a sample's score depends on the rest of the pool."""
         return type(self).fit is not Filter.fit
 
-    def leaves(self) -> list[Filter]:
+    def leaves(self) -> list["Filter"]:
         """Return the filter itself, or the filters of a composite, at any depth."""
         return [self]
 
     @abstractmethod
     def score(self, batch: Batch) -> Scores:
-        """Return scores of shape (n,); NaN where a sample cannot be scored."""
+        """Return scores of shape (n,); NaN for a sample that cannot be scored."""
 
 
 class Composite(Filter):
     """Combines the scores of other filters; each of these is scored and cached once.
 
-    What needs the scores of the whole pool to combine those of one pair is an `OverPool` (`filters/composite.py`).
+    A composite that needs the scores of the whole pool is an `OverPool` (`filters/composite.py`).
 
     Args:
         filters: the filters by the names in the configuration, in order.
@@ -138,11 +134,11 @@ class Composite(Filter):
         for name, part in self.filters.items():
             part.take_names(choices, f"filter@{place}.filters.{name}")
 
-    def leaves(self) -> list[Filter]:
+    def leaves(self) -> list["Filter"]:
         """Return the filters that are combined."""
         return [leaf for part in self.filters.values() for leaf in part.leaves()]
 
-    def all_features(self) -> dict[str, Features]:
+    def all_features(self) -> dict[str, "Features"]:
         """Return the features under the filters that are combined."""
         return {key: of for leaf in self.leaves() for key, of in leaf.all_features().items()}
 
@@ -155,10 +151,10 @@ class Composite(Filter):
     def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
         """Combine each filter's scores of n pairs, any of the pool, (n,), into one such array.
 
-        NaN where a pair is never kept.
+        NaN for a pair that is never kept.
         """
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Set up every part."""
         for part in self.filters.values():
             part.setup(device)

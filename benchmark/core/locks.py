@@ -24,8 +24,8 @@ def locked(path: Path) -> Iterator[None]:
 
     Another process may have made it in the meantime: check whether `path` exists before making it. The lock of a
     process that dies is released. On a file system without locks, such as some of clusters, nothing is held: files
-    are written whole, so two processes that make the same do so twice. Shares of a pool (``shards=3/8``) and workers
-    of one run never make the same.
+    are written whole, so two processes that make the same do so twice. Parts of a pool (``task.shards=3/8``) and
+    workers of one run never make the same.
     """
     from filelock import FileLock, Timeout
 

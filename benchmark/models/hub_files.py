@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 def without_damaged(files: Iterable[Path]) -> list[Path]:
-    """Return those of some files in a folder of snapshots that are as they were downloaded.
+    """Return the files of a folder of snapshots that are as they were downloaded.
 
     The others are named in the log and removed, so that the hub's client fetches them again.
     """
@@ -30,7 +30,7 @@ def _is_whole(link: Path) -> bool:
     if not (seen := _stat(file)):
         return False  # another process has found it damaged
     if len(file.name) not in (_SHA256, _GIT_SHA1) or file.parent.name != "blobs":
-        return True  # a copy, as on disks without links: its name is no hash
+        return True  # a copy, as on disks without links: its name is not a hash
     record = cache_folder("hub") / f"{file.name}.json"
     if intact(record) and json.loads(record.read_text()) == seen:
         return True

@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from benchmark.core import batch
 from benchmark.core.arrow import from_lists, from_mask, from_numpy, from_strings, to_mask, to_numpy
-from benchmark.core.garbage import no_collection
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UidArray, encode_uids, read_uid_columns, uid_columns
 from benchmark.pool.tar_samples import UNDECODABLE, Extents, SampleReader, TarSample
@@ -133,8 +132,7 @@ def index_tar(
     if path.stat().st_size == 0:
         drops[batch.SHARD_EMPTY] += 1
     else:
-        with no_collection():
-            samples = list(SampleReader(columns, keep, nsfw, keyed).read(path, drops))
+        samples = list(SampleReader(columns, keep, nsfw, keyed).read(path, drops))
     rows = pa.table(
         [
             _strings([sample.text for sample in samples]),

@@ -1,4 +1,4 @@
-"""Evaluation images that are among the pairs of a pool, and among the kept ones."""
+"""Evaluation images that are among the pairs of a pool, and among the kept pairs."""
 
 import json
 import logging
@@ -27,6 +27,7 @@ from downstream.evaluation.image_digests import digest_images
 from downstream.evaluation.image_files import ImageFile
 from filters.clip import ClipFeatures
 
+log = logging.getLogger(__name__)
 ROWS = 1024  # images that are compared at a time
 EMBEDDED_AT_ONCE = 256
 Embeddings = npt.NDArray[np.float32]
@@ -49,7 +50,7 @@ class NearImages:
     def find(self, pool: Pool, sets: Mapping[str, Sequence[ImageFile]]) -> dict[str, UidArray] | None:
         """Return the uids of pairs near to an image of each evaluation set, by its name.
 
-        None where the pool's embeddings are not all in the cache.
+        None unless all embeddings of the pool are in the cache.
         """
         paths = [features_path(pool, shard, self.features) for shard in pool.tars]
         if not paths or not all(intact(path) for path in paths):
@@ -75,21 +76,16 @@ class NearImages:
 
     def _near(self, images: npt.NDArray[np.float16], targets: Embeddings) -> npt.NDArray[np.bool_]:
         """Return which of n images (n, d) are near to one of m others (m, d), shape (n,)."""
-        near = np.zeros(len(images), bool)
-        for start in range(0, len(images), ROWS):
-            near[start : start + ROWS] = (images[start : start + ROWS].astype(np.float32) @ targets.T).max(
-                axis=1
-            ) > self.similarity
-        return near
+        parts = np.split(images, range(ROWS, len(images), ROWS))
+        return np.concatenate(
+            [(part.astype(np.float32) @ targets.T).max(axis=1) > self.similarity for part in parts]
+        )
 
 
 def _embed(clip: ClipModel, images: Sequence[ImageFile]) -> Embeddings:
     stored = StoredImages([Item(image.path.name, image, []) for image in images])
     batches = pixel_batches(stored, partial(stack_pixels, clip.preprocess), EMBEDDED_AT_ONCE, clip.device)
     return np.concatenate([clip.embed_pixels(pixels) for pixels in batches])
-
-
-log = logging.getLogger(__name__)
 
 
 def contamination(
@@ -99,26 +95,23 @@ def contamination(
     sets: Iterable[EvaluationSet | ClassificationSet],
     near: NearImages | None,
 ) -> dict[str, Contamination]:
-    """Count the pairs whose image is in each of the evaluation sets with images, by its name; warn of kept ones.
+    """Count the pairs whose image is in each of the evaluation sets with images, by its name; warn of kept pairs.
 
     Args:
         pool: the pool.
         kept: uids of the selection.
         tars: the local pool that holds the images of the selection.
         sets: the evaluation sets.
-        near: finds near-duplicates; None counts equal bytes alone.
+        near: finds near-duplicates; None counts only equal bytes.
     """
-    images = {
-        evaluation_set.name: files for evaluation_set in sets if (files := evaluation_set.image_files())
-    }
-    same = _same_bytes(tars, images)
+    images = {of_set.name: files for of_set in sets if (files := of_set.image_files())}
     similar = near.find(pool, images) if near else None
     counts = {}
-    for name, uids in same.items():
-        counts[name] = Contamination(len(uids) if pool.is_local else None, _among(kept, uids))
+    for name, uids in _same_bytes(tars, images).items():
+        counts[name] = Contamination(len(uids) if pool.is_local else None, _count(kept, uids))
         if similar is not None:
-            of_set = similar[name]
-            counts[name] = replace(counts[name], near_pool=len(of_set), near_kept=_among(kept, of_set))
+            near_uids = similar[name]
+            counts[name] = replace(counts[name], near_pool=len(near_uids), near_kept=_count(kept, near_uids))
         _warn(name, counts[name], len(kept))
     return counts
 
@@ -135,7 +128,7 @@ def _same_bytes(tars: Pool, images: Mapping[str, Sequence[ImageFile]]) -> dict[s
     return same
 
 
-def _among(kept: UidArray, uids: UidArray) -> int:
+def _count(kept: UidArray, uids: UidArray) -> int:
     return int((find_uids(kept, uids) >= 0).sum())
 
 

@@ -15,13 +15,15 @@ from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, decod
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of, selected_samples
 from benchmark.pool.tar_reader import read_image
-from benchmark.results.pictures import CAPTION_CHARACTERS, Example, GalleryPair, Place
+from benchmark.results.run_folder import CAPTION_CHARACTERS, Example, GalleryPair, Place
 from benchmark.scoring.repeated_uids import Block
 from benchmark.scoring.score_table import ArraySource, ScoreSource
-from downstream.evaluation.evaluation_sets import EvaluationSet, Item
+from downstream.evaluation.evaluation_sets import EvaluationSet
 from filters.base import Scores
 
 QUALITY = 70
+PAIRS = 6  # per place
+IMAGES = 8  # per evaluation set
 
 
 def thumbnail(image: Image.Image) -> bytes:
@@ -40,11 +42,8 @@ def short_text(text: str) -> str:
     return " ".join(printable.split())[:CAPTION_CHARACTERS]
 
 
-IMAGES = 8  # per evaluation set
-
-
 def examples(sets: Iterable[EvaluationSet]) -> list[Example]:
-    """Return `IMAGES` images of every set, chosen by a hash of their ids. Raises `UserError` for unreadable ones."""
+    """Return `IMAGES` images of every set, chosen by a hash of their ids. Raises `UserError` for damage."""
     return [
         Example(
             evaluation_set.name,
@@ -53,27 +52,20 @@ def examples(sets: Iterable[EvaluationSet]) -> list[Example]:
             thumbnail(item.load()),
         )
         for evaluation_set in sets
-        for item in sorted(evaluation_set.items, key=_id_hash)[:IMAGES]
+        for item in sorted(evaluation_set.items, key=lambda item: hash_text(str(item.image_id)))[:IMAGES]
     ]
-
-
-def _id_hash(item: Item) -> str:
-    return hash_text(str(item.image_id))
-
-
-PAIRS = 6  # per place
 
 
 def gallery(scores: ScoreSource, kept: ArraySource, seed: int, tars: Pool) -> list[GalleryPair]:
     """Return the pairs of every place in the order of their ranks, the best first.
 
-    A pair that `tars` lacks has no thumbnail; one whose caption it lacks too is left out.
+    A pair whose image `tars` lacks gets an empty thumbnail; a pair whose caption it lacks is left out.
 
     Args:
-        scores: the scored pairs; a pair whose score is NaN has no rank.
-        kept: the selected ones.
+        scores: the scored pairs; a pair whose score is NaN is not ranked.
+        kept: the selected pairs.
         seed: seed of the run, which ranks equal scores.
-        tars: a local pool with images and captions of these pairs, or of the selected ones only.
+        tars: a local pool with images and captions of these pairs, or only of the selected pairs.
     """
     by_place = ranked_pairs(scores, kept, seed)
     places = [place for place, (uids, _) in by_place.items() for _ in uids]

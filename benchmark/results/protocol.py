@@ -14,7 +14,7 @@ INERT = frozenset(
 )
 # Groups of the configuration that the protocol depends on besides pool and size.
 GROUPS = frozenset({"models", "downstream", "training", "evalset", "metrics"})
-LIMIT = "limit"  # of evalset, beside its sets: the number of images of each, for a quick try
+LIMIT = "limit"  # of evalset, next to its sets: the number of images of each, for a quick try
 QUICK_TRY = "quick try"  # the fact of a run with such a limit, which is comparable to nothing
 # The fact on evaluation images in the pool. Whether embeddings were cached changes no metric.
 CONTAMINATION = "counted by bytes, and by CLIP embeddings where these are cached; not excluded"
@@ -41,7 +41,7 @@ class Protocol:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the facts; runs are comparable where it is equal."""
+        """A hash of the facts; runs are comparable if it is equal."""
         return _hash(self.facts)
 
     @property
@@ -71,7 +71,7 @@ def _hash(facts: Mapping[str, str]) -> str:
 
 
 def flat_facts(name: str, node: Any) -> Iterator[tuple[str, str]]:
-    """Yield the settings of `node` as facts with dotted names below `name`, without those in `INERT`."""
+    """Yield the settings of `node` as facts with dotted names below `name`, but for `INERT` settings."""
     if isinstance(node, Mapping):
         for key, value in node.items():
             if key not in INERT:
@@ -83,8 +83,8 @@ def flat_facts(name: str, node: Any) -> Iterator[tuple[str, str]]:
 def protocol_overrides(overrides: Sequence[str]) -> tuple[str, ...]:
     """Return those overrides of the command line that change settings of the protocol, like ``models.bertscore=...``.
 
-    ``downstream=captioner`` is none of them: it only picks models. Nor are settings that change no metric. Of the
-    pool's settings those of the demo are, as they make another world; ``pool.url`` and others say where a pool lies.
+    ``downstream=captioner`` only picks models, so it is not returned; nor are settings that change no metric.
+    The demo's settings are returned, as they make another world; ``pool.url`` and others only locate a pool.
     """
     keys = {override: _key(override) for override in overrides}
     return tuple(

@@ -29,7 +29,7 @@ class ShardPart:
         part = cls(int(match[1]), int(match[2])) if match else cls(0, 0)
         if not 1 <= part.number <= part.parts:
             raise UserError(
-                f"shards={text} must be a number and how many parts there are: 1/8, 2/8, up to 8/8"
+                f"task.shards={text} must be a number and how many parts there are: 1/8, 2/8, up to 8/8"
             )
         return part
 
@@ -60,6 +60,6 @@ def require_all_parts(pool: Pool, scorer: Filter, missing: Iterable[Shard]) -> N
         more = f" and {len(unfinished) - LISTED} others" if len(unfinished) > LISTED else ""
         raise UserError(
             f"{scorer.display_name}: {len(lacking):,} of {len(shards):,} shards are missing, those of"
-            f" shards={', '.join(unfinished[:LISTED])}{more}; run task=score with each of these, or with shards=1/1"
-            " to score what is missing here"
+            f" task.shards={', '.join(unfinished[:LISTED])}{more}; run task=score with each of these, or with"
+            " task.shards=1/1 to score what is missing here"
         )

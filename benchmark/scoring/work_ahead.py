@@ -32,8 +32,8 @@ def score_part(pool: Pool, scorer: Filter, engine: Engine, part: ShardPart) -> N
     apart = [leaf for leaf in leaves if leaf.features or not leaf.corpus_dependent]
     if not apart:
         raise UserError(
-            f"shards={part}: {leaves[0].display_name} is fitted on the whole pool and extracts nothing that is worth"
-            " sharing; run task=score without shards"
+            f"task.shards={part}: {leaves[0].display_name} is fitted on the whole pool and extracts nothing that is"
+            " worth sharing; run task=score without task.shards"
         )
     for leaf in apart:
         check_columns(pool, leaf)

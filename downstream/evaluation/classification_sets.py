@@ -13,6 +13,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.paths import user_path
 from benchmark.core.ranges import Name, PositiveInt
+from benchmark.core.requirements import provide
 from downstream.evaluation.evaluation_sets import require_known_ties
 from downstream.evaluation.image_digests import digest_images
 from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile, require_images
@@ -185,7 +186,7 @@ def classification_webdataset(
         name: name of the set in results.
         url: folder or fsspec URL with ``classnames.txt`` (one name per line), ``test/nshards.txt`` and
             ``test/0.tar``, ``test/1.tar``, ...: per key an image and a ``.cls`` file with the index of its class.
-            Remote files are cached.
+            Remote tars are fetched by `provide`.
         score: see `ClassificationSet`.
         templates: prompts with ``{label}``; "own" uses the set's ``zeroshot_classification_templates.txt``; None uses
             CLIP's 80.
@@ -204,7 +205,8 @@ def classification_webdataset(
     elif isinstance(templates, str):
         raise UserError(f"evaluation set {name}: templates={templates} must be a list, {OWN}, or null")
     test = _tar_items(name, f"{base}/test", len(classes))
-    load_train = None if train is None else partial(_tar_items, name, f"{base}/{train}", len(classes))
+    of_train = partial(_tar_items, name, f"{base}/{train}", len(classes))
+    load_train = None if train is None else partial(provide, of_train)
     return ClassificationSet(name, classes, templates, score, test, load_train, probe_epochs, ties)
 
 

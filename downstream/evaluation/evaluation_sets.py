@@ -197,7 +197,7 @@ def webdataset(
     Args:
         name: name of the set in results.
         url: folder or fsspec URL with ``<split>/nshards.txt`` and ``<split>/0.tar``, ``<split>/1.tar``, ...: for each
-            key an image and a ``.txt`` file with one caption per line. Remote files are cached.
+            key an image and a ``.txt`` file with one caption per line. Remote tars are fetched by `provide`.
         captioning: whether captioners are evaluated on it.
         retrieval: whether retrieval is evaluated on it.
         split: folder of the tars.

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from benchmark.core.batch import Sample
-from benchmark.core.errors import UserError
 from benchmark.core.metric_logger import MetricLogger
-from benchmark.core.ranges import NonNegativeFloat, PositiveInt
+from benchmark.core.ranges import NonNegativeFloat, PositiveInt, checked
 from benchmark.models.checkpoints import load_model, load_pretrained, quiet_transformers
 from downstream.batching import pixel_batches, to_pixels
 from downstream.evaluation.captioning import evaluate_captions
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 CROSS_ATTENTION = ("crossattention", "ln_cross_attn")  # new weights, which no language model has
 
 
+@checked
 class Captioner(Downstream):
     """Swin + GPT-2 as one `VisionEncoderDecoderModel`.
 
@@ -60,8 +60,6 @@ class Captioner(Downstream):
         eval_batch_size: PositiveInt,
         encoder_lr_ratio: NonNegativeFloat = 1.0,
     ) -> None:
-        if encoder_lr_ratio < 0:
-            raise UserError(f"encoder_lr_ratio={encoder_lr_ratio} of the captioner must be at least 0")
         self.encoder_lr_ratio = encoder_lr_ratio
         self.encoder = Checkpoint(encoder)
         self.decoder = Checkpoint(decoder)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from benchmark.core.devices import check_precision, default_precision
 from benchmark.core.errors import UserError
@@ -24,6 +24,7 @@ from benchmark.core.ranges import (
     ProcessesOrNone,
     Seed,
     ShareBelowOne,
+    checked,
 )
 from downstream.training.activation_checkpointing import checkpoint_activations
 from downstream.training.batch_loader import default_workers, loader
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+@checked
 @dataclass(frozen=True)
 class TrainConfig:
     """The budget and the recipe; no filter can change them.
@@ -82,21 +84,6 @@ class TrainConfig:
     micro_batch: PositiveInt | None = None
     checkpointing: bool = False
     precision: Precision = field(default="auto", compare=False)
-
-    def __post_init__(self) -> None:
-        positive = ("samples_seen", "batch_size", "lr", "max_grad_norm", "checkpoint_every", "log_every")
-        for name in (*positive, *(["micro_batch"] if self.micro_batch is not None else [])):
-            if getattr(self, name) <= 0:
-                raise UserError(f"training.{name}={getattr(self, name)} of the model must be greater than 0")
-        if self.validate_every is not None and not self.validate_every > 0:
-            raise UserError(f"validate_every={self.validate_every} must be greater than 0, or null for never")
-        if self.optimizer not in get_args(OptimizerName):
-            known = " or ".join(get_args(OptimizerName))
-            raise UserError(f"training.optimizer={self.optimizer} of the model must be {known}")
-        if not 0 <= self.warmup_ratio < 1:
-            raise UserError(
-                f"training.warmup_ratio={self.warmup_ratio} of the model must be at least 0 and below 1"
-            )
 
     def precision_on(self, device: str) -> str:
         """Return fp32 or bf16, the precision on ``"cpu"`` or ``"cuda"``."""

@@ -11,9 +11,7 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.shard_reader import PoolBatches, ShardReader
 from filters.clip import Clip, ClipFeatures
-from filters.ocr.text_areas import remove_areas
-from filters.relative_score import relative_score
-from filters.text_removal import RandomAreaRemovedClip, TextRemovedClip
+from filters.text_removal import RandomAreaRemovedClip, TextRemovedClip, relative_score, remove_areas
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.ocr.spotters import PlantedText
 from tests.pools import rows, write_pool

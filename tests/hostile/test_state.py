@@ -18,7 +18,7 @@ from benchmark.core.paths import atomic_folder, cache_dir, cache_folder, write_t
 from benchmark.core.seals import intact
 from benchmark.engine.local import LocalEngine
 from benchmark.models import hub_files
-from benchmark.models.checkpoints import locate_checkpoint
+from benchmark.models.checkpoints import find_checkpoint, locate_checkpoint
 from benchmark.pool.content import pool_content
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
@@ -212,10 +212,10 @@ def download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_damaged_download_is_named_and_lacks_that_file(
     download: Path, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    locate_checkpoint.cache_clear()
+    find_checkpoint.cache_clear()
     assert locate_checkpoint("some/model") == download
     flip(download / name)
-    locate_checkpoint.cache_clear()
+    find_checkpoint.cache_clear()
     with pytest.raises(UserError, match=rf"only a part of it is on this machine \(without {name}\)"):
         locate_checkpoint("some/model")
     assert f"{download / name} is damaged" in caplog.text
@@ -226,10 +226,10 @@ def test_a_download_is_hashed_once(download: Path, monkeypatch: pytest.MonkeyPat
     hashed: list[Path] = []
     monkeypatch.setattr(hub_files, "_hash", lambda file, size: hashed.append(file) or file.name)
     for _ in range(2):
-        locate_checkpoint.cache_clear()
+        find_checkpoint.cache_clear()
         locate_checkpoint("some/model")
     assert len(hashed) == 2  # the files
     os.utime(download / "config.json")
-    locate_checkpoint.cache_clear()
+    find_checkpoint.cache_clear()
     locate_checkpoint("some/model")
     assert len(hashed) == 3

@@ -17,6 +17,19 @@ from downstream.evaluation.image_scores import FILE
 from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
 from downstream.metrics.intervals import resampled_sums
 
+KEYS = ["evaluation", "metric", "image"]
+RANKS = (
+    "Rank: the range that significant differences leave among the filters that compete: paired tests over the same"
+    " images with Holm's correction, and Welch's interval over seeds where both have three runs. Equal ranges are"
+    " ties; a rank with * says nothing of other seeds."
+)
+NOTES = (
+    "Over images: 95% bootstrap interval, had other evaluation images been drawn. Over seeds: 95% t-interval of the"
+    " mean of three or more runs.",
+    RANKS,
+    "Better or worse than random: over images and over seeds.",
+)
+
 
 @dataclass(frozen=True)
 class ImageSums:
@@ -33,12 +46,11 @@ class ImageSums:
     queries: Doubles
 
 
-KEYS = ["evaluation", "metric", "image"]
 ImageScores = Mapping[tuple[str, str], ImageSums]  # of a model of one run, by evaluation set and metric
 
 
 def read_image_scores(folder: Path) -> ImageScores:
-    """Read the scores of single images in the folder of a run's model; empty where there are none."""
+    """Read the scores of single images in the folder of a run's model; empty without any."""
     if not (path := folder / FILE).is_file():
         return {}
     # Here: a report of runs without such scores needs no pyarrow.
@@ -57,45 +69,43 @@ def read_image_scores(folder: Path) -> ImageScores:
     order = np.argsort(names)  # images are put in the order of their ids
     place = np.empty(len(names), np.int64)
     place[order] = np.arange(len(names))
-    group = to_numpy(evaluations.indices).astype(np.int64) * len(metrics.dictionary) + to_numpy(
-        metrics.indices
-    )
-    cells, cell_of_row = np.unique(group * len(names) + place[to_numpy(images.indices)], return_inverse=True)
+    group = to_numpy(evaluations.indices).astype(np.int64) * len(metrics.dictionary)
+    group = (group + to_numpy(metrics.indices)) * len(names)
+    cells, cell_of_row = np.unique(group + place[to_numpy(images.indices)], return_inverse=True)
     sums = np.bincount(cell_of_row, to_numpy(table["value"])).astype(float)
     queries = np.bincount(cell_of_row).astype(float)
     groups, image_of_cell = np.divmod(cells, len(names))
     borders = np.flatnonzero(np.diff(groups)) + 1
-    found, shared = {}, dict[bytes, tuple[npt.NDArray[np.object_], Doubles]]()
+    scores, shared = {}, dict[bytes, tuple[npt.NDArray[np.object_], Doubles]]()
     for part in np.split(np.arange(len(cells)), borders):
         evaluation, metric = divmod(int(groups[part[0]]), len(metrics.dictionary))
         key = evaluations.dictionary[evaluation].as_py(), metrics.dictionary[metric].as_py()
         image, query = image_of_cell[part], queries[part]
         # Most metrics of a set have the same images and queries, which are kept once.
         same = shared.setdefault(image.tobytes() + query.tobytes(), (names[order[image]], query))
-        found[key] = ImageSums(same[0], sums[part], same[1])
-    return found
+        scores[key] = ImageSums(same[0], sums[part], same[1])
+    return scores
 
 
 def resampled_values(metric: str, evaluation: str, runs: Sequence[ImageScores]) -> list[Doubles | None]:
     """Return the metric of each run on the same resampled images, (RESAMPLES,) each.
 
-    None for a run that lacks scores of single images, or whose images are not those of the first run that has them.
+    None for a run that lacks scores of single images, or whose images differ from the first run that has them.
     """
     names = count_names(metric) or (metric,)
-    found = [[run.get((evaluation, name)) for name in names] for run in runs]
-    complete = [[of for of in sums if of is not None] for sums in found]
-    usable = [len(sums) == len(names) for sums in complete]
-    first = next((sums[0].images for sums, whole in zip(complete, usable, strict=True) if whole), None)
+    sums = [[run[evaluation, n] for n in names if (evaluation, n) in run] for run in runs]
+    complete = [of_run if len(of_run) == len(names) else [] for of_run in sums]
+    images = next((of_run[0].images for of_run in complete if of_run), None)
     usable = [
-        whole and first is not None and all(np.array_equal(of.images, first) for of in sums)
-        for sums, whole in zip(complete, usable, strict=True)
+        of_run if images is not None and all(np.array_equal(of.images, images) for of in of_run) else []
+        for of_run in complete
     ]
-    kept = [sums for sums, use in zip(complete, usable, strict=True) if use]
+    kept = [of_run for of_run in usable if of_run]
     if not kept:
         return [None] * len(runs)
-    columns = [column for sums in kept for column in (sums[0].queries, *(of.sums for of in sums))]
+    columns = [column for of_run in kept for column in (of_run[0].queries, *(of.sums for of in of_run))]
     resampled = iter(np.split(resampled_sums(np.stack(columns, axis=1)), len(kept), axis=1))
-    return [_value(metric, names, next(resampled)) if use else None for use in usable]
+    return [_value(metric, names, next(resampled)) if of_run else None for of_run in usable]
 
 
 def _value(metric: str, names: Sequence[str], resampled: Doubles) -> Doubles:
@@ -106,22 +116,9 @@ def _value(metric: str, names: Sequence[str], resampled: Doubles) -> Doubles:
     return score_of_sums(metric, dict(zip(names, sums, strict=True)))
 
 
-RANKS = (
-    "Rank: the range that significant differences leave among the filters that compete: paired tests over the same"
-    " images with Holm's correction, and Welch's interval over seeds where both have three runs. Equal ranges are"
-    " ties; a rank with * says nothing of other seeds."
-)
-NOTES = (
-    "Over images: 95% bootstrap interval, had other evaluation images been drawn. Over seeds: 95% t-interval of the"
-    " mean of three or more runs.",
-    RANKS,
-    "Better or worse than random: over images and over seeds.",
-)
-
-
 @dataclass(frozen=True)
 class RunFolders:
-    """The folders of runs, with what lies beside their results.
+    """The folders of runs, with their scores of single images.
 
     Args:
         folders: by run id.
@@ -131,7 +128,7 @@ class RunFolders:
     _read: dict[tuple[str, str], ImageScores] = field(default_factory=dict, repr=False)
 
     def image_scores(self, run: Result, model: str) -> ImageScores:
-        """Return the scores of single images that a model of the run left; empty where there are none."""
+        """Return the scores of single images that a model of the run left; empty without any."""
         key = run.run_id, model
         if key not in self._read:
             folder = self.folders.get(run.run_id)
@@ -141,7 +138,7 @@ class RunFolders:
 
 @dataclass(frozen=True)
 class Compared:
-    """Entries that have a metric, compared by it; several sizes only where images are the same."""
+    """Entries that have a metric, compared by it; several sizes only if their images are the same."""
 
     measure: Measure
     entries: list[Entry]
@@ -149,11 +146,11 @@ class Compared:
 
     @property
     def competing(self) -> list[int]:
-        """The entries that are no upper bound."""
+        """The indices of entries that compete: all but upper bounds."""
         return [index for index, entry in enumerate(self.entries) if not entry.is_upper_bound]
 
     def rank(self, index: int) -> str:
-        """Return the range of ranks of an entry as text, with * where it says nothing of other seeds."""
+        """Return the range of ranks of an entry as text, with * if it says nothing of other seeds."""
         if self.entries[index].is_upper_bound:
             return MISSING
         low, high = self.comparison.ranks(index, self.competing)
@@ -161,7 +158,7 @@ class Compared:
         return (str(low) if low == high else f"{low} to {high}") + few
 
     def best(self) -> Entry | None:
-        """Return the entry that is better than all that compete, over images and seeds; None where none is sure."""
+        """Return the entry that is better than all that compete, over images and seeds; None if none is sure."""
         for one in self.competing:
             if all(self.comparison.better(one, other) for other in self.competing if other != one):
                 return self.entries[one] if len(self.competing) > 1 else None
@@ -170,28 +167,16 @@ class Compared:
 
 def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFolders) -> Compared:
     """Compare the entries that have the metric, on the images that their runs share."""
-    having = [(entry, values) for entry in entries if (values := measure.values(entry))]
-    runs = [
-        (index, run)
-        for index, (entry, _) in enumerate(having)
-        for run in entry.runs
-        if measure.value(run) is not None
-    ]
-    scores = [folders.image_scores(run, measure.model) for _, run in runs]
-    of_runs: list[list[Doubles | None]] = [[] for _ in having]
-    for (index, _), resampled in zip(
-        runs, resampled_values(measure.metric, measure.evaluation, scores), strict=True
-    ):
-        of_runs[index].append(resampled)
-    return Compared(
-        measure,
-        [entry for entry, _ in having],
-        compare([values for _, values in having], [_mean(resampled) for resampled in of_runs]),
-    )
+    having = [entry for entry in entries if measure.values(entry)]
+    runs = [[run for run in entry.runs if measure.value(run) is not None] for entry in having]
+    scores = [folders.image_scores(run, measure.model) for of_entry in runs for run in of_entry]
+    resampled = iter(resampled_values(measure.metric, measure.evaluation, scores))
+    means = [_mean([next(resampled) for _ in of_entry]) for of_entry in runs]
+    return Compared(measure, having, compare([measure.values(entry) for entry in having], means))
 
 
 def _mean(resampled: Sequence[Doubles | None]) -> Doubles | None:
-    """Return the mean over runs, times 100 as `Measure.values`; None where a run has no scores of single images."""
+    """Return the mean over runs, times 100 as `Measure.values`; None if a run lacks scores of single images."""
     known = [values for values in resampled if values is not None]
     return 100 * np.mean(known, axis=0) if len(known) == len(resampled) else None
 
@@ -213,7 +198,7 @@ def certainty_table(title: str, compared: Compared) -> Table:
 
 
 def estimate_text(estimate: Estimate) -> str:
-    """Return the mean with its interval over seeds, or, with a *, over images where there are too few seeds."""
+    """Return the mean with its interval over seeds, or, with a *, over images if there are too few seeds."""
     spread = f" ({_interval(estimate.interval)})" if estimate.interval else ""
     return f"{estimate.mean:.1f}{spread}{'*' * (estimate.over_seeds is None)}"
 

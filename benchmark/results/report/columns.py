@@ -10,37 +10,18 @@ from benchmark.results.report.table import MISSING, Cell
 from benchmark.results.result import Evaluation, Result
 from downstream.metrics.metric import Metric
 
-# The columns of the ICC paper's tables, in its order, with its abbreviations; then those of later papers.
+# The columns of the ICC paper's tables, in its order, with its abbreviations; then the columns of later papers.
 CAPTION_COLUMNS = {
-    "BLEU-4": "B@4",
-    "METEOR": "M",
-    "ROUGE_L": "R",
-    "CIDEr": "C",
-    "SPICE": "S",
-    "BERTScore": "BSc",
-    "Polos": "P",
-    "PAC-S": "PAC",
-    "RefPAC-S": "RefPAC",
-}
-DIVERSITY_COLUMNS = {
-    "SPICE-1": "S-1",
-    "Diversity": "Div",
-    "Unique-1": "U-1",
-    "Unique-2": "U-2",
-    "Unique-4": "U-4",
-}
+    "BLEU-4": "B@4", "METEOR": "M", "ROUGE_L": "R", "CIDEr": "C", "SPICE": "S", "BERTScore": "BSc", "Polos": "P",
+    "PAC-S": "PAC", "RefPAC-S": "RefPAC",
+}  # fmt: skip
+DIVERSITY_COLUMNS = {"SPICE-1": "S-1", "Diversity": "Div"} | {f"Unique-{n}": f"U-{n}" for n in (1, 2, 4)}
 RETRIEVAL_COLUMNS = {
-    "text_to_image_R@1": "T2I R@1",
-    "text_to_image_R@5": "R@5",
-    "text_to_image_R@10": "R@10",
+    "text_to_image_R@1": "T2I R@1", "text_to_image_R@5": "R@5", "text_to_image_R@10": "R@10",
     "image_to_text_R@1": "I2T R@1",
-}
-CLASSIFICATION_COLUMNS = {
-    "zero_shot": "zero-shot",
-    "zero_shot_acc@5": "acc@5",
-    "linear_probe": "probe",
-}
-# Columns of a table by the end of its title; AVA-Captions' metrics have a table of their own.
+}  # fmt: skip
+CLASSIFICATION_COLUMNS = {"zero_shot": "zero-shot", "zero_shot_acc@5": "acc@5", "linear_probe": "probe"}
+# Columns of a table by the end of its title; AVA-Captions' metrics have a separate table.
 COLUMNS = {
     "": CAPTION_COLUMNS | RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS,
     ", best reference and diversity": DIVERSITY_COLUMNS,
@@ -49,16 +30,15 @@ COLUMNS = {
 UNITS = dict.fromkeys(("BERTScore", "Polos", "PAC-S", "RefPAC-S"), (1.0, 3))
 UNITS |= dict.fromkeys(("Unique-1", "Unique-2", "Unique-4"), (1.0, 1))
 TIED = {"text_to_image_tied": "T2I", "image_to_text_tied": "I2T", "zero_shot_tied": "zero-shot"}
-
-Evaluations = dict[str, list[Metric]]  # metrics by evaluation set
 # The names of the columns by metric.
 SHORT = {name: short for columns in COLUMNS.values() for name, short in columns.items()}
+Evaluations = dict[str, list[Metric]]  # metrics by evaluation set
 
 
 def choose_metrics(
     names: Sequence[str], results: Iterable[Result], evaluations: Iterable[Evaluation]
 ) -> set[str]:
-    """Return the metrics with these names, their own or those of their columns, in upper or lower case.
+    """Return the metrics with these names, or the names of their columns, in upper or lower case.
 
     Raises:
         UserError: for a name of no column that the results have.
@@ -70,12 +50,14 @@ def choose_metrics(
     known = {text.casefold(): name for name, short in SHORT.items() for text in (name, short) if name in held}
     for name in names:
         if name.casefold() not in known:
-            raise UserError(f"metric={name} is no column of these results; {did_you_mean(name, {*columns})}")
+            raise UserError(
+                f"task.columns={name} is no column of these results; {did_you_mean(name, {*columns})}"
+            )
     return {known[name.casefold()] for name in names}
 
 
 def only_metrics(result: Result, chosen: Collection[str]) -> Result:
-    """Return the result with the chosen metrics alone."""
+    """Return the result with only the chosen metrics."""
     models = {
         name: replace(trained, evaluations=evaluations_of(trained.evaluations, chosen))
         for name, trained in result.downstream.items()
@@ -84,7 +66,7 @@ def only_metrics(result: Result, chosen: Collection[str]) -> Result:
 
 
 def evaluations_of(evaluations: Evaluations, chosen: Collection[str]) -> Evaluations:
-    """Return the chosen metrics by evaluation set, with the shares of ties that notes on them need."""
+    """Return the chosen metrics by evaluation set, with the fractions of ties that notes on them need."""
     tied = {name for name in TIED if any(m.startswith(name.removesuffix("_tied")) for m in chosen)}
     kept = {
         name: [m for m in metrics if m.name in tied.union(chosen)] for name, metrics in evaluations.items()

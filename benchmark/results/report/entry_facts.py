@@ -53,12 +53,12 @@ def _counts(run: Result) -> bool:
 
 
 def pairs_read(run: Result) -> int:
-    """Return the number of pairs that the filter was given: scored ones, and those that it gave no score."""
+    """Return the number of pairs that the filter was given: those it scored, and those it did not."""
     return run.selection.scored + run.selection.drops.get(NO_SCORE, 0)
 
 
 def clean_percentage(entry: Entry) -> float | None:
-    """Return the percentage of clean pairs among the kept ones; None for pools whose noise is unknown."""
+    """Return the percentage of clean pairs among the kept pairs; None for pools whose noise is unknown."""
     kept = entry.runs[0].kept
     total = sum(kept.values())
     return 100 * kept.get("concrete", 0) / total if total else None

@@ -54,7 +54,7 @@ class Leaderboard:
         title: the protocol's name, with its fingerprint if several have that name.
         protocol: the protocol that the runs share.
         entries: its rows.
-        notes: a line that says how the protocol differs from that of the first leaderboard; none if in size alone.
+        notes: a line that says how the protocol differs from the first leaderboard's; none if only in size.
     """
 
     title: str
@@ -88,7 +88,7 @@ class Measure:
 
 
 def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
-    """Return a leaderboard per protocol; protocols that differ in size alone follow each other, smallest first."""
+    """Return a leaderboard per protocol; protocols that differ only in size are neighbours, smallest first."""
     protocols = [runs for of_setting in by_setting(results) for runs in _by_protocol(of_setting)]
     names = Counter(runs[0].protocol.name for runs in protocols)
     boards = []
@@ -103,7 +103,7 @@ def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
 
 
 def by_setting(results: Iterable[Result]) -> list[list[Result]]:
-    """Return the results that differ in filter, seed and size alone, the setting with the most runs first."""
+    """Return the results that differ only in filter, seed and size, the setting with the most runs first."""
     settings: dict[str, list[Result]] = defaultdict(list)
     for result in results:
         settings[result.protocol.setting].append(result)
@@ -138,7 +138,7 @@ def group(results: Sequence[Result]) -> list[Entry]:
 
 
 def family_position(family: str) -> int:
-    """Return the position of a family's rows: unknown families follow the known ones, upper bounds come last."""
+    """Return the position of a family's rows: unknown families follow the known families, upper bounds come last."""
     if family == UPPER_BOUND:
         return len(FAMILIES)
     return FAMILIES.index(family) if family in FAMILIES else len(FAMILIES) - 1

@@ -11,7 +11,7 @@ from benchmark.core.visible import visible_html
 from benchmark.results.report.certainty import Compared
 from benchmark.results.report.leaderboard import REFERENCE
 
-# Colours that colour-blind people tell apart (Okabe and Ito 2008), and a grey.
+# Colours that colour-blind people can distinguish (Okabe and Ito 2008), and a grey.
 BLUE, ORANGE, SKY, GREEN, PINK = "#0072b2", "#d55e00", "#56b4e9", "#009e73", "#cc79a7"
 AMBER, YELLOW, GREY, BROWN, INDIGO = "#e69f00", "#f0e442", "#a0a6ae", "#7a5230", "#4b3f8f"
 LONGEST_LABEL = 26  # characters; the tooltip has the whole label
@@ -73,7 +73,7 @@ def ranked_bars(compared: Compared) -> list[Bar]:
 
 
 def _colour(compared: Compared, index: int) -> str:
-    """Return blue for a filter better than random, sky for one with too few seeds to tell, orange for the others."""
+    """Return blue for a filter better than random, sky if there are too few seeds to tell, else orange."""
     labels = [entry.label for entry in compared.entries]
     if compared.entries[index].is_upper_bound:
         return "currentColor"

@@ -1,4 +1,4 @@
-"""A paper's own figures as rows below runs of exactly its setting."""
+"""The figures of papers' tables, kept in ``published/*.yaml``: as tables, and below runs of their setting."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -15,11 +15,18 @@ from benchmark.results.report.table import MISSING, Cell, Table, plain
 FOLDER = Path(__file__).parent / "published"
 SIZE_UNITS = {"k": 1_000, "m": 1_000_000}
 ICC = "ICC"
+BEST = "†"
+SETS = {"coco": "COCO", "nocaps": "NoCaps", "flickr30k": "Flickr30k", "imagenet": "ImageNet"}
+NOTES = (
+    f"{BEST} best as printed: the highest figure of its size and column, recomputed from the figures, ties included.",
+    "Single runs of the paper's own setting: nothing can be said of significance, and nothing here is comparable with"
+    " the leaderboards of other settings.",
+)
 
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """What a paper prints for one filter at one size, by measure."""
+    """The figures of one filter at one size, by measure, as printed."""
 
     filter: str
     size: int
@@ -34,7 +41,7 @@ class PublishedTable:
         paper: short name of the paper.
         citation: authors, year and title.
         number: the table's number in the paper.
-        about: what was trained on what.
+        about: the models and their training data.
         protocol: the experiment of ``conf/experiment`` with the same setting; empty if there is none.
         rows: in the paper's order.
         notes: what is odd about the figures, and whether its bold is known.
@@ -69,7 +76,7 @@ def published_tables() -> tuple[PublishedTable, ...]:
 
 
 def paper_figure(paper: str, number: str, filter_name: str, size: int, measure: Measure) -> float:
-    """Return one figure of a paper's table. Raises `LookupError` where it has none."""
+    """Return one figure of a paper's table. Raises `LookupError` if it lacks the figure."""
     for table in published_tables():
         if (table.paper, table.number) == (paper, number):
             for row in table.rows:
@@ -86,52 +93,38 @@ def _tables(path: Path) -> Iterator[PublishedTable]:
             for columns in table["columns"]
             for metric in columns["metrics"]
         ]
-        rows = [_row(line.split(), measures) for line in table["rows"].splitlines() if line]
+        rows = []
+        for line in filter(None, table["rows"].splitlines()):
+            name, size, *figures = line.split()
+            samples = int(size[:-1]) * SIZE_UNITS[size[-1]]
+            rows.append(PublishedRow(name, samples, dict(zip(measures, figures, strict=True))))
         yield PublishedTable(
             paper["paper"], paper["citation"], table["number"], table["about"], table.get("protocol", ""), rows,
             [*table.get("notes", []), paper["bold"]],
         )  # fmt: skip
 
 
-def _row(words: Sequence[str], measures: Sequence[Measure]) -> PublishedRow:
-    name, size, *figures = words
-    samples = int(size[:-1]) * SIZE_UNITS[size[-1]]
-    return PublishedRow(name, samples, dict(zip(measures, figures, strict=True)))
-
-
-BEST = "†"
-SETS = {"coco": "COCO", "nocaps": "NoCaps", "flickr30k": "Flickr30k", "imagenet": "ImageNet"}
-NOTES = (
-    f"{BEST} best as printed: the highest figure of its size and column, recomputed from the figures, ties included.",
-    "Single runs of the paper's own setting: nothing can be said of significance, and nothing here is comparable with"
-    " the leaderboards of other settings.",
-)
-
-
 def paper_tables(chosen: Collection[str] | None = None) -> list[Table]:
-    """Return every table of a paper that has one of the `chosen` metrics, with these columns alone; None: all."""
+    """Return every table of a paper with only the columns of the `chosen` metrics; None: all."""
     tables = []
     for published in published_tables():
         measures = [m for m in published.measures if chosen is None or m.metric in chosen]
-        if measures:
-            tables.append(_whole_table(published, measures))
+        if not measures:
+            continue
+        best = published.best()
+        rows = []
+        for row in published.rows:
+            bold = [float(row.figures[m]) == best[row.size, m] for m in measures]
+            cells = [
+                Cell(row.figures[m] + f" {BEST}" * is_best, is_best)
+                for m, is_best in zip(measures, bold, strict=True)
+            ]
+            rows.append([*plain(row.filter, thousands(row.size)), *cells])
+        header = ["filter", "size", *(f"{SETS[m.evaluation]} {SHORT[m.metric]}" for m in measures)]
+        title = f"Published: Table {published.number} of {published.paper}: {published.about}"
+        notes = [f"Source: {published.citation}.", *published.notes, *NOTES]
+        tables.append(Table(title, header, rows, notes))
     return tables
-
-
-def _whole_table(published: PublishedTable, measures: Sequence[Measure]) -> Table:
-    best = published.best()
-    rows = []
-    for row in published.rows:
-        cells = [_cell(row.figures[m], best[row.size, m]) for m in measures]
-        rows.append([*plain(row.filter, thousands(row.size)), *cells])
-    header = ["filter", "size", *(f"{SETS[m.evaluation]} {SHORT[m.metric]}" for m in measures)]
-    title = f"Published: Table {published.number} of {published.paper}: {published.about}"
-    return Table(title, header, rows, [f"Source: {published.citation}.", *published.notes, *NOTES])
-
-
-def _cell(figure: str, best: float) -> Cell:
-    is_best = float(figure) == best
-    return Cell(f"{figure} {BEST}" if is_best else figure, bold=is_best)
 
 
 def paper_rows(
@@ -144,14 +137,11 @@ def paper_rows(
     measures = [Measure(model, evaluation, metric) for metric in metrics]
     protocols = {run.protocol.published for entry in entries for run in entry.runs} - {""}
     tables = [t for t in published_tables() if t.protocol in protocols and {*measures} & {*t.measures}]
-    rows = [row for table in tables for row in _paper_rows(table, entries[0].size, measures)]
+    rows = [
+        plain(f"{row.filter} (paper, Table {t.number})", *(row.figures.get(m, MISSING) for m in measures))
+        for t in tables
+        for row in t.rows
+        if row.size == entries[0].size
+    ]
     sources = dict.fromkeys(f"Rows (paper) are the figures of {table.citation}." for table in tables)
     return rows, [f"{source} They are single runs and compete for no mark." for source in sources if rows]
-
-
-def _paper_rows(table: PublishedTable, size: int, measures: Sequence[Measure]) -> list[list[Cell]]:
-    return [
-        plain(f"{row.filter} (paper, Table {table.number})", *(row.figures.get(m, MISSING) for m in measures))
-        for row in table.rows
-        if row.size == size
-    ]

@@ -1,4 +1,4 @@
-"""The leaderboard in one table and one picture, for the first screen of a README."""
+"""The leaderboard as one table and one picture, for the first screen of a README."""
 
 import re
 import statistics
@@ -8,10 +8,10 @@ from dataclasses import replace
 from benchmark.core.errors import UserError
 from benchmark.results.report.certainty import Compared, RunFolders, compare_entries, estimate_text
 from benchmark.results.report.columns import thousands
-from benchmark.results.report.entry_facts import scoring_costs
+from benchmark.results.report.entry_facts import clean_percentage, scoring_costs
 from benchmark.results.report.leaderboard import Entry, Measure, headlines, leaderboards
 from benchmark.results.report.picture import draw_picture
-from benchmark.results.report.table import MISSING, Cell, Table, plain, table_lines
+from benchmark.results.report.table import MISSING, Cell, Table, table_lines
 from benchmark.results.result import Result
 
 INTERVALS = (
@@ -32,26 +32,20 @@ def summary_entries(results: Sequence[Result]) -> list[Entry]:
 
 
 def summary_table(entries: Sequence[Entry], folders: RunFolders) -> Table:
-    """Return a row per filter: headline metrics, share of clean pairs, cost. A note names the protocol."""
+    """Return a row per filter: headline metrics, percentage of clean pairs, cost. A note names the protocol."""
     compared = [compare_entries(measure, entries, folders) for measure in headlines(entries)]
-    best = [found.best() for found in compared]
-    clean = any(entry.runs[0].kept for entry in entries)
-    header = ["filter", *(f"{c.measure.label}, {c.measure.evaluation}" for c in compared)]
-    costs = scoring_costs(entries)
-    header += ["clean pairs kept"] * clean + [f"scoring, {costs.unit}"]
-    rows = []
-    for entry in entries:
-        cells = [
-            _cell(found, entry, bold=entry is first) for found, first in zip(compared, best, strict=True)
-        ]
-        kept = entry.runs[0].kept
-        share = [f"{100 * kept.get('concrete', 0) / sum(kept.values()):.0f}%"] if kept else [MISSING]
-        seconds = costs.seconds[entry.label]
-        cost = MISSING if seconds is None else f"{seconds:,.0f}"
-        rows.append([*plain(entry.label), *cells, *plain(*share * clean, cost)])
+    costs, clean = scoring_costs(entries), [clean_percentage(entry) for entry in entries]
+    columns = {
+        f"{of.measure.label}, {of.measure.evaluation}": [_cell(of, entry) for entry in entries]
+        for of in compared
+    }
+    if any(percentage is not None for percentage in clean):
+        columns["clean pairs kept"] = [_number(percentage, "{:.0f}%") for percentage in clean]
+    columns[f"scoring, {costs.unit}"] = [_number(costs.seconds[e.label], "{:,.0f}") for e in entries]
+    rows = [[Cell(entry.label), *cells] for entry, *cells in zip(entries, *columns.values(), strict=True)]
     protocol = entries[0].runs[0].protocol
     note = f"Protocol: {protocol.name} ({protocol.fingerprint}), {_runs(entries)} runs."
-    return Table("", header, rows, [note, INTERVALS, *costs.notes])
+    return Table("", ["filter", *columns], rows, [note, INTERVALS, *costs.notes])
 
 
 def summary_picture(entries: Sequence[Entry], folders: RunFolders) -> str:
@@ -96,7 +90,12 @@ def _mean(measure: Measure, entry: Entry) -> float:
     return statistics.fmean(values) if values else float("-inf")
 
 
-def _cell(compared: Compared, entry: Entry, *, bold: bool) -> Cell:
+def _number(value: float | None, form: str) -> Cell:
+    return Cell(MISSING if value is None else form.format(value))
+
+
+def _cell(compared: Compared, entry: Entry) -> Cell:
     if entry not in compared.entries:
         return Cell(MISSING)
-    return Cell(estimate_text(compared.comparison.estimates[compared.entries.index(entry)]), bold)
+    estimate = compared.comparison.estimates[compared.entries.index(entry)]
+    return Cell(estimate_text(estimate), bold=entry is compared.best())

@@ -5,23 +5,19 @@ from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
-from omegaconf import DictConfig
 
 from benchmark.core.paths import cache_folder
-from benchmark.core.requirements import only_looking
-from benchmark.run.config import make_filter
+from benchmark.run.job import Job
 from benchmark.run.plan.cached_stages import LATER
-from filters.base import Features, Reader
 
 BYTES_PER_SCORE = 24  # uid and score
 SAMPLED_FILES = 3
 
 
-def scoring_bytes(cfg: DictConfig, pairs: float) -> int | None:
+def scoring_bytes(job: Job, pairs: float) -> int | None:
     """Return the bytes of the scores of so many pairs, and of the features that scoring them leaves in the cache."""
     try:
-        with only_looking():
-            features = {f.key(): f for leaf in make_filter(cfg).leaves() for f in _features(leaf)}
+        features = job.filter.all_features()
     except LATER:
         return None
     per_pair = [_bytes_per_pair(key) for key in features]
@@ -43,11 +39,6 @@ def _bytes_in(folder: Path) -> int:
             with suppress(FileNotFoundError):
                 total += (Path(parent) / name).stat().st_size
     return total
-
-
-def _features(reader: Reader) -> list[Features]:
-    """Return all features under a filter."""
-    return [feature for own in reader.features for feature in (own, *_features(own))]
 
 
 def _bytes_per_pair(key: str) -> float | None:

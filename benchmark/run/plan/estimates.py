@@ -13,7 +13,7 @@ from benchmark.results.protocol import LIMIT
 from benchmark.results.result import Result
 from benchmark.run.config import filter_settings, recorded
 from benchmark.run.plan.cached_stages import CachedStages
-from benchmark.run.plan.recorded_costs import Cost, RecordedCosts, machine_factor, settings_text
+from benchmark.run.plan.recorded_costs import Cost, RecordedCosts, settings_text
 from benchmark.scoring.score_parts import read_part_info, total_cost
 from downstream.training.recipe_key import recipe_key
 
@@ -56,7 +56,7 @@ def drawing_cost(cfg: DictConfig) -> Cost | None:
     drawn = OmegaConf.select(cfg, "pool.demo.pairs")
     if drawn is None:
         return None
-    cpu = (DRAWING_SECONDS + DRAWING_SECONDS_PER_PAIR * int(drawn)) * machine_factor()
+    cpu = DRAWING_SECONDS + DRAWING_SECONDS_PER_PAIR * int(drawn)
     return Cost(cpu, cpu / (os.cpu_count() or 1))
 
 

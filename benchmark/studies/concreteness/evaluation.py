@@ -87,7 +87,7 @@ def check_needs(scorer: Filter, name: str) -> None:
 
 
 def fit(scorer: Filter, pool: Callable[[], Pool], engine: Engine) -> None:
-    """Fit the filter, or the parts of a composite, to the pool where it needs corpus statistics; most do not."""
+    """Fit the filter, or the parts of a composite, to the pool if it needs corpus statistics; most do not."""
     if isinstance(scorer, Composite):
         for part in scorer.filters.values():
             fit(part, pool, engine)

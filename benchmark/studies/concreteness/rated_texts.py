@@ -37,7 +37,7 @@ class RatedTexts:
     total: int
 
     def sample(self, size: int | None, seed: int) -> "RatedTexts":
-        """Return `size` of the texts, drawn without replacement; all of them where there are fewer, or for None.
+        """Return `size` of the texts, drawn without replacement; all of them if there are fewer, or for None.
 
         The paper rates costly scorers on 150 words and 150 captions (001, appendix A.6).
         """
@@ -71,7 +71,7 @@ def read_word_ratings(path: Path) -> RatedTexts:
 
 @dataclass(frozen=True)
 class _File:
-    """A file of ratings, the setting that names it, and what separates its columns."""
+    """A file of ratings, the setting that names it, and its delimiter."""
 
     setting: str
     path: Path
@@ -82,7 +82,7 @@ class _File:
 
 
 def _rows(file: _File, columns: Sequence[str]) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Yield each row with its line number; tab separated files have no quoting."""
+    """Yield each row with its line number; tab separated files are not quoted."""
     if not file.path.is_file():
         raise UserError(f"{file} does not exist; give the path of a file of ratings")
     is_csv = file.delimiter == ","

@@ -33,7 +33,7 @@ class FinishedStep:
 
 
 class Steps:
-    """Runs each step once, in a folder of its own. Of a launch, the main process runs it.
+    """Runs each step once, in a separate folder, in the main process of a launch.
 
     Args:
         root: folder of the build.

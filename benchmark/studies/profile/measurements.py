@@ -20,7 +20,7 @@ from filters.base import Filter
 from filters.clip import Clip
 from filters.cotr import Cotr
 from filters.no_text import NoText
-from filters.ocr.spotter import TextSpotter
+from filters.ocr.features import TextSpotter
 from filters.text_removal import RandomAreaRemovedClip, TextRemovedClip
 
 Floats = npt.NDArray[np.float32]
@@ -33,7 +33,7 @@ class Measurements:
     Args:
         uids: sorted.
         text: whether the image has legible text.
-        cotr: co-embedded text rate, the share of the caption's words that are in that text.
+        cotr: co-embedded text rate, the fraction of the caption's words that are in that text.
         fuzzy: the same with fuzzy matching.
         clip: cosine of caption and image.
         all_removed: cosine after all text is inpainted (Lin et al. 2023, section 5.1).
@@ -107,7 +107,7 @@ def measure(
 
 
 def join(tables: Mapping[str, ScoreTable], legible: float) -> tuple[Measurements, int]:
-    """Join scores by uid; return the samples that have all scores, and the number of those that lack one.
+    """Join scores by uid; return the samples that have all scores, and the number of the other samples.
 
     `legible` is the confidence from which a line counts as text.
     """

@@ -52,7 +52,10 @@ def _charts(profile: Profile) -> list[Chart]:
     means = [(series, [group.means[name].value for group in groups]) for name, series in REMOVALS.items()]
     ordered = "clusters of images, by their share of images with text"
     edges = next(iter(profile.histograms.values())).edges
-    counts = [(series, [*profile.histograms[n].counts, None]) for n, series in DIFFERENCES.items()]
+    counts = [
+        (series, [*profile.histograms[n].counts, profile.histograms[n].counts[-1]])
+        for n, series in DIFFERENCES.items()
+    ]
     changed = "cosine before minus cosine after, of images whose cosine changed"
     return [
         _chart("text", "Text in images", ordered, "bar", clusters, percentages, barmode="stack"),
@@ -85,7 +88,16 @@ def _chart(
         for (name, colour), values in series
     ]  # fmt: skip
     x_axis = axis(x_title, showticklabels=over_edges)
-    variant = Variant("", data, {"height": 400, "xaxis": x_axis, "yaxis": axis(""), **layout})
+    variant = Variant(
+        "",
+        data,
+        {
+            "height": 400,
+            "xaxis": x_axis,
+            "yaxis": axis("", ticksuffix="%" if kind == "bar" else ""),
+            **layout,
+        },
+    )
     return Chart(key, title, "", [variant])
 
 

@@ -9,14 +9,12 @@ from benchmark.core.records import Schema
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.results.provenance import provenance
-from benchmark.studies.profile.clusters import cluster_images
-from benchmark.studies.profile.examples import Example, top_examples
+from benchmark.studies.profile.clusters import Example, cluster_images, top_examples
 from benchmark.studies.profile.measurements import measure, measuring_filters
 from benchmark.studies.profile.pool_sample import PoolSample
 from benchmark.studies.profile.statistics import Group, Histogram, by_cluster, histograms, summarise
 from filters.clip import ClipFeatures
-from filters.ocr.features import TextRecognition
-from filters.ocr.spotter import TextSpotter
+from filters.ocr.features import TextRecognition, TextSpotter
 
 
 @dataclass(frozen=True)

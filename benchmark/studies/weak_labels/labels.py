@@ -27,20 +27,21 @@ from benchmark.pool.pool import Pool
 from benchmark.results.provenance import library_versions
 from benchmark.scoring.score_pool import fit_filter
 from benchmark.scoring.shard_reader import ShardReader
-from benchmark.studies.weak_labels.documents import (
+from benchmark.studies.weak_labels.topics import (
     CaptionNgrams,
     CleanedCaptions,
     Documents,
+    TopicModel,
+    Vocabulary,
+    choose_vocabulary,
     image_hashes,
     make_documents,
 )
-from benchmark.studies.weak_labels.topics import TopicModel
-from benchmark.studies.weak_labels.vocabulary import Vocabulary, choose_vocabulary
 from downstream.models.weak_backbone import TopicLabels
 
 log = logging.getLogger(__name__)
 NO_NGRAM = "no_ngram"  # drop reason: none of the n-grams of the image's captions is in the vocabulary
-UNINFORMATIVE = "uninformative"  # drop reason: the image has no informative caption
+UNINFORMATIVE = "uninformative"  # drop reason: the image lacks an informative caption
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class LabelConfig:
         parser: name of an installed spaCy pipeline for English, or folder of one.
         minimum_informativeness: lowest score of a caption that is read, as of filter=informativeness.
         ngrams: M, the size of the vocabulary.
-        max_share: n-grams in at least this share of the captions are left out.
+        max_share: n-grams in at least this fraction of the captions are left out.
         topics: K, the number of topics.
         passes: passes over the documents to fit the topics.
         batch_size: documents per update of the topics.
@@ -167,7 +168,7 @@ def _write_labels(
 ) -> dict[str, Any]:
     """Write the labels of all shards and ``topics.json``; return the counts of labelled and dropped captions.
 
-    All captions of an image get the topics of its document, those that are not informative too.
+    All captions of an image get the topics of its document, also uninformative captions.
     """
     topics = model.label(documents.counts)
     shard_reader, drops = ShardReader(pool, "cpu"), Counter[str]()

@@ -1,6 +1,5 @@
 """The command line as a user meets it."""
 
-import gc
 import json
 import subprocess
 import sys
@@ -11,7 +10,6 @@ import pytest
 
 from benchmark.core.paths import cache_folder
 from benchmark.core.uids import read_subset
-from tests import pretended_task
 from tests.command_line import Done, Run, assert_one_line
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_metadata, write_pool
@@ -42,18 +40,6 @@ def run_process(*arguments: str, cwd: Path = ROOT) -> Done:
 )
 def test_misspelt_commands(run: Run, arguments: list[str], message: str) -> None:
     assert_one_line(run(*arguments), message)
-
-
-def test_garbage_is_collected_while_a_task_runs_and_afterwards(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    during: list[bool] = []
-    monkeypatch.setattr(pretended_task, "print_result", lambda _: during.append(gc.isenabled()))
-    assert run(*pretended_task.PRETEND).returncode == 0
-    assert run(*pretended_task.PRETEND, "seed=7,8").returncode == 0
-    assert during == [True] * 3
-    assert run("filter=iccc").returncode == 2
-    assert gc.isenabled()
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_folder, atomic_write
 from benchmark.core.requirements import State
-from benchmark.models.checkpoints import checkpoint_requirement, locate_checkpoint
+from benchmark.models.checkpoints import checkpoint_requirement, find_checkpoint, locate_checkpoint
 from benchmark.models.hub import unused_files
 
 INDEX = {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}
@@ -36,7 +36,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "models--some--model"
     (root / "refs").mkdir(parents=True)
     (root / "refs" / "main").write_text("c0ffee")
-    locate_checkpoint.cache_clear()
+    find_checkpoint.cache_clear()
     return root / "snapshots" / "c0ffee"
 
 

@@ -16,7 +16,7 @@ from benchmark.pool.pool import Pool
 from benchmark.results.contamination import NearImages, _embed, contamination
 from benchmark.results.result import Contamination
 from benchmark.run.config import demo_model
-from benchmark.run.open_subset import open_subset
+from benchmark.run.open_samples import open_subset
 from benchmark.scoring.score_pool import score_pool
 from benchmark.selection.selection import Selection
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item

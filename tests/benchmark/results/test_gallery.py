@@ -11,14 +11,7 @@ from benchmark.core.images import THUMBNAIL, decode_image
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids
 from benchmark.pool.pool import Pool
 from benchmark.results.gallery import IMAGES, PAIRS, examples, gallery, ranked_pairs, short_text, thumbnail
-from benchmark.results.pictures import (
-    CAPTION_CHARACTERS,
-    Place,
-    read_examples,
-    read_gallery,
-    write_examples,
-    write_gallery,
-)
+from benchmark.results.run_folder import CAPTION_CHARACTERS, Place, RunFiles, write_examples, write_gallery
 from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.selection.top_k import select_top_k
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
@@ -77,7 +70,7 @@ def test_every_run_shows_the_same_images(tmp_path: Path) -> None:
     assert first.references == (f"thing {first.image}", "x" * 300)
     assert first.thumbnail.startswith(b"\xff\xd8")
     write_examples(tmp_path, shown)
-    assert read_examples(tmp_path) == shown
+    assert RunFiles(tmp_path).examples() == shown
 
 
 def test_an_unreadable_image_is_one_line(tmp_path: Path) -> None:
@@ -153,7 +146,7 @@ def test_pairs_have_captions_and_thumbnails(tmp_path: Path) -> None:
     assert by_uid[samples[6].uid].thumbnail.startswith(b"\xff\xd8")
     assert len(pairs) == 4 * PAIRS
     write_gallery(tmp_path / "run", pairs)
-    assert read_gallery(tmp_path / "run") == pairs
+    assert RunFiles(tmp_path / "run").gallery() == pairs
 
 
 def test_pairs_that_are_not_there_are_left_out(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from benchmark.core.batch import Batch
+from benchmark.run.job import Job
 from benchmark.run.score import score
 from benchmark.scoring.score_parts import read_part
 from filters.base import Filter, Scores
@@ -45,7 +46,8 @@ def test_the_last_line_is_the_folder_of_the_parts(
     pool = {"_target_": "benchmark.pool.pool.Pool", "name": "p", "url": str(tmp_path)}
     engine = {"_target_": "benchmark.engine.local.LocalEngine", "device": "cpu", "workers": 1}
     settings = {"task": {"name": "score"}, "rescore": False, "scoring": {"tolerate": 0}}
-    score(OmegaConf.create({"pool": pool, "filter": FILTERS[name], "engine": engine} | settings))
+    cfg = OmegaConf.create({"pool": pool, "filter": FILTERS[name], "engine": engine} | settings)
+    score(Job(cfg, {}))
     *_, scored, folder = capsys.readouterr().out.splitlines()
     assert scored.startswith("scored 7 pairs")
     parts = sorted(Path(folder).glob("*.parquet"))
@@ -54,14 +56,16 @@ def test_the_last_line_is_the_folder_of_the_parts(
 
 
 @pytest.mark.slow
-def test_nothing_is_selected_while_a_part_is_missing(run: Run, cache: Path, tmp_path: Path) -> None:
+def test_a_part_of_the_shards_is_scored(run: Run, cache: Path, tmp_path: Path) -> None:
     pool = write_pool(tmp_path / "pool", [rows(3, start=3 * i) for i in range(3)])
     settings = ["pool=img2dataset", f"pool.url={pool}", "filter=no_filter", "size.samples=5"]
-    part = ["task=score", "shards=2/3", *settings]
-    assert run(*part).returncode == 0
+    assert run("task=score", *settings, "task.shards=2/3").returncode == 0
     assert scored_shards(cache) == ["00000001"]
-    assert_one_line(run("task=select", *settings), "2 of 3 shards are missing, those of shards=1/3, 3/3")
-    assert_one_line(run(*part, "rescore=true"), "shards=2/3 with rescore=true would remove")
+    assert_one_line(run("task=select", *settings), "2 of 3 shards are missing, those of task.shards=1/3, 3/3")
+    rescored = run("task=score", *settings, "task.shards=2/3", "rescore=true")
+    assert_one_line(rescored, "task.shards=2/3 with rescore=true would remove")
+    assert run("task=score", *settings, "task.shards=1/1").returncode == 0
+    assert scored_shards(cache) == ["00000000", "00000001", "00000002"]
 
 
 def scored_shards(cache: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""``shards=3/8``: jobs that score one pool together."""
+"""``task.shards=3/8``: jobs that score one pool together."""
 
 import logging
 from collections.abc import Iterable
@@ -95,14 +95,16 @@ def test_of_a_fitted_filter_the_features_are_extracted(pool: Pool, caplog: pytes
     assert there == [False, False, True, False, False]
     assert not any(path.is_file() for path in score_paths(pool, scorer).values())
     assert "only its features are extracted here" in caplog.text
-    with pytest.raises(UserError, match=r"fitted is fitted on the whole pool .* without shards"):
+    with pytest.raises(UserError, match=r"fitted is fitted on the whole pool .* without task.shards"):
         score_part(pool, Fitted(), ENGINE, ShardPart(1, 3))
 
 
 def test_nothing_is_selected_while_a_part_is_missing(pool: Pool) -> None:
     for number in (1, 3):
         score_part(pool, Random(), ENGINE, ShardPart(number, 4))
-    message = r"^random: 2 of 5 shards are missing, those of shards=2/4, 4/4; run task=score with each .* shards=1/1"
+    message = (
+        r"^random: 2 of 5 shards are missing, those of task.shards=2/4, 4/4; run .* each .* task.shards=1/1"
+    )
     with pytest.raises(UserError, match=message):
         score_pool(pool, Random(), ENGINE)
     score_part(pool, Random(), ENGINE, ShardPart(2, 4))
@@ -120,7 +122,9 @@ def test_all_that_is_missing_can_be_scored_in_one_place(pool: Pool) -> None:
 
 def test_a_filter_is_not_fitted_while_features_of_a_part_are_missing(pool: Pool) -> None:
     score_part(pool, LongerThanMean(), ENGINE, ShardPart(1, 2))
-    with pytest.raises(UserError, match=r"^longerthanmean: 2 of 5 shards are missing, those of shards=2/2;"):
+    with pytest.raises(
+        UserError, match=r"^longerthanmean: 2 of 5 shards are missing, those of task.shards=2/2;"
+    ):
         score_pool(pool, LongerThanMean(), ENGINE)
 
 

@@ -17,7 +17,7 @@ from benchmark.selection.top_k import select_top_k
 from filters.base import Composite, Filter, Scores
 from filters.composite import Cascade, Intersect, RankSum, Threshold, Union
 from filters.random import Random
-from filters.relative_score import RelativeScore
+from filters.text_removal import RelativeScore
 from tests.pools import rows, write_metadata, write_tar
 
 ENGINE = LocalEngine("cpu", 1)

@@ -14,8 +14,8 @@ from benchmark.core.images import decode_image
 from benchmark.demo.draws import sample_pair
 from benchmark.demo.mix import Mix
 from filters.ocr import rapid
+from filters.ocr.features import Line
 from filters.ocr.rapid import RapidSpotter, model_file
-from filters.ocr.spotter import Line
 from tests.extras import needs_extra
 
 pytestmark = needs_extra("ocr")

@@ -1,14 +1,9 @@
 import pytest
 
-from benchmark.results.page.estimates import (
-    Value,
-    all_measures,
-    chart_measures,
-    value_of,
-)
+from benchmark.results.page.estimates import Value, all_measures, chart_measures, value_of
 from benchmark.results.report.leaderboard import group, headlines
 from benchmark.results.result import Result
-from tests.benchmark.results.report.made_results import metric, result, trained
+from tests.benchmark.results.report.made_results import captioned, metric, result, trained
 from tests.benchmark.results.report.made_run_folders import measured
 
 
@@ -37,7 +32,7 @@ def test_two_seeds_have_no_interval() -> None:
 
 
 def test_a_metric_without_interval_is_a_number_alone() -> None:
-    entries = group([result("clip", downstream={"captioner": trained(coco=[metric("CIDEr", 0.2)])})])
+    entries = group([captioned("clip", 0.2)])
     assert value_of(entries[0], headlines(entries)[0]) == Value(20.0, None, None, "20.0", "")
 
 
@@ -46,8 +41,5 @@ def test_charts_offer_the_sets_that_headlines_are_of() -> None:
     entries = group(
         [result("clip", downstream={"captioner": trained(nocaps=[metric("CIDEr", 0.1)], coco=metrics)})]
     )
-    assert list(chart_measures(entries)) == [
-        "CIDEr, coco (captioner)",
-        "BLEU-4, coco (captioner)",
-    ]
+    assert list(chart_measures(entries)) == ["CIDEr, coco (captioner)", "BLEU-4, coco (captioner)"]
     assert len(all_measures(entries)) == 3

@@ -56,7 +56,8 @@ def test_the_front_joins_what_no_cheaper_filter_beats() -> None:
     rows = entries(*(full_result(name, q, scoring=Scoring(s, 0.0)) for name, (s, q) in costs.items()))
     front, *points = drawn(cost_chart("k", rows, chart_measures(rows), line_styles(rows)))[0]["data"]
     assert (front["x"], front["y"]) == ([1, 100], [10, 20])
-    assert {point["name"] for point in points} == set(costs)
+    sides = {point["name"]: point["textposition"] for point in points}
+    assert sides == dict.fromkeys(costs, "top right") | {"slow": "top left"}  # clear of the right edge
     assert "icc: 100 s, 20.0 (17.0 to 23.0)" in {point["hovertext"][0] for point in points}
 
 
@@ -97,6 +98,7 @@ def test_kinds_lengths_and_languages_are_drawn() -> None:
     assert kinds["data"][0]["x"] == [75] * 4
     (box,) = lengths["data"]
     assert lengths["layout"]["yaxis"]["ticktext"] == ["the pool", "clip", "icc"]
+    assert lengths["layout"]["yaxis"]["range"] == [2.5, -0.5]
     assert box["median"] == [1, 2.75, 2.75]  # half of 500 + 400 + 100; 30 of the 80 in the bin from 2 to 4
     assert {trace["name"]: trace["x"][:2] for trace in languages["data"]} == {
         "en": [70, 90], "dog": [20, 10], "the rest": [10, 0],

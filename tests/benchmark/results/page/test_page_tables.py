@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from benchmark.results.page.leaderboard_view import leaderboard_views
+from benchmark.results.page.leaderboard_page import leaderboard_views
 from benchmark.results.page.page_tables import PageCell, PageTable, Range, seconds_text
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.result import Result, Scoring
@@ -58,6 +58,8 @@ def test_runs_without_metrics_have_costs() -> None:
     headline, costs = tables_of(result("clip", scoring=Scoring(0.0, 0.0)))
     assert [cell.text for cell in headline.rows[0].cells] == ["–", "1"]
     assert [cell.text for cell in costs.rows[0].cells] == ["2,000", "2,000", "0.25", "–", "–", "–", "–"]
+    *_, costs = tables_of(full_result("clip", 0.5))
+    assert [cell.text for cell in costs.rows[0].cells][3:6] == ["55 s", "1,455", "4 s"]
 
 
 def test_the_memory_of_a_run_is_among_its_costs() -> None:

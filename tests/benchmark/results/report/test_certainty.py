@@ -19,7 +19,7 @@ from benchmark.results.report.picture import BLUE, GREY, ORANGE, SKY, ranked_bar
 from benchmark.results.result import Result
 from downstream.evaluation.image_scores import ImageScores
 from downstream.metrics.corpus_scores import count_names
-from tests.benchmark.results.report.made_results import metric, result, texts, trained
+from tests.benchmark.results.report.made_results import captioned, texts
 
 CIDER = Measure("captioner", "coco", "CIDEr", "CIDEr")
 IMAGES = 200
@@ -37,7 +37,7 @@ class Folder:
         for seed, mean in enumerate(means):
             noise = np.random.default_rng([len(self.results), seed]).normal(0, 0.02, IMAGES)
             values = mean + self.difficulty + noise - (self.difficulty + noise).mean()
-            run = result(name, seed=seed, downstream={"captioner": trained(coco=[metric("CIDEr", mean)])})
+            run = captioned(name, mean, seed=seed)
             kept = ImageScores()
             kept.add("coco", "CIDEr", range(IMAGES), values.tolist())
             kept.write(self.path / run.run_id / "captioner")

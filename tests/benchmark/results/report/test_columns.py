@@ -21,6 +21,7 @@ def test_names_and_columns_choose_alike() -> None:
     for name in ("CIDEr", "cider", "C", "c"):
         assert choose_metrics([name], [MADE], []) == {"CIDEr"}
     assert choose_metrics(["T2I R@1", "S"], [MADE], []) == {"text_to_image_R@1", "SPICE"}
+    assert [SHORT[name] for name in ("RefPAC-S", "Unique-4", "linear_probe")] == ["RefPAC", "U-4", "probe"]
     names = [text.casefold() for pair in SHORT.items() for text in pair]
     assert len(set(names)) == len({*SHORT, *SHORT.values()})  # no two columns differ in case alone
 
@@ -34,7 +35,7 @@ def test_an_unknown_name_lists_what_the_results_hold() -> None:
     with pytest.raises(UserError) as error:
         choose_metrics(["CIDEr", "cidre"], [MADE], [])
     assert str(error.value) == (
-        "metric=cidre is no column of these results; did you mean 'CIDEr'? known: C, CIDEr, S, SPICE, T2I R@1,"
+        "task.columns=cidre is no column of these results; did you mean 'CIDEr'? known: C, CIDEr, S, SPICE, T2I R@1,"
         " text_to_image_R@1, zero-shot, zero_shot"
     )
 

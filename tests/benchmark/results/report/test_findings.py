@@ -3,23 +3,24 @@ from dataclasses import replace
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.findings import FINDINGS, findings_tables, rank_agreement_tables
 from benchmark.results.result import Result
-from tests.benchmark.results.report.made_results import metric, protocol, result, texts, trained
+from tests.benchmark.results.report.made_results import captioned, metric, protocol, result, texts, trained
 
 NOTHING = RunFolders({})
 
 
-def run(name: str, cider: float, size: int = 200_000, seed: int = 0) -> Result:
-    models = {"captioner": trained(coco=[metric("CIDEr", cider)])}
-    return result(name, size=size, seed=seed, downstream=models)
-
-
 def test_the_papers_own_figures_agree_with_its_claims() -> None:
-    assert all(f.paper_figure(f.better) > f.paper_figure(f.worse) for f in FINDINGS)
+    figures = [finding.paper_figures() for finding in FINDINGS]
+    assert all(better > worse for better, worse in figures)
     assert len({finding.claim for finding in FINDINGS}) == len(FINDINGS)
 
 
 def test_figures_of_both_stand_beside_the_claim() -> None:
-    runs = [run("random", 0.05), run("clip", 0.031), run("clip", 0.051, seed=1), run("tmars", 0.04)]
+    runs = [
+        captioned("random", 0.05),
+        captioned("clip", 0.031),
+        captioned("clip", 0.051, seed=1),
+        captioned("tmars", 0.04),
+    ]
     (table,) = findings_tables(runs, NOTHING)
     assert table.title == "Findings of the ICC paper, pool demo"
     assert [row[2:5] for row in texts(table)[:2]] == [
@@ -29,14 +30,16 @@ def test_figures_of_both_stand_beside_the_claim() -> None:
 
 
 def test_findings_over_sizes_name_them() -> None:
-    (table,) = findings_tables([run("icc", 0.3, size=100_000), run("icc", 0.3, size=500_000)], NOTHING)
+    (table,) = findings_tables(
+        [captioned("icc", 0.3, size=100_000), captioned("icc", 0.3, size=500_000)], NOTHING
+    )
     assert [row[2:5] for row in texts(table)] == [
         ["icc 100k 35.8, icc 500k 30.9", "30.0*, 30.0*", "not significant"]
     ]
 
 
 def test_without_both_selections_there_is_no_finding() -> None:
-    assert findings_tables([run("clip", 0.1), run("oracle", 0.2)], NOTHING) == []
+    assert findings_tables([captioned("clip", 0.1), captioned("oracle", 0.2)], NOTHING) == []
     assert findings_tables([], NOTHING) == []
 
 

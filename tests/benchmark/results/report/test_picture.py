@@ -5,7 +5,7 @@ import pytest
 from benchmark.results.report.certainty import RunFolders, compare_entries
 from benchmark.results.report.leaderboard import Measure, group
 from benchmark.results.report.picture import draw_picture
-from tests.benchmark.results.report.made_results import metric, result, trained
+from tests.benchmark.results.report.made_results import captioned
 
 SVG = "{http://www.w3.org/2000/svg}"
 CIDER = Measure("captioner", "coco", "CIDEr", "CIDEr")
@@ -16,10 +16,7 @@ LONG = "a <very> long label of a filter with settings"
 def picture() -> ET.Element:
     """Four filters, one of them with three seeds."""
     values = [("random", 0.1), (LONG, 0.4), ("clip", 0.19), ("clip", 0.2), ("clip", 0.21)]
-    runs = [
-        result(name, seed=seed, downstream={"captioner": trained(coco=[metric("CIDEr", value)])})
-        for seed, (name, value) in enumerate(values)
-    ]
+    runs = [captioned(name, value, seed=seed) for seed, (name, value) in enumerate(values)]
     compared = compare_entries(CIDER, group(runs), RunFolders({}))
     return ET.fromstring(draw_picture("Size & pool", [compared, compared]))
 
@@ -28,6 +25,7 @@ def test_bars_are_ranked_and_as_long_as_their_values(picture: ET.Element) -> Non
     marks = [group for group in picture.iter(f"{SVG}g") if group.find(f"{SVG}rect") is not None]
     titles = [mark.findtext(f"{SVG}title") for mark in marks]
     assert titles == [f"{LONG}: 40.0", "clip: 20.0 ± 2.5", "random: 10.0"] * 2
+    assert [float(rect.get("y", "")) for rect in picture.iter(f"{SVG}rect")] == [6, 24, 42] * 2
     widths = [float(rect.get("width", "")) for rect in picture.iter(f"{SVG}rect")][:3]
     assert [width / widths[-1] for width in widths] == pytest.approx([4, 2, 1], rel=1e-2)
 

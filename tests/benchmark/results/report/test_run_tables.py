@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from benchmark.results.report.run_tables import joint_tables, run_table
-from benchmark.results.result import Result
+from benchmark.results.report.run_tables import evaluation_tables, joint_tables, run_table
+from benchmark.results.result import Evaluation, Result
 from tests.benchmark.results.report.made_results import metric, protocol, result, texts, trained
 
 REASON = "no models"
@@ -61,3 +61,20 @@ def test_runs_of_a_sweep_share_a_table_per_protocol() -> None:
         ["filter=icc", "captioner", "nocaps", "50.0", ""],
     ]
     assert {row[0] for row in texts(second)} == {"bf16"}
+
+
+def test_evaluations_are_a_table_per_set_and_the_last_counts() -> None:
+    older, newer = (
+        Evaluation(
+            "a", "a", {}, {"coco": [metric("CIDEr", cider), metric("Diversity", 0.5)]}, {}, finished=time
+        )
+        for cider, time in ((0.1, "1"), (0.2, "2"))
+    )
+    scores = {"coco": [metric("zero_shot", 0.3), metric("zero_shot_tied", 0.5)], "nocaps": []}
+    ties, diversity = evaluation_tables([newer, Evaluation("b", "b", {}, scores, {}), older])
+    assert ties.title == "evaluated on coco"
+    assert ties.header == ["model", "images or queries", "C", "zero-shot"]
+    assert texts(ties) == [["a", "10", "20.0", "–"], ["b", "10", "–", "30.0"]]
+    assert ties.notes[0].endswith("in points: zero-shot 50.0.")
+    assert diversity.title == "evaluated on coco, best reference and diversity"
+    assert texts(diversity) == [["a", "10", "50.0"]]

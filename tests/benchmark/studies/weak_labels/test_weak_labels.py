@@ -15,8 +15,7 @@ from benchmark.pool.pool import Pool
 from benchmark.run.config import demo_model
 from benchmark.studies.weak_labels import vocabulary
 from benchmark.studies.weak_labels.labels import LabelConfig, label_pool, read_labels
-from benchmark.studies.weak_labels.topics import TopicModel
-from benchmark.studies.weak_labels.vocabulary import choose_vocabulary
+from benchmark.studies.weak_labels.topics import TopicModel, choose_vocabulary
 from tests.pools import Row, jpeg, write_pool
 
 # A planted world of two topics, in English that the demo's tagger knows; the last caption has no noun at all.

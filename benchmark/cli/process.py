@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the processes that work for a command end with it, and one line says how to go on."""
+"""The process of a command: its environment variables, and how Ctrl-C and SIGTERM end it with its workers."""
 
 import multiprocessing
 import os
@@ -6,11 +6,13 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 from benchmark.core.lost_processes import is_first_to_end
+from benchmark.core.paths import cache_folder
 
 LINE = "stopped; run the same command to go on"
 
@@ -22,7 +24,28 @@ class Stopped(KeyboardInterrupt):
     """
 
 
-_stopped: list[Stopped] = []  # a signal handler has no other place to leave what it raised
+_stopped: list[Stopped] = []  # a signal handler can leave an error nowhere else
+
+
+def set_environment() -> None:
+    """Set what the user has not set. Raises `UserError` if the cache is not on this machine."""
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # raise configuration errors instead of printing Hydra's summary
+    os.environ.setdefault("PAIRSIFT_SWEEP", time.strftime("%Y%m%d-%H%M%S"))
+    # Must be set before torch is imported. OpenMP threads that spin while they wait slow training tenfold on a busy
+    # machine; no spinning at all costs a quarter of the speed on an idle one (results/LOG.md).
+    os.environ.setdefault("GOMP_SPINCOUNT", "20000")
+    os.environ.setdefault(
+        "PYDANTIC_DISABLE_PLUGINS", "__all__"
+    )  # else it looks for some in all installed packages
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
+    # Else convolutions in fp32 have 10 bits of precision on a GPU (TF32), in cuDNN only.
+    os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")
+    # Else Ray's launcher writes a token to the home folder, and sends statistics of its use to its makers.
+    os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # Else their caches are in the folder for temporary files, where nobody removes them, and in the home folder.
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache_folder("torchinductor")))
+    os.environ.setdefault("MPLCONFIGDIR", str(cache_folder("matplotlib")))
 
 
 @contextmanager
@@ -48,7 +71,7 @@ def stop_on_signals() -> Iterator[None]:
 
 
 def raise_if_stopped() -> None:
-    """Raise `Stopped` again after a signal: what fails then, such as a pool whose workers ended, is no failure."""
+    """Raise `Stopped` again after a signal: an error after it, such as a lost worker, is not a failure."""
     if _stopped:
         raise _stopped[0]
 
@@ -83,7 +106,9 @@ def end_with(pid: int, host: str) -> Iterator[None]:
 def _stop(number: int, frame: FrameType | None) -> None:
     signal.signal(number, signal.SIG_IGN)  # a second one would interrupt the removal of half-written files
     for child in multiprocessing.active_children():
-        if not child.daemon:  # daemons, such as those that decode images, are ended by those who started them
+        if (
+            not child.daemon
+        ):  # daemons, such as decoders of images, are ended by the process that started them
             child.terminate()
     stopped = Stopped(number)
     _stopped.append(stopped)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from filters.ocr.text_areas import FILLS, MAX_SIDE, remove_areas
+from filters.text_removal import FILLS, MAX_SIDE, remove_areas
 
 BOX = [10, 12, 29, 12, 29, 21, 10, 21]  # corners, which are painted too
 INSIDE = np.s_[12:22, 10:30]

@@ -1,19 +1,29 @@
-"""All that the page shows of one leaderboard, from its results and the folders of its runs."""
+"""``report.html``: leaderboards, charts, galleries and all tables, in one file that loads nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from benchmark.results.page.estimates import chart_measures, ranked
-from benchmark.results.page.galleries import CaptionedSet, FilterPanel, captioned_sets, filter_panel
+from benchmark.results.page.estimates import LEGEND, chart_measures, ranked
+from benchmark.results.page.galleries import (
+    CaptionedSet,
+    FilterPanel,
+    Images,
+    captioned_sets,
+    filter_panel,
+    thumbnails,
+)
+from benchmark.results.page.html_page import render
 from benchmark.results.page.page_tables import PageTable, page_tables, seconds_text
 from benchmark.results.page.plotly_charts import Chart, Styles, line_styles
 from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart, training_chart
-from benchmark.results.page.run_files import RunFiles
 from benchmark.results.page.selection_charts import kept_chart, overlap_chart
-from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
+from benchmark.results.report.certainty import RANKS, Compared, RunFolders, compare_entries
 from benchmark.results.report.entry_facts import scoring_costs
-from benchmark.results.report.leaderboard import Leaderboard, group, headlines, leaderboards
+from benchmark.results.report.leaderboard import FAMILIES, Leaderboard, group, headlines, leaderboards
+from benchmark.results.report.significance import MIN_SEEDS
+from benchmark.results.report.table import Table
 from benchmark.results.result import Result
+from benchmark.results.run_folder import RunFiles
 
 
 @dataclass(frozen=True)
@@ -24,8 +34,8 @@ class Answer:
         metric: its name.
         labels: the filters, the highest mean first.
         sure: whether the only one is better than all others, over images and over seeds.
-        cheapest: the filter of `labels` that scores fastest; empty where the cost of one is unknown.
-        cost: its seconds of scoring, as text; empty where there is no such filter.
+        cheapest: the filter of `labels` that scores fastest; empty if the cost of any is unknown.
+        cost: its seconds of scoring, as text; empty without such a filter.
     """
 
     metric: str
@@ -46,10 +56,10 @@ class LeaderboardView:
         seeds: the numbers of seeds of its filters, smallest first.
         answers: one per headline metric that filters can be compared by.
         tables: one per set of metrics, the headline metrics first.
-        charts: those that its data are there for, in the order of the page.
+        charts: the charts that it has data for, in the order of the page.
         panels: one per filter.
         captioned: generated captions side by side.
-        missing: in one line each, which files are missing beside the results.
+        missing: a line per kind of file that runs lack.
     """
 
     key: str
@@ -82,7 +92,7 @@ def leaderboard_views(results: Sequence[Result], folders: RunFolders) -> list[Le
 def _view(
     key: str, board: Leaderboard, folders: RunFolders, styles: Styles, shared: Sequence[Chart]
 ) -> LeaderboardView:
-    """Return one leaderboard; `styles` and the charts `shared` are those of its setting.
+    """Return one leaderboard; `styles` and the charts `shared` belong to its setting.
 
     Of several seeds the files of the first are read.
     """
@@ -91,7 +101,7 @@ def _view(
     entries = ranked(entries, measures[0]) if measures else entries
     compared = [compare_entries(measure, entries, folders) for measure in measures]
     files = [(entry, RunFiles(folders.folders.get(entry.runs[0].run_id))) for entry in entries]
-    summaries = {entry.label: found for entry, run in files if (found := run.summary())}
+    summaries = {entry.label: summary for entry, run in files if (summary := run.summary())}
     panels = [
         filter_panel(f"{key}-scores{number}", entry, summaries.get(entry.label), run.gallery())
         for number, (entry, run) in enumerate(files)
@@ -146,7 +156,7 @@ def _missing(
     losses: Mapping[str, Mapping[str, object]],
     captioned: Sequence[CaptionedSet],
 ) -> list[str]:
-    """Return a line per kind of file that is missing beside some results."""
+    """Return a line per kind of file that some runs lack."""
     labels = [panel.label for panel in panels]
     lacking = {
         "selection.json (scores, what is kept, overlap)": [p.label for p in panels if not p.scores],
@@ -161,3 +171,51 @@ def _missing(
         for name, of_file in lacking.items()
         if of_file
     ]
+
+
+def leaderboard_page(results: Sequence[Result], folders: RunFolders, tables: Sequence[Table]) -> str:
+    """Return the whole page.
+
+    Args:
+        results: of all runs.
+        folders: their folders; what is missing there is said on the page.
+        tables: all tables of the report.
+    """
+    views = leaderboard_views(results, folders)
+    panels = [panel for view in views for panel in view.panels]
+    images = Images(thumbnails(panels, [captioned for view in views for captioned in view.captioned]))
+    families = {result.family for result in results if result.family}
+    charts = [chart for v in views for chart in (*v.charts, *(p.scores for p in v.panels if p.scores))]
+    return render(
+        "page.html",
+        charts,
+        views=views,
+        first=max(views, key=lambda view: len(view.panels), default=None),  # shown first
+        images=images,
+        tables=tables,
+        legend=[LEGEND, RANKS],
+        min_seeds=MIN_SEEDS,
+        families=[name for name in FAMILIES if name in families] + sorted(families - set(FAMILIES)),
+        metric_sets=list(dict.fromkeys(table.name for view in views for table in view.tables)),
+        provenance=_provenance(results),
+    )
+
+
+def _provenance(results: Sequence[Result]) -> dict[str, str]:
+    """Return the commits, machines, seeds and versions of the results; several values if they differ."""
+    if not results:
+        return {}
+    libraries = sorted({name for result in results for name in result.versions})
+    facts = {
+        "runs": [str(len(results))],
+        "finished": [min(r.finished for r in results), max(r.finished for r in results)],
+        "commit": [result.git_commit or "unknown" for result in results],
+        "machine": [result.machine for result in results],
+        "seeds": [str(seed) for seed in sorted({result.seed for result in results})],
+        "versions": [", ".join(f"{name} {_versions(results, name)}" for name in libraries)],
+    }
+    return {name: " · ".join(dict.fromkeys(values)) for name, values in facts.items()}
+
+
+def _versions(results: Iterable[Result], library: str) -> str:
+    return " / ".join(sorted({r.versions[library] for r in results if library in r.versions}))

@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.results.page.page import leaderboard_page
+from benchmark.results.page.galleries import Images, captioned_sets, filter_panel
+from benchmark.results.page.leaderboard_page import leaderboard_page
 from benchmark.results.protocol import Protocol
 from benchmark.results.report.certainty import RunFolders
+from benchmark.results.report.leaderboard import group
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.report.table import Cell, Table
 from benchmark.results.result import Result
+from benchmark.results.run_folder import GalleryPair, Place, RunFiles
 from tests.benchmark.results.report.made_results import protocol
 from tests.benchmark.results.report.made_run_folders import (
     HOSTILE,
@@ -144,3 +147,42 @@ def test_tables_need_no_runs() -> None:
     assert "<td>&lt;script&gt;</td><td>x</td>" in html
     assert not re.search("<(i|u|s)>", html)
     assert "Provenance" not in html
+
+
+def test_each_thumbnail_is_there_once() -> None:
+    images = Images([b"one", b"two", b"one", b""])
+    assert [base64.b64decode(text) for text in images.encoded.values()] == [b"one", b"two"]
+    assert images.encoded[images.name(b"two")] == base64.b64encode(b"two").decode()
+    assert images.name(b"") == images.name(b"three") == ""
+
+
+def test_what_exceeds_the_budget_is_counted() -> None:
+    images = Images([b"a" * 300, b"b" * 300, b"b" * 300, b"c" * 3], budget=404)
+    assert [len(text) for text in images.encoded.values()] == [400, 4]
+    assert images.left_out == 1
+
+
+def test_pairs_are_below_the_titles_of_their_places() -> None:
+    places: tuple[Place, ...] = ("bottom", "top", "kept")
+    pairs = [GalleryPair(place, f"{n:032x}", "a cat", 0.5, b"") for n, place in enumerate(places)]
+    panel = filter_panel("k", group([full_result("clip", 0.5)])[0], None, pairs)
+    assert panel.pairs == {
+        "The highest scores": [pairs[1]],
+        "Kept: just above the threshold": [pairs[2]],
+        "The lowest scores": [pairs[0]],
+    }
+
+
+def test_captions_are_side_by_side_where_a_model_wrote_some(tmp_path: Path) -> None:
+    entries = group([full_result("clip", 0.5), full_result("icc", 0.4), full_result("random", 0.1)])
+    for text, folder in (("a cat", tmp_path / "clip"), ("a dog", tmp_path / "icc")):
+        folder.mkdir()
+        write_run_folder(folder, texts=[text])
+    files = [(entry, RunFiles(tmp_path / entry.label)) for entry in entries]
+    (captioned,) = captioned_sets(files)  # none of the dual encoder
+    assert (captioned.model, captioned.evaluation) == ("captioner", "coco")
+    for image in captioned.images:
+        assert [(entry.label, text) for entry, text in image.captions] == [
+            ("clip", "a cat"),
+            ("icc", "a dog"),
+        ]

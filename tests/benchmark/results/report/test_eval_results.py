@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from benchmark.results.eval_results import eval_results
+from benchmark.results.report.report_data import eval_results
 from downstream.metrics.metric import Metric
 from tests.benchmark.results.report.made_results import metric, result, trained
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.results.page.leaderboard_view import Answer, LeaderboardView, leaderboard_views
+from benchmark.results.page.leaderboard_page import Answer, LeaderboardView, leaderboard_views
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.result import Result
 from downstream.evaluation.image_scores import ImageScores
