@@ -30,11 +30,6 @@ def score_paths(pool: Pool, scorer: Filter, survivors: Survivors | None = None) 
     return {shard: folder / f"{shard.name}-{shard.fingerprint}.parquet" for shard in shards}
 
 
-def shard_name(file: str) -> str:
-    """Return the name of the shard whose scores a file in the folder holds, see `score_paths`."""
-    return file.rpartition("-")[0]
-
-
 def fit_folder(pool: Pool, scorer: Filter, survivors: Survivors | None) -> Path:
     """Return the folder of what a filter is fitted to: named as that of its score parts, beside which it lies."""
     return _fits(_folder(pool, scorer, _shards(pool, scorer), survivors))
