@@ -32,7 +32,7 @@ from filters.random import Random
 from tests.pools import hashed_uids
 
 WORDS: dict[str, Callable[[int], tuple[int, int]]] = {
-    "hashes": lambda n: (n * 0x9E3779B97F4A7C15 % 2**64, n * 0xBF58476D1CE4E5B9 % 2**64),
+    "hashes": lambda n: (n * 0xD6E8FEB86659FD93 % 2**64, n * 0xA0761D6478BD642F % 2**64),
     "consecutive": lambda n: (7, n),
     "consecutive high words": lambda n: (n, 7),
     "few values": lambda n: (n % 6 << 60, n // 6 << 60),
