@@ -7,7 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -37,7 +37,7 @@ class MappedCorpus:
     Args:
         paths: the features of each shard.
         shards: the batches of each shard.
-        folder: where the results stay.
+        folder: of the results.
         engine: runs the pieces of a step.
         survivors: the pairs of the corpus; None for the whole pool.
     """
@@ -79,7 +79,7 @@ class MappedCorpus:
         return self._rows.embeddings(name, self.scratch / f"{name}.npy")
 
     def map(self, step: str, work: PieceWork, pieces: int) -> list[MappedArray]:
-        """Return the array of each piece; only those that no earlier run wrote are computed."""
+        """Return the array of each piece; only missing arrays are computed."""
         paths = [self.scratch / step / f"{piece}.npy" for piece in range(pieces)]
         missing = [piece for piece, path in enumerate(paths) if not intact(path)]
         with progress(f"fit: {step}", pieces, "pieces") as advance:
@@ -94,15 +94,15 @@ class MappedCorpus:
         return ByUid(self.uids, write_array(self.folder / f"{name}.npy", (len(self.uids),), dtype, fill))
 
 
+@dataclass(frozen=True)
 class _Among(Iterable[Batch]):
-    """The pairs of some batches that are among those `uids`; picklable, for workers, which map the uids."""
+    """The pairs of some batches that are among the `uids`; picklable, for workers, which map the uids."""
 
-    def __init__(self, batches: Iterable[Batch], uids: MappedUids) -> None:
-        self._batches = batches
-        self._uids = uids
+    batches: Iterable[Batch]
+    uids: MappedUids
 
     def __iter__(self) -> Iterator[Batch]:
-        yield from among(self._batches, self._uids)
+        yield from among(self.batches, self.uids)
 
 
 class _WritePiece:
@@ -114,7 +114,7 @@ class _WritePiece:
         self._paths = paths
 
     def setup(self, device: str) -> None:
-        """Prepare the worker; work without a `setup` of its own needs no torch."""
+        """Prepare the worker; work without `setup` does not need torch."""
         if type(self._work).setup is not PieceWork.setup:
             self._work.setup(resolve_device(device))
 
@@ -128,11 +128,11 @@ def fit_on_corpus(
 ) -> Seconds:
     """Fit the filter on the features of the pool, or of the `survivors`; return the seconds that it took.
 
-    All features are in the cache. What is fitted stays in the folder of this filter, pool and survivors: a run that
-    needs it again reads it, with its seconds.
+    All features are in the cache. The results stay in the folder of this filter, pool and survivors: a run that
+    needs them again reads them, with their seconds.
 
     Raises:
-        UserError: when the pool has no usable pair.
+        UserError: if the pool lacks a usable pair.
     """
     folder = fit_folder(pool, scorer, survivors)
     (features,) = scorer.features
@@ -157,7 +157,7 @@ def _timed(folder: Path) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with suppress(OSError):  # a full disk, of which the error itself tells
+        with suppress(OSError):  # a full disk; the error itself says so
             _write_seconds(stopped, _read_seconds(stopped) + since(started))
         raise
     if not intact(done):

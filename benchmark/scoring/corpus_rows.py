@@ -17,7 +17,7 @@ from benchmark.scoring.feature_cache import load_features
 RECORD = np.dtype([("high", "u8"), ("low", "u8"), ("location", "i8")])
 COLUMNS = ("high", "low", "location")
 BIN_BITS = 12  # uids are counted by their first bits
-SORTED_AT_ONCE = 1 << 20  # rows, more only where one bin has more
+SORTED_AT_ONCE = 1 << 20  # rows, more only if one bin has more
 BLOCK = 1 << 20  # locations that are read at a time
 OF_FILE = np.dtype(
     [("row", "i8"), ("position", "i8")]
@@ -25,7 +25,7 @@ OF_FILE = np.dtype(
 
 
 class CorpusRows:
-    """n rows sorted by uid, each uid once: of a uid in several files the first file's, of several there the last row.
+    """n rows sorted by uid, each uid once: if several files have a uid, the first file counts, and its last row.
 
     Args:
         paths: the features of each shard, in the order of the shards.
@@ -39,7 +39,7 @@ class CorpusRows:
 
     @cached_property
     def widths(self) -> dict[str, int]:
-        """The width of each output; none where there is no row."""
+        """The width of each output; empty without rows."""
         if not len(self.uids):
             return {}
         return load_features(self.paths[int(self.locations.values[0]) >> 32]).widths
@@ -47,7 +47,7 @@ class CorpusRows:
     def embeddings(self, name: str, path: Path) -> LazyArray:
         """Return one output of all rows, (n, d) in half precision, in the order of the uids.
 
-        It is copied to the file `path` when it is first read: where the features do not fit into memory, reading rows
+        It is copied to the file `path` when it is first read: if the features do not fit into memory, reading rows
         of many files in the order of the uids would read nearly all of them again for every few thousand rows.
         """
         shape = (len(self.uids), self.widths.get(name, 0))
@@ -119,7 +119,7 @@ def _bins(uids: UidArray) -> npt.NDArray[np.int64]:
 
 
 def _sorted(records: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
-    """Return records sorted by uid, of those with the same uid the first."""
+    """Return records sorted by uid, only the first of equal uids."""
     uids = np.empty(len(records), UID_DTYPE)
     uids["f0"], uids["f1"] = records["high"], records["low"]
     order = sort_uids(uids)

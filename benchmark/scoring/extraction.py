@@ -48,7 +48,7 @@ class Extraction:
         self.spent += since(started)
 
     def drops(self, read: Counter[str]) -> Counter[str]:
-        """Return the drop counts, with those of reading: of the same samples, so one dropped twice counts once."""
+        """Return the drop counts, with the counts of reading: a sample that is dropped twice counts once."""
         drops = Counter(read)
         for table in self.tables:
             drops |= table.drops
@@ -92,7 +92,7 @@ class SharedPixels:
     Args:
         parts: the preprocessing of each model.
         processes: number of processes.
-        device: where the pixels go.
+        device: of the pixels.
     """
 
     def __init__(self, parts: Sequence[Preprocessing], processes: int, device: torch.device) -> None:
@@ -101,16 +101,16 @@ class SharedPixels:
         self.workers = PixelWorkers(self._joint or parts[0], processes, device)
 
     def split(self, batch: Batch) -> list[Batch]:
-        """Return the batch of each model; images, which are read in series, are those of all."""
+        """Return the batch of each model; all have the same images, which are read in series."""
         if self._joint is None or batch.pixels is None:
             return [batch] * self._models
         return self._joint.split(batch)
 
 
 def reading_together(features: Iterable[Features], processes: int) -> list[list[Features]]:
-    """Group features by what they read: those of images in batches of the same size and columns read the same.
+    """Group features by their inputs: features of images with equal batch sizes and columns read the same.
 
-    With several processes for preprocessing, those that preprocess images get pixels, and the others get images.
+    With several processes for preprocessing, features that preprocess images get pixels, the others images.
     """
     groups: dict[Any, list[Features]] = defaultdict(list)
     for number, of in enumerate(features):

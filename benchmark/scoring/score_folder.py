@@ -1,4 +1,4 @@
-"""Where the scores of a filter are: a folder of the cache with one part per shard."""
+"""Paths of the scores of a filter: a folder of the cache with one part per shard."""
 
 from collections.abc import Iterable
 from contextlib import nullcontext
@@ -23,7 +23,7 @@ def score_paths(pool: Pool, scorer: Filter, survivors: Survivors | None = None) 
     """Return the path of the score part of every shard that the filter reads.
 
     A composite has a part for every shard that one of its filters reads: tars, metadata parquet, or both. Scores that
-    depend on the corpus have other parts for every choice of `survivors`; all others have those of the whole pool.
+    depend on the corpus have other parts for every choice of `survivors`; all others have the whole pool's.
     """
     shards = _shards(pool, scorer)
     folder = _folder(pool, scorer, shards, survivors)
@@ -31,7 +31,7 @@ def score_paths(pool: Pool, scorer: Filter, survivors: Survivors | None = None) 
 
 
 def fit_folder(pool: Pool, scorer: Filter, survivors: Survivors | None) -> Path:
-    """Return the folder of what a filter is fitted to: named as that of its score parts, beside which it lies."""
+    """Return the folder of a filter's fit: named as the folder of its score parts."""
     return _fits(_folder(pool, scorer, _shards(pool, scorer), survivors))
 
 
@@ -71,7 +71,7 @@ def _shards(pool: Pool, scorer: Filter) -> list[Shard]:
 
 def _folder(pool: Pool, scorer: Filter, shards: Iterable[Shard], survivors: Survivors | None) -> Path:
     folder = _folder_of_filter(pool, scorer)
-    # Ranks and corpus statistics belong to the whole pool: never reuse those of a pool with other shards.
+    # Ranks and corpus statistics belong to the whole pool: never reuse them for other shards.
     if scorer.corpus_dependent or isinstance(scorer, Composite):
         folder /= _hash(shards)
     if scorer.corpus_dependent and survivors is not None:

@@ -1,4 +1,4 @@
-"""One shard's scores on disk: a parquet of ``uid_high``, ``uid_low`` and ``score``, with what they cost."""
+"""One shard's scores on disk: a parquet of ``uid_high``, ``uid_low`` and ``score``, with their costs."""
 
 import json
 from collections import Counter

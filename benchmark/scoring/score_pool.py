@@ -44,8 +44,8 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
         pool: the pool.
         scorer: the filter.
         engine: runs it over the shards.
-        survivors: the pairs that the filter is fitted on and scores, if its scores depend on the corpus; scores that
-            do not are those of the whole pool, which all cascades share.
+        survivors: the pairs that the filter is fitted on and scores, if its scores depend on the corpus; other scores
+            are of the whole pool, and shared by all cascades.
 
     Raises:
         UserError: when the filter needs what the pool does not have, or reads what the pool hides.
@@ -84,7 +84,7 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
 
 
 def check_columns(pool: Pool, scorer: Filter) -> None:
-    """Raise `UserError` where the filter, or a part of it, reads what the pool lacks or hides; opens no tar."""
+    """Raise `UserError` if the filter, or a part of it, reads fields that the pool lacks or hides; opens no tar."""
     if isinstance(scorer, Composite):
         for part in scorer.filters.values():
             check_columns(pool, part)
@@ -100,9 +100,9 @@ def check_columns(pool: Pool, scorer: Filter) -> None:
 def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> Seconds:
     """Gather the corpus statistics of a filter that depends on them; extract its features first.
 
-    The statistics are those of the `survivors`, by default of the whole pool.
+    The statistics are of the `survivors`, by default of the whole pool.
 
-    Returns the seconds that it took, without those of the features.
+    Returns the seconds that it took, without the extraction of the features.
     """
     if not scorer.corpus_dependent:
         return Seconds()
@@ -132,7 +132,7 @@ def _score_composite(
 ) -> float:
     """Score with each of the composite's filters, write the parts; return the fraction of parts that were reused.
 
-    In a cascade, a filter whose scores depend on the corpus is fitted on what the filters before it keep.
+    In a cascade, a filter whose scores depend on the corpus is fitted on the pairs that the filters before it keep.
     """
     tables: list[ScoreTable] = []
     among = None if survivors is None else survivors.index()
@@ -171,7 +171,7 @@ def _write_composite(
     """Write the combined scores of each file, each with the seconds of combining them.
 
     Drop counts and the filters' seconds belong to the whole pool: a sample that two filters drop counts once, and the
-    filters may read different shards. They stand in the first part, with the seconds of `combining` so far.
+    filters may read different shards. They are in the first part, with the seconds of `combining` so far.
     """
     drops = Counter[str]()
     for table in tables:
@@ -197,7 +197,7 @@ def check_losses(pool: Pool, table: ScoreTable, shards: int, tolerate: float) ->
         tolerate: fraction of the pairs, and of the shards, that may be lost (``scoring.tolerate``).
 
     Raises:
-        UserError: when more are lost, or when there is no pair at all.
+        UserError: if more are lost, or if all are.
     """
     if not len(table):
         raise pool.nothing_usable(table.drops)

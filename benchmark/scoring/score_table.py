@@ -101,7 +101,7 @@ class PartSource(ScoreSource):
     """Scores of parts in one folder; a uid that occurs more than once in them counts once, with its best score.
 
     `superfluous` is how many rows that leaves out. A block is read while the one before is worked on: at most two
-    million rows are in memory, beside the repeated uids.
+    million rows are in memory, in addition to the repeated uids.
     """
 
     def __init__(self, paths: Sequence[Path], infos: Sequence[PartInfo]) -> None:
@@ -120,7 +120,7 @@ class PartSource(ScoreSource):
         return self._count
 
     def blocks(self, keep: Keep = every) -> Iterator[Block]:
-        """Yield the rows of the parts without those of repeated uids, and these last, each once."""
+        """Yield the rows of the parts; repeated uids come last, each once."""
         for number, table in enumerate(self._tables(*UID_COLUMNS, SCORE)):
             scores = self._scores_of(table)
             kept = keep(scores)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmark.core.batch import Batch
@@ -48,7 +48,7 @@ class ShardReader:
             if joined := join(batch, tables):
                 yield joined
         for table in tables:
-            shard_drops |= table.drops  # the same samples: one that is dropped twice counts once
+            shard_drops |= table.drops  # the same samples: a sample that is dropped twice counts once
         drops.update(shard_drops)
 
     def prepare(self, shard: Shard, reader: Reader) -> dict[str, Seconds]:
@@ -57,9 +57,9 @@ class ShardReader:
         return {key: self.table(shard, of).cost for key, of in reader.all_features().items()}
 
     def extract(self, shard: Shard, features: Iterable[Features]) -> None:
-        """Extract and cache those of the features and of the features under them that are missing.
+        """Extract and cache missing features, and missing features under them.
 
-        Those that read the same batches are extracted together: each image is read and decoded once for them.
+        Features that read the same batches are extracted together: each image is read and decoded once for them.
         """
         needed = {key: of for top in features for key, of in (top.all_features() | {top.key(): top}).items()}
         paths = {key: features_path(self.pool, shard, of) for key, of in needed.items()}
@@ -95,7 +95,7 @@ class ShardReader:
             yield Batch(uids[start : start + reader.batch_size], [])
 
     def _extract_if_missing(self, shard: Shard, together: Sequence[Features]) -> None:
-        """Extract features that read the same batches, but those that another process extracts meanwhile."""
+        """Extract features that read the same batches, unless another process extracts them meanwhile."""
         paths = {features_path(self.pool, shard, features): features for features in together}
         with ExitStack() as locks:
             # In one order in all processes, so that none waits for another in a circle.
@@ -142,14 +142,14 @@ class ShardReader:
         return self._pixels[key]
 
 
+@dataclass(frozen=True)
 class PoolBatches(Iterable[Batch]):
-    """The batches of a pool, or of some of its pairs, which can be iterated several times: what `Filter.fit` gets."""
+    """The batches of a pool, or of some of its pairs, which can be iterated several times; for `Filter.fit`."""
 
-    def __init__(self, pool: Pool, reader: Reader, device: str, survivors: Survivors | None = None) -> None:
-        self.pool = pool
-        self.reader = reader
-        self.device = device
-        self.survivors = survivors
+    pool: Pool
+    reader: Reader
+    device: str
+    survivors: Survivors | None = None
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield every batch of the pool for the reader, in the order of the shards."""
@@ -164,13 +164,13 @@ class PoolBatches(Iterable[Batch]):
             raise self.pool.nothing_usable(drops)
 
 
+@dataclass(frozen=True)
 class ShardBatches(Iterable[Batch]):
     """The batches of one shard; picklable, for workers."""
 
-    def __init__(self, pool: Pool, reader: Reader, shard: Shard) -> None:
-        self.pool = pool
-        self.reader = reader
-        self.shard = shard
+    pool: Pool
+    reader: Reader
+    shard: Shard
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield every batch of the shard for the reader, whose features are in the cache."""

@@ -31,7 +31,7 @@ LIGHT_SHARDS = 256
 
 
 def needs_setup(scorer: Filter) -> bool:
-    """Whether `setup` has something to load; it has no target to read where a filter's target is the pool itself."""
+    """Whether `setup` has something to load: it does not read a target that is the pool itself."""
     fitted = isinstance(scorer, Targeted) and scorer.corpus_dependent
     return type(scorer).setup is not Reader.setup and not fitted
 
@@ -116,7 +116,7 @@ class ScoreShard:
 
 
 class ExtractShard:
-    """Extracts the features under some readers, those that read images from one walk over each shard.
+    """Extracts the features under some readers; features of images share one walk over each shard.
 
     Args:
         pool: the pool of the shards.

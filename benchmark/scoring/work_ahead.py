@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 def score_part(pool: Pool, scorer: Filter, engine: Engine, part: ShardPart) -> None:
-    """Score one part of the shards by the filter, or by those of a composite; `score_pool` does the rest.
+    """Score one part of the shards by the filter, or by the filters of a composite; `score_pool` does the rest.
 
     For a filter that is fitted on the whole pool, the features are extracted.
 

@@ -1,4 +1,4 @@
-"""Selection over clusters: every epoch draws a share of every cluster (DS-CLIP)."""
+"""Selection over clusters: every epoch draws from every cluster (DS-CLIP)."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -30,9 +30,9 @@ ORDERS = ("random", "score")
 
 
 class ClusterMembers:
-    """All samples that have a score and a cluster. `sizes`, (c,), counts those of each cluster that has any.
+    """All samples that have a score and a cluster. `sizes`, (c,), counts the samples of each cluster that has any.
 
-    `without_cluster` counts the samples with or without a score that have no cluster.
+    `without_cluster` counts the samples without a cluster, with or without a score.
 
     Args:
         scores: the scores, NaN for none.
@@ -80,13 +80,13 @@ class ClusterMembers:
 class ClusterSelector(Selector):
     """k pairs per epoch, out of all that the filter scores (DS-CLIP, supplement, section D).
 
-    UNIFORM: the same share of every cluster, at random; over the epochs without replacement until a cluster is used
-    up. WEIGHTED: likewise, with shares proportional to the square root of a cluster's size. SORTED: the highest
+    UNIFORM: the same fraction of every cluster, at random; over the epochs without replacement until it is used
+    up. WEIGHTED: likewise, with targets proportional to the square root of a cluster's size. SORTED: the highest
     scores of every cluster, the same pairs in every epoch.
 
     Args:
         labels: the filter that assigns clusters.
-        weight: what a cluster's share is proportional to: its ``size``, or the ``square_root`` of its size.
+        weight: what a cluster's quota is proportional to: its ``size``, or the ``square_root`` of its size.
         order: the order in which a cluster's pairs are taken: ``random``, or by descending ``score``.
     """
 
@@ -105,17 +105,17 @@ class ClusterSelector(Selector):
     def select(
         self, table: ScoreTable, k: int, epochs: int, seed: int, pool: Pool, engine: Engine
     ) -> Selection:
-        """Select k pairs per epoch; with ``order=score`` a single epoch stands for all."""
+        """Select k pairs per epoch; with ``order=score`` a single epoch for all."""
         labels = score_pool(pool, self.labels, engine)
         members = ClusterMembers(table.source, labels.source)
         scored = int(members.sizes.sum())
         drops = table.drops + Counter({NO_CLUSTER: members.without_cluster})
         left = check_scored(drops, len(table) - members.without_cluster, scored, k)
-        shares = quotas(members.sizes.astype(np.float64) ** EXPONENTS[self.weight], members.sizes, k)
+        targets = quotas(members.sizes.astype(np.float64) ** EXPONENTS[self.weight], members.sizes, k)
         if self.order == "random":
-            counts = epoch_counts(shares, members.sizes, k, epochs)
+            counts = epoch_counts(targets, members.sizes, k, epochs)
         else:
-            counts = apportion(shares, k, members.sizes)[None]
+            counts = apportion(targets, k, members.sizes)[None]
         uids, threshold, tied_kept = self._draw(members, counts, seed)
         cost = total_cost(add_filters([table.costs, labels.costs]))
         tied = members.count(threshold)
@@ -124,7 +124,7 @@ class ClusterSelector(Selector):
     def _draw(
         self, members: ClusterMembers, counts: Integers, seed: int
     ) -> tuple[tuple[UidArray, ...], float, int]:
-        """Return the uids of each epoch, sorted, their lowest score, and how many different ones have it.
+        """Return the uids of each epoch, sorted, their lowest score, and how many different samples have it.
 
         Args:
             members: the c clusters.
@@ -159,40 +159,40 @@ class ClusterSelector(Selector):
 
 
 def quotas(weights: Floats, sizes: Integers, k: int) -> Floats:
-    """Return each cluster's share of k, proportional to its weight but at most its size; shares sum to k."""
-    shares = sizes.astype(np.float64)
+    """Return each cluster's quota of k, proportional to its weight but at most its size; quotas sum to k."""
+    targets = sizes.astype(np.float64)
     free = np.ones(len(sizes), bool)
     while free.any():
-        shares[free] = (k - sizes[~free].sum()) * weights[free] / weights[free].sum()
-        full = free & (shares >= sizes)
+        targets[free] = (k - sizes[~free].sum()) * weights[free] / weights[free].sum()
+        full = free & (targets >= sizes)
         if not full.any():
             break
-        shares[full] = sizes[full]
+        targets[full] = sizes[full]
         free &= ~full
-    return shares
+    return targets
 
 
-def apportion(shares: Floats, k: int, sizes: Integers) -> Integers:
-    """Round shares that sum to k to integers that sum to k, from 0 to `sizes`, by the largest remainders."""
-    counts = np.clip(np.floor(shares), 0, sizes).astype(np.int64)
+def apportion(targets: Floats, k: int, sizes: Integers) -> Integers:
+    """Round targets that sum to k to integers that sum to k, from 0 to `sizes`, by the largest remainders."""
+    counts = np.clip(np.floor(targets), 0, sizes).astype(np.int64)
     while missing := k - int(counts.sum()):
         change = 1 if missing > 0 else -1
         adjustable = np.flatnonzero(counts < sizes if change > 0 else counts > 0)
-        order = adjustable[np.argsort(-change * (shares - counts)[adjustable], kind="stable")]
+        order = adjustable[np.argsort(-change * (targets - counts)[adjustable], kind="stable")]
         counts[order[: abs(missing)]] += change
     return counts
 
 
-def epoch_counts(shares: Floats, sizes: Integers, k: int, epochs: int) -> Integers:
+def epoch_counts(targets: Floats, sizes: Integers, k: int, epochs: int) -> Integers:
     """Return how many of each of c clusters every epoch gets, k in all, shape (epochs, c).
 
-    Shares of k, (c,), are met cumulatively over the epochs, so that a cluster with a share below one is drawn from in
-    some epochs.
+    The targets (c,), quotas of k, are met cumulatively over the epochs: a cluster with a target below one is drawn
+    from in some epochs.
     """
     counts = np.zeros((epochs, len(sizes)), np.int64)
     taken = np.zeros(len(sizes), np.int64)
     for epoch in range(epochs):
-        counts[epoch] = apportion((epoch + 1) * shares - taken, k, sizes)
+        counts[epoch] = apportion((epoch + 1) * targets - taken, k, sizes)
         taken += counts[epoch]
     return counts
 

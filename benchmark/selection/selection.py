@@ -91,7 +91,7 @@ class Selector(ABC):
         Args:
             table: the scores of `pool`.
             k: samples per epoch.
-            epochs: how many epochs the largest budget needs; a selector may return one that stands for all.
+            epochs: how many epochs the largest budget needs; a selector may return a single epoch for all.
             seed: random seed of the run: of draws, and of the order of equal scores (see `highest`).
             pool: the pool, for selectors that read more than scores.
             engine: runs what such selectors compute over the pool.
@@ -111,7 +111,7 @@ def candidates(table: ScoreTable, k: int) -> tuple[Rows, dict[str, int]]:
 
 
 def check_scored(drops: Counter[str], count: int, scored: int, k: int) -> dict[str, int]:
-    """Return the counts of samples without a score by reason: `drops`, and those of `count` that are not `scored`.
+    """Return the counts of samples without a score by reason: `drops`, and the rest of `count` not `scored`.
 
     Raises `UserError` when fewer than k have a score.
     """
@@ -125,14 +125,14 @@ def check_scored(drops: Counter[str], count: int, scored: int, k: int) -> dict[s
 
 
 def subset_files(path: Path, selection: Selection) -> list[Path]:
-    """Return the path of the subset file of each epoch: `path`, or files beside it where there are several."""
+    """Return the path of the subset file of each epoch: `path`, or files in its folder if there are several."""
     if len(selection.epochs) == 1:
         return [path]
     return [path.with_stem(f"{path.stem}-epoch{epoch:03d}") for epoch in range(len(selection.epochs))]
 
 
 def write_selection(path: Path, selection: Selection, manifest: Manifest) -> None:
-    """Write the DataComp subset file of each epoch (see `subset_files`), and a ``.json`` manifest beside them."""
+    """Write the DataComp subset file of each epoch (see `subset_files`), and the ``.json`` manifest."""
     for file, uids in zip(subset_files(path, selection), selection.epochs, strict=True):
         write_subset(file, uids)
     write_text(path.with_suffix(".json"), json_text(asdict(manifest), indent=2) + "\n")

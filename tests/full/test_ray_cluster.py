@@ -18,7 +18,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.usage import Seconds
 from benchmark.engine.local import LocalEngine
 from benchmark.engine.ray import RayEngine
-from benchmark.engine.worker_usage import WORKER_RUNS
+from benchmark.engine.workers import WORKER_RUNS
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_parts import read_part
