@@ -23,8 +23,7 @@ from benchmark.scoring.shard_reader import features_path
 from downstream.batching import StoredImages, pixel_batches, stack_pixels
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
-from downstream.evaluation.image_digests import digest_images
-from downstream.evaluation.image_files import ImageFile
+from downstream.evaluation.image_files import ImageFile, digest_images
 from filters.clip import ClipFeatures
 
 log = logging.getLogger(__name__)

@@ -95,7 +95,7 @@ def _look_at_trainings(job: Job, subset: Path, cached: CachedStages) -> None:
     """Find the finished trainings; none is found where samples have other captions than their own."""
     # Imported here: the plan of a scoring or selection needs no models.
     from benchmark.run.train import training_fingerprint, training_folder
-    from downstream.training.checkpointing import finished
+    from downstream.training.train_report import finished
 
     sha256 = json.loads(subset.with_suffix(".json").read_text(encoding="utf-8"))["sha256"]
     device = device_type(job.cfg.device)

@@ -15,7 +15,7 @@ from benchmark.run.config import filter_settings, recorded
 from benchmark.run.plan.cached_stages import CachedStages
 from benchmark.run.plan.recorded_costs import Cost, RecordedCosts, settings_text
 from benchmark.scoring.score_parts import read_part_info, total_cost
-from downstream.training.recipe_key import recipe_key
+from downstream.training.trainer import recipe_key
 
 OVERHEAD = ("pool", "subset", "describe")  # stages that every run has, and of which none takes long
 SAMPLED_PARTS = 8
