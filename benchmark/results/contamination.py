@@ -67,16 +67,18 @@ class NearImages:
             for path in paths:
                 table = load_features(path)
                 for name, target in targets.items():
-                    near[name] += decode_uids(table.uids[self._near(table.columns["image"], target)])
+                    near[name] += decode_uids(table.uids[self._near(table.half("image"), target)])
             write_text(cached, json.dumps(near))
         return {
             name: unite_uids([encode_uids(uids)]) for name, uids in json.loads(cached.read_text()).items()
         }
 
-    def _near(self, images: Embeddings, targets: Embeddings) -> npt.NDArray[np.bool_]:
+    def _near(self, images: npt.NDArray[np.float16], targets: Embeddings) -> npt.NDArray[np.bool_]:
         """Return which of n images (n, d) are near to one of m others (m, d), shape (n,)."""
         parts = np.split(images, range(ROWS, len(images), ROWS))
-        return np.concatenate([(part @ targets.T).max(axis=1) > self.similarity for part in parts])
+        return np.concatenate(
+            [(part.astype(np.float32) @ targets.T).max(axis=1) > self.similarity for part in parts]
+        )
 
 
 def _embed(clip: ClipModel, images: Sequence[ImageFile]) -> Embeddings:

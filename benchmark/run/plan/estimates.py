@@ -14,7 +14,7 @@ from benchmark.results.result import Result
 from benchmark.run.config import filter_settings, recorded
 from benchmark.run.plan.cached_stages import CachedStages
 from benchmark.run.plan.recorded_costs import Cost, RecordedCosts, settings_text
-from benchmark.scoring.score_parts import read_part_info
+from benchmark.scoring.score_parts import read_part_info, total_cost
 from downstream.training.trainer import recipe_key
 
 OVERHEAD = ("pool", "subset", "describe")  # stages that every run has, and of which none takes long
@@ -109,7 +109,7 @@ def _per_pair_of_parts(cfg: DictConfig, parts: Sequence[Path], device: str) -> C
     pairs = sum(info.rows for info in infos)
     if not pairs:
         return None
-    seconds = sum(info.seconds + sum(info.features.values()) for info in infos)
+    seconds = sum(total_cost(info.costs).clock for info in infos)
     return _on_workers(cfg, seconds / pairs, device)
 
 
