@@ -8,7 +8,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from benchmark.cli.help_text import answer
-from benchmark.cli.jobs import make_job, print_plan
+from benchmark.cli.jobs import compose_jobs, make_job, print_plan
 from benchmark.cli.mistakes import WrongJobsError, end_with_mistakes, explain_command
 from benchmark.cli.overrides import normalised
 from benchmark.cli.own_filters import name_own_filters
@@ -50,11 +50,12 @@ def main() -> None:
                 return
             sys.argv[1:] = name_own_filters(normalised(sys.argv[1:]))
             if sweeps := planned_sweeps(sys.argv[1:]):
+                jobs = compose_jobs(sweeps)
                 from benchmark.cli.sweep_runs import (
                     run_sweeps,
                 )  # with the report, whose tables a sweep ends with
 
-                sys.exit(run_sweeps(sweeps, with_hydra))
+                sys.exit(run_sweeps(sweeps, jobs, with_hydra))
             with_hydra(run_task)()
         except WrongJobsError as error:
             end_with_mistakes(*error.lines)

@@ -48,6 +48,14 @@ class Reader(Identified, ABC):
         code = sorted(code_hash(of) for of in self.classes())
         return self._key([self.identity(), code, [part.key() for part in self.features]])
 
+    def all_features(self) -> dict[str, "Features"]:
+        """Return the features under this reader, at any depth, by their keys: each after the features under it."""
+        by_key: dict[str, Features] = {}
+        for part in self.features:
+            by_key |= {key: under for key, under in part.all_features().items() if key not in by_key}
+            by_key.setdefault(part.key(), part)
+        return by_key
+
     def setup(self, device: Device) -> None:
         """Load models, once per worker; the models of `features` are loaded by themselves."""
 
@@ -65,6 +73,20 @@ class Filter(Reader):
 
     light: ClassVar[bool] = False  # scoring takes less time than starting a worker process
     upper_bound: ClassVar[bool] = False  # may read the pool's hidden columns
+    _config_name: str = ""
+
+    @property
+    def display_name(self) -> str:
+        """The name of its config as the user typed it; the class's name in lower case without a config."""
+        return self._config_name or type(self).__name__.lower()
+
+    def take_names(self, choices: Mapping[str, str], group: str = "filter") -> None:
+        """Take the name of its config from `choices`, the names of configs by their groups."""
+        self._config_name = choices.get(group, "")
+
+    def key(self) -> str:
+        """Return the cache key: the name that is displayed, and a hash that does not depend on it."""
+        return f"{self.display_name.replace('/', '.')}-{super().key().rpartition('-')[2]}"
 
     def fit(self, batches: Iterable[Batch]) -> None:
         """Compute corpus statistics, once, before any worker starts.
@@ -78,6 +100,10 @@ class Filter(Reader):
     def corpus_dependent(self) -> bool:
         """Whether a sample's score depends on the rest of the pool."""
         return type(self).fit is not Filter.fit
+
+    def leaves(self) -> list["Filter"]:
+        """Return the filter itself, or the filters of a composite, at any depth."""
+        return [self]
 
     @abstractmethod
     def score(self, batch: Batch) -> Scores:
@@ -100,6 +126,21 @@ class Composite(Filter):
     def identity(self) -> dict[str, Any]:
         """Return the class, its own settings, and the identities of its parts."""
         return super().identity() | {"filters": [part.identity() for part in self.filters.values()]}
+
+    def take_names(self, choices: Mapping[str, str], group: str = "filter") -> None:
+        """Take the names of its config and of those of its parts."""
+        super().take_names(choices, group)
+        place = group.rpartition("@")[2]
+        for name, part in self.filters.items():
+            part.take_names(choices, f"filter@{place}.filters.{name}")
+
+    def leaves(self) -> list["Filter"]:
+        """Return the filters that are combined."""
+        return [leaf for part in self.filters.values() for leaf in part.leaves()]
+
+    def all_features(self) -> dict[str, "Features"]:
+        """Return the features under the filters that are combined."""
+        return {key: of for leaf in self.leaves() for key, of in leaf.all_features().items()}
 
     @property
     def corpus_dependent(self) -> bool:

@@ -21,7 +21,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import TaskFunction
 from omegaconf import DictConfig
 
-from benchmark.cli.jobs import SweepJob, check_jobs, compose_jobs, make_job, print_plan
+from benchmark.cli.jobs import SweepJob, check_jobs, make_job, print_plan
 from benchmark.cli.mistakes import name_job
 from benchmark.cli.outcomes import Outcome, counts, job_file, outcome_tables, read_outcome, write_outcome
 from benchmark.cli.process import end_with, is_stop, raise_if_stopped
@@ -40,17 +40,19 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def run_sweeps(sweeps: Sequence[Sequence[str]], with_hydra: Callable[[TaskFunction], Any]) -> int:
+def run_sweeps(
+    sweeps: Sequence[Sequence[str]], jobs: Sequence[SweepJob], with_hydra: Callable[[TaskFunction], Any]
+) -> int:
     """Check all jobs, run one sweep after the other, print how each job ended; return the command's exit code.
 
     Args:
         sweeps: the arguments of each sweep, as `planned_sweeps` returns them.
+        jobs: the jobs of all sweeps, as `compose_jobs` returns them.
         with_hydra: the decorator that runs a function of the configuration for every combination in `sys.argv`.
 
     Raises:
         WrongJobsError: a job cannot run; then none does.
     """
-    jobs = compose_jobs(sweeps)
     checked = check_jobs(jobs)
     if any(job.composed.plan for job in jobs):
         print_plan((job.name, made) for job, made in zip(jobs, checked, strict=True))

@@ -17,8 +17,7 @@ from benchmark.core.extras import require
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.ranges import NonNegativeFloat, PositiveFloat, PositiveInt
 from benchmark.engine.base import Work
-from benchmark.engine.worker_usage import Usage, own_usage
-from benchmark.engine.workers import WorkerDiedError, WorkerRun
+from benchmark.engine.workers import Usage, WorkerDiedError, WorkerRun, own_usage
 
 Piece = TypeVar("Piece")
 T = TypeVar("T")

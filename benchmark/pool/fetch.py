@@ -1,4 +1,4 @@
-"""The selected samples of a remote pool, copied into tars of the cache: by ranges where the offsets are known.
+"""The selected samples of a remote pool, copied into tars of the cache: by ranges if the offsets are known.
 
 The members of a sample are copied byte for byte with their headers, so the ranges one after the other are a tar. A
 tar whose index is not in the cache is downloaded once, for its index and its samples: to find a member one needs the
@@ -46,7 +46,7 @@ def fetch_subset(pool: Pool, uids: UidArray) -> Pool:
             _fetch(pool, distinct, folder / "shards")
             write_subset(folder / "sample_ids.npy", distinct)
     local = Pool(pool.name, str(folder), pool.columns)
-    local.fields.keyed = pool.fields.keyed  # without metadata it cannot tell
+    local.fields.keyed = pool.fields.keyed  # unknown without metadata
     return local
 
 
@@ -109,7 +109,7 @@ def _read(file: BinaryIO, ranges: Iterable[Range]) -> Iterator[bytes]:
 
 
 def _joined(samples: TarIndex) -> Iterator[Range]:
-    """Yield (start, end) of the samples' bytes, adjacent ones as one."""
+    """Yield (start, end) of the samples' bytes, adjacent samples as one range."""
     first, last = 0, 0
     for extents in samples.extents:
         for start, end in zip(extents[::2], extents[1::2], strict=True):

@@ -51,7 +51,7 @@ def find_shards(url: str) -> tuple[list[Shard], list[Shard]]:
     Only if there is none of these, deeper folders are searched. Instead of a folder, `url` may list files, as
     webdataset's do: ``shards/{00000..00099}.tar``, several such patterns joined by ``::``.
 
-    Raises `UserError` for what is named like a shard there and is not a file.
+    Raises `UserError` for anything named like a shard there that is not a file.
     """
     patterns = url.split("::")
     listed = all(file_name(pattern).endswith((TAR, PARQUET)) for pattern in patterns)
@@ -104,7 +104,7 @@ def _require_files(paths: Iterable[Path]) -> None:
 
 
 def expand_braces(pattern: str) -> list[str]:
-    """Return what ``{00..11}`` and ``{a,b}`` in `pattern` stand for. Raises `UserError` for a malformed range."""
+    """Expand ``{00..11}`` and ``{a,b}`` in `pattern`. Raises `UserError` for a malformed range."""
     parts = _BRACES.split(pattern)
     choices = [_choices(part, pattern) if number % 2 else [part] for number, part in enumerate(parts)]
     return ["".join(chosen) for chosen in product(*choices)]
@@ -154,7 +154,7 @@ class PoolFields:
 
     @cached_property
     def keyed(self) -> bool:
-        """Whether keys tell samples apart that have neither uid nor url: not if the metadata has no keys."""
+        """Whether keys distinguish samples without uid and url: False if the metadata lacks keys."""
         names = next(self._schemas(), None)
         if names is None:
             return True

@@ -28,20 +28,20 @@ _BATCH = 65536
 
 @dataclass(frozen=True)
 class OtherCaptions:
-    """Captions by uid in hex, besides the samples' own; `drops` counts unusable ones by reason."""
+    """Additional captions by uid in hex; `drops` counts unusable captions by reason."""
 
     by_uid: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     drops: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def sha256(self) -> str | None:
-        """A hash of the captions, independent of where they were read; None without any."""
+        """A hash of the captions, independent of their source; None without any."""
         if not self.by_uid:
             return None
         return hash_json(sorted(self.by_uid.items()))
 
     def counts(self) -> dict[str, int]:
-        """Return the number of samples with other captions, of these captions, and of unusable ones by reason."""
+        """Return the numbers of samples with other captions, of these captions, and of each drop reason."""
         captions = sum(map(len, self.by_uid.values()))
         return {"samples": len(self.by_uid), "captions": captions, **self.drops}
 
@@ -75,7 +75,7 @@ class CaptionSources:
     def of(self, uids: UidArray) -> OtherCaptions:
         """Return the usable captions of `uids`: from the columns first, then from the files, in their order.
 
-        Missing, empty and too long ones are left out and counted. Raises `UserError` for a damaged file, and when
+        Missing, empty and too long captions are left out and counted. Raises `UserError` for a damaged file, and when
         sources were given and hold no caption of any of the `uids`.
         """
         if not self:
@@ -140,7 +140,7 @@ def _checked(value: object) -> str:
 
 
 def _parquet_files(path: Path) -> list[Path]:
-    """Return the parquet files at `path`. Raises `UserError` without any, or for one that has no captions."""
+    """Return the parquet files at `path`. Raises `UserError` without any, or for a file without captions."""
     files = whole_files(path, "*.parquet") if path.is_dir() else [path]
     if not files or not files[0].is_file():
         raise UserError(f"captions.files: no parquet file at {path}; give what task=augment printed")

@@ -68,7 +68,7 @@ def read_numbers(
 ) -> Iterator[tuple[_Rows, npt.NDArray[np.float64]]]:
     """Yield the numbers in the columns `names`, shape (n, len(names)), of n of the `uids`, with their rows in `uids`.
 
-    NaN stands for a missing number, for a column that the file lacks, and for one of another type.
+    NaN stands for a missing number, for a column that the file lacks, and for a column of another type.
     """
     for rows, values in _values_of(url, columns, names, uids):
         numbers = np.full((len(rows), len(names)), np.nan)
@@ -120,7 +120,7 @@ def listed_uids(column: pa.Array) -> tuple[_Rows, UidArray]:
         return np.arange(len(column)), encode_uid_column(pa.chunked_array([column.cast(pa.string())]))
     except ValueError:  # not all of them are
         pass
-    # As bytes: one string that is not valid UTF-8 costs its own row alone.
+    # As bytes: a string that is not valid UTF-8 costs only its own row.
     column = column.cast(pa.large_binary())
     well_formed = pc.fill_null(pc.match_substring_regex(column, "^[0-9a-fA-F]{32}$"), False)
     uids = encode_uid_column(pa.chunked_array([column.filter(well_formed).cast(pa.string())]))
@@ -178,7 +178,7 @@ def _downloaded(status: pa.Array, drops: Counter[str]) -> _Rows:
 
 
 def _is_in(column: pa.Array, values: Sequence[str]) -> npt.NDArray[np.bool_]:
-    """Return where a column of strings has one of the `values`, shape (n,); anything else is none of them."""
+    """Return whether each string of a column is one of the `values`, shape (n,); False for other types."""
     try:
         return to_mask(pc.is_in(column.cast(pa.string()), pa.array(values, pa.string())))
     except pa.ArrowException:  # of another type, or not all valid UTF-8
@@ -215,7 +215,7 @@ def _made_uids(columns: Sequence[pa.Array], drops: Counter[str]) -> tuple[_Rows,
 def _column(array: pa.Array) -> npt.NDArray[Any]:
     """Return the values of a column; strings with invalid UTF-8 come back as bytes.
 
-    Of a type that numpy does not have, each value is the name of the type: whoever wants numbers can tell it.
+    If numpy lacks the type, each value is the name of the type, for the error of a filter that wants numbers.
     """
     if array.null_count and array.type in (pa.float32(), pa.float64()):
         array = array.fill_null(np.nan)
@@ -233,7 +233,7 @@ def _column(array: pa.Array) -> npt.NDArray[Any]:
 
 
 def _beyond_floats(array: pa.Array) -> bool:
-    """Tell whether float64 would round one of the integers, which numpy makes of those with missing values."""
+    """Return whether float64, which numpy uses for integers with missing values, would round any of them."""
     bounds = pc.min_max(array).as_py()
     return any(bound is not None and abs(bound) > _EXACT for bound in bounds.values())
 
@@ -246,11 +246,11 @@ def read_records(
     drops: Counter[str],
     in_place_of_uid: frozenset[str] = frozenset(),
 ) -> Iterator[Record]:
-    """Yield those of our columns `names` that the file has, by our names; all of the file's columns for None.
+    """Yield the columns `names` that the file has, by our names; all of the file's columns for None.
 
-    Those `in_place_of_uid` are not read from a file that has a uid in each row.
-    Of a broken file the pairs that cannot be read are counted in `drops`; the file, if its footer is broken. So are
-    all pairs of a file that has none of the columns, or one of them twice.
+    The columns `in_place_of_uid` are not read from a file that has a uid in each row. `drops` counts the pairs of a
+    broken file that cannot be read, the file itself if its footer is broken, and all pairs of a file that has none of
+    the columns, or one of them twice.
     """
     left = None  # rows to read
     with open_file(url) as file:
@@ -284,7 +284,7 @@ def _batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows, with the columns `in_place_of_uid` from the first batch on that lacks a uid.
 
-    The footer may count missing values, too, but pyarrow ends the process where that part of it is damaged.
+    The footer may count missing values, too, but pyarrow ends the process if that part of it is damaged.
     """
     every = sorted(set(present.values()))
     done, uid = 0, present.get("uid")

@@ -2,12 +2,12 @@
 
 Which caption counts. A pool may hold the caption of a sample three times: in the metadata parquet, in the tar's JSON
 (which img2dataset writes from the same row) and in the tar's ``.txt``. Text filters score the parquet's, so the
-metadata's caption counts wherever there is one: the parquet's for what is trained on or resharded, the JSON's for
-what is read from tars. The ``.txt`` counts only where the metadata has no caption. A sample that brings no uid gets
-the hash of its url and the caption that counts, so parquet and tar give it the same one; without a url, of its key
-(img2dataset's, or the name of its files in the tar). Where the metadata has neither, captions alone tell samples
-apart, and a warning says so. Where the files disagree the sample is kept, and counted as ``caption_mismatch`` when
-the selected samples are opened.
+metadata's caption counts if it has one: the parquet's for training and resharding, the JSON's for samples read from
+tars. The ``.txt`` counts only if the metadata lacks a caption. A sample without a uid gets the hash of its url and
+the caption that counts, so parquet and tar give it the same uid; without a url, the hash of its key (img2dataset's,
+or the name of its files in the tar) and caption. If the metadata has neither, only captions distinguish samples, and
+a warning says so. If the files disagree the sample is kept, and counted as ``caption_mismatch`` when the selected
+samples are opened.
 """
 
 from collections import Counter
@@ -104,7 +104,7 @@ class Pool:
         return list(self._metadata)
 
     def shards(self, needs: frozenset[str]) -> list[Shard]:
-        """Return the shards that a filter with `needs` reads: tars for images, else metadata alone."""
+        """Return the shards that a filter with `needs` reads: tars for images, else only metadata."""
         self.fields.check_names()
         _ = self.fields.keyed  # its warning is of this process, and not of every worker
         if "image" in needs:
@@ -191,7 +191,7 @@ class Pool:
                 path.unlink(missing_ok=True)
 
     def count(self) -> int | None:
-        """Return the number of samples that the metadata lists; None for a pool of tars alone."""
+        """Return the number of samples that the metadata lists; None for a pool without metadata."""
         if not self._metadata:
             return None
         total = 0
@@ -204,9 +204,9 @@ class Pool:
         return total
 
     def metadata_captions(self, uids: UidArray) -> list[str | None]:
-        """Return the caption that the metadata parquet has of each of n uids, None where it has none.
+        """Return the caption that the metadata parquet has of each of n uids, or None.
 
-        Of a uid that occurs in several rows the first counts.
+        If a uid occurs in several rows the first counts.
         """
         distinct = unite_uids([uids])
         index = UidIndex(distinct)

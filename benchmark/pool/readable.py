@@ -43,7 +43,7 @@ def unreadable_images(subset: Subset, sha256: str) -> Counter[str]:
 
 
 def _reasons(subset: Subset, rows: range) -> list[str]:
-    """Return why images cannot be decoded, for those of the rows that cannot."""
+    """Return why images cannot be decoded, of the rows that cannot."""
     reasons = []
     for row in rows:
         try:
@@ -58,8 +58,8 @@ def check_readable(selected: int, lost: Mapping[str, int], tolerate: float) -> N
 
     Args:
         selected: how many were selected.
-        lost: those that cannot be read, by reason.
-        tolerate: share of the selected pairs that may be lost (``selection.tolerate``).
+        lost: how many of them cannot be read, by reason.
+        tolerate: fraction of the selected pairs that may be lost (``selection.tolerate``).
 
     Raises:
         UserError: when more are lost.

@@ -134,6 +134,6 @@ def _begun(folder: OutputFolder) -> str | None:
 
 
 def _identity(pool: Pool, uids: UidArray, shard_size: int) -> str:
-    """Return a hash of what the files of a resharded subset depend on."""
+    """Return a hash of the inputs of a resharded subset's files."""
     shards = [[shard.name, shard.fingerprint] for shard in (*pool.tars, *pool.metadata)]
     return hash_json([VERSION, pool.key, shards, shard_size, hash_bytes(uids.tobytes())], 16)

@@ -14,10 +14,10 @@ from benchmark.core.batch import SampleError
 from benchmark.core.uids import is_uid, make_uid
 
 _Rows = npt.NDArray[np.int64]
-# What `str.strip` removes beyond ASCII, and the three bytes of each as one number; the third is 0 where it has two.
+# What `str.strip` removes beyond ASCII, and the three bytes of each as one number; the third is 0 if it has two.
 _SPACES = "\x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 _SPACE_CODES = [int.from_bytes(space.encode().ljust(3, b"\0")) for space in _SPACES]
-# Other names of our columns: img2dataset's, those of LAION's parquet files, and those of CC3M and CC12M on the hub.
+# Other names of our columns: in img2dataset, in LAION's parquet files, in CC3M and CC12M on the hub.
 ALIASES = {
     "text": ("caption", "TEXT"),
     "url": ("URL", "image_url"),
@@ -95,7 +95,7 @@ def usable_captions(column: pa.Array, drops: Counter[str]) -> tuple[_Rows, pa.La
 
 
 def checked(count: int, check: Callable[[int], str], drops: Counter[str]) -> tuple[_Rows, list[str]]:
-    """Return the rows of `count` that pass the check, and what it returned; count the others by reason."""
+    """Return the rows of `count` that pass the check, and their checked values; count the others by reason."""
     rows, values = [], []
     for row in range(count):
         try:
@@ -121,7 +121,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def as_text(column: pa.Array) -> pa.LargeStringArray | None:
-    """Return the column as valid UTF-8; None where a value is not, or where it is no column of text or bytes."""
+    """Return the column as valid UTF-8; None if a value is not, or if the column is not text or bytes."""
     kind = column.type
     if not (
         is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_null(kind)
@@ -146,7 +146,7 @@ def _begins_visible(texts: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
     filled = np.flatnonzero(bounds[1:] > bounds[:-1])
     first[filled] = values[bounds[filled]]
     begins: npt.NDArray[np.bool_] = (first > ord(" ")) & (first != 0x7F)
-    # Of all bytes that can be first beyond ASCII, only these are of spaces, too.
+    # Among all first bytes beyond ASCII, only these may be of spaces.
     unsure = np.flatnonzero((first == 0xC2) | ((first >= 0xE1) & (first <= 0xE3)))
     if len(unsure):
         at = bounds[unsure, None] + np.arange(3)

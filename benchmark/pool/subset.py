@@ -109,7 +109,7 @@ class Subset:
 
     @property
     def lost(self) -> dict[str, int]:
-        """Selected samples that cannot be read, by reason: `missing` without those that are only counted."""
+        """Selected samples that cannot be read, by reason: `missing` without mismatched captions."""
         return {reason: count for reason, count in self.missing.items() if reason != CAPTION_MISMATCH}
 
     def __len__(self) -> int:
@@ -125,7 +125,7 @@ class Subset:
     def identity(self, selection: str) -> str:
         """Return `selection`, the hash of the selected uids; hashed with the captions where files disagree on some.
 
-        The uids alone do not say which captions are read then: a caption in the metadata may have changed.
+        The uids do not determine the captions then: a caption in the metadata may have changed.
         """
         if not self._mismatched.any():
             return selection
@@ -173,7 +173,7 @@ def captions_of(pool: Pool, uids: UidArray) -> list[str | None]:
 
 
 def use_metadata_captions(parts: Sequence[ShardSamples], pool: Pool) -> list[ShardSamples]:
-    """Return the samples with the captions of the pool's metadata parquet, where it has them.
+    """Return the samples with the captions of the pool's metadata parquet, if it has them.
 
     Those that count are explained in `benchmark.pool.pool`. Where captions differ, samples are marked as mismatched
     and counted in one line of the log.

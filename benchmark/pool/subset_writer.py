@@ -32,7 +32,9 @@ _BUFFER = 2**17
 _LIGHT = 100_000  # samples, which take ten seconds
 _BLANK = tarfile.TarInfo().tobuf()
 _OWNER, _TIME, _END = _BLANK[100:124], _BLANK[135:148], _BLANK[156:]
-_REST = sum(b" " * 8) + sum(_END)  # of the sum of a header: the checksum's own field, and what follows
+_REST = sum(b" " * 8) + sum(
+    _END
+)  # the part of a header's sum for the checksum's field and the fields after it
 _RENAMED = dict.fromkeys(IMAGE_EXTENSIONS, "jpg") | {"json": "json", "txt": "txt"}  # trainers look for jpg
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can name them, and UTF-8 cannot hold them
 Fields = dict[str, Any]
@@ -137,7 +139,7 @@ def _read_members(file: BinaryIO, places: Members) -> dict[str, bytes]:
 def copy_metadata(pool: Pool, uids: UidArray, folder: OutputFolder) -> npt.NDArray[np.bool_]:
     """Copy the rows of n uids from each metadata parquet of a pool; return which uids have a row, shape (n,).
 
-    All columns are copied but those that the pool hides. If a uid has several rows, the first is copied.
+    All columns are copied except the pool's hidden columns. If a uid has several rows, the first is copied.
     """
     distinct = unite_uids([uids])
     index, listed = UidIndex(distinct), np.zeros(len(distinct), bool)

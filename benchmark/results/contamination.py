@@ -22,8 +22,7 @@ from benchmark.scoring.shard_reader import features_path
 from downstream.batching import StoredImages, pixel_batches, stack_pixels
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
-from downstream.evaluation.image_digests import digest_images
-from downstream.evaluation.image_files import ImageFile
+from downstream.evaluation.image_files import ImageFile, digest_images
 from filters.clip import ClipFeatures
 
 log = logging.getLogger(__name__)
@@ -67,14 +66,16 @@ class NearImages:
             for path in paths:
                 table = load_features(path)
                 for name, target in targets.items():
-                    near[name] += decode_uids(table.uids[self._near(table.columns["image"], target)])
+                    near[name] += decode_uids(table.uids[self._near(table.half("image"), target)])
             write_cached(cached, near)
         return {name: unite_uids([encode_uids(uids)]) for name, uids in near.items()}
 
-    def _near(self, images: Embeddings, targets: Embeddings) -> npt.NDArray[np.bool_]:
+    def _near(self, images: npt.NDArray[np.float16], targets: Embeddings) -> npt.NDArray[np.bool_]:
         """Return which of n images (n, d) are near to one of m others (m, d), shape (n,)."""
         parts = np.split(images, range(ROWS, len(images), ROWS))
-        return np.concatenate([(part @ targets.T).max(axis=1) > self.similarity for part in parts])
+        return np.concatenate(
+            [(part.astype(np.float32) @ targets.T).max(axis=1) > self.similarity for part in parts]
+        )
 
 
 def _embed(clip: ClipModel, images: Sequence[ImageFile]) -> Embeddings:

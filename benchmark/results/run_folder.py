@@ -10,7 +10,7 @@ from benchmark.core.paths import atomic_write
 from benchmark.results.results_folders import damage_as_one_line
 from benchmark.results.selection_summary import FILE as SUMMARY
 from benchmark.results.selection_summary import SelectionSummary, read_selection_summary
-from downstream.metrics.coco_results import read_coco_results
+from downstream.evaluation.captioning import read_coco_results
 from downstream.metrics.metric import ImageId
 
 GALLERY, EXAMPLES = "gallery.parquet", "examples.parquet"

@@ -20,7 +20,7 @@ from benchmark.results.selection_summary import SKETCH, Fractions, Histogram, Se
 from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.score_table import ArraySource, ScoreSource
 from benchmark.scoring.shard_reader import features_path
-from filters.base import Composite, Features, Filter, Reader
+from filters.base import Filter, Reader
 from filters.ocr.features import TextDetection
 
 BINS = 60
@@ -218,18 +218,13 @@ def have_text(pool: Pool, scorer: Reader, uids: UidArray) -> npt.NDArray[np.floa
     distinct = unite_uids([uids])
     index = UidIndex(distinct)
     text = np.full(len(distinct), np.nan)
-    detection = next((part for part in _all_features(scorer) if isinstance(part, TextDetection)), None)
+    detection = next(
+        (part for part in scorer.all_features().values() if isinstance(part, TextDetection)), None
+    )
     for path in [features_path(pool, shard, detection) for shard in pool.tars] if detection else []:
         if path.is_file():
-            table = load_features(path, index)
-            text[index.find(table.uids)] = [len(polygons) > 0 for polygons in table.columns["polygons"]]
+            table = load_features(path)
+            rows = np.flatnonzero(index.find(table.uids) >= 0)
+            polygons = table.take(rows)["polygons"]
+            text[index.find(table.uids[rows])] = [len(of_image) > 0 for of_image in polygons]
     return np.asarray(text[index.find(uids)])
-
-
-def _all_features(reader: Reader) -> Iterator[Features]:
-    """Yield all features under a filter, with the features of its parts and of its features."""
-    parts = reader.filters.values() if isinstance(reader, Composite) else ()
-    for part in (*parts, *reader.features):
-        if isinstance(part, Features):
-            yield part
-        yield from _all_features(part)

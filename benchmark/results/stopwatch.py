@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from benchmark.core.usage import helpers_peak_rss_bytes, now, since
-from benchmark.engine.worker_usage import WORKER_RUNS
+from benchmark.engine.workers import WORKER_RUNS
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,9 +97,10 @@ def build(node: DictConfig) -> Any:
         raise
 
 
-def make_filter(cfg: DictConfig) -> Filter:
-    """Build the filter; it loads its models later, in `setup`."""
+def make_filter(cfg: DictConfig, choices: Mapping[str, str] | None = None) -> Filter:
+    """Build the filter; it loads its models later, in `setup`. With `choices` it has the name of its config."""
     scorer: Filter = build(filter_settings(cfg))
+    scorer.take_names(choices or {})
     return scorer
 
 

@@ -25,7 +25,7 @@ from benchmark.results.trackers import RunFacts
 from benchmark.run.config import CONF, filter_family, filter_settings, recorded, resolved, size_name
 from benchmark.run.job import Job
 from downstream.metrics.metric import library
-from downstream.training.recipe_key import recipe_key
+from downstream.training.trainer import recipe_key
 
 if TYPE_CHECKING:
     from downstream.models.base import Trainable

@@ -36,7 +36,7 @@ from benchmark.run.config import (
 )
 from benchmark.run.output import Finished
 from benchmark.scoring.score_pool import check_columns
-from benchmark.scoring.shard_share import ShardShare
+from benchmark.scoring.shard_part import ShardPart
 
 # Imported for annotations only: plans, checks and selections from cached scores need no torch.
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Job:
     @cached_property
     def filter(self) -> Filter:
         """The filter; it loads its models in `setup`."""
-        return make_filter(self.cfg)
+        return make_filter(self.cfg, self.choices)
 
     @cached_property
     def selector(self) -> Selector:
@@ -302,7 +302,7 @@ def _built(make: Callable[[Job], object], job: Job) -> Found:
 
 def _shards(job: Job) -> Found:
     if job.shards is not None:
-        ShardShare.parse(job.shards)
+        ShardPart.parse(job.shards)
         if job.cfg.rescore:
             raise UserError(
                 f"task.shards={job.shards} with rescore=true would remove what other parts have scored; leave one"

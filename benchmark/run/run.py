@@ -158,7 +158,7 @@ def make_result(
     watch: Stopwatch,
 ) -> Result:
     """Return the result of a run; its fields are those of `Result`."""
-    processor = selected.selection.processor_seconds
+    cost = selected.selection.cost
     return Result(
         run_id=run_id,
         protocol=protocol,
@@ -170,11 +170,7 @@ def make_result(
         seed=job.seed,
         selection=selected.manifest,
         subset=str(selected.paths[0]),
-        scoring=Scoring(
-            round(selected.selection.seconds, 3),
-            selected.table.reused,
-            None if processor is None else round(processor, 3),
-        ),
+        scoring=Scoring(round(cost.clock, 3), selected.table.reused, round(cost.processor, 3)),
         downstream=downstream,
         stages=watch.stages,
         config=recorded(job.cfg),

@@ -4,23 +4,22 @@ from benchmark.core.batch import counts
 from benchmark.core.launch import is_main_process
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
-from benchmark.scoring.losses import check_losses
 from benchmark.scoring.score_folder import remove_scores, score_folder, score_paths
-from benchmark.scoring.score_pool import score_pool
-from benchmark.scoring.score_share import score_share
+from benchmark.scoring.score_pool import check_losses, score_pool
 from benchmark.scoring.score_table import ScoreTable
-from benchmark.scoring.shard_share import ShardShare
+from benchmark.scoring.shard_part import ShardPart
+from benchmark.scoring.work_ahead import score_part
 
 
 def score(job: Job) -> None:
     """Score the pool; print the folder of the score parts."""
     if job.shards is not None:
-        score_share(job.pool, job.filter, job.engine, ShardShare.parse(job.shards))
+        score_part(job.pool, job.filter, job.engine, ShardPart.parse(job.shards))
     else:
         table = score_pairs(job)
         dropped = counts(table.drops) or "none"
         print_result(
-            f"scored {len(table):,} pairs in {table.seconds:,.1f} worker seconds; dropped: {dropped}"
+            f"scored {len(table):,} pairs in {table.cost.clock:,.1f} worker seconds; dropped: {dropped}"
         )
     print_result(str(score_folder(job.pool, job.filter)))
 

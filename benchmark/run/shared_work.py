@@ -8,7 +8,7 @@ from benchmark.run.identity import make_run_id
 from benchmark.run.job import Job
 from benchmark.scoring.score_folder import remove_scores
 from benchmark.scoring.score_pool import check_columns
-from benchmark.scoring.shared_features import extract_shared
+from benchmark.scoring.work_ahead import extract_shared
 from filters.base import Filter
 
 SELECTING = ("score", "select", "export", "train", "run", "reshard")
@@ -28,7 +28,7 @@ def extract_together(jobs: Iterable[Job]) -> None:
             settings = json.dumps(resolved(filter_settings(job.cfg)), sort_keys=True)
             first, filters = chosen.setdefault(place, (job, {}))
             if settings not in filters:
-                scorer = make_filter(job.cfg)  # dropped below with its weights, unlike the job's
+                scorer = make_filter(job.cfg, job.choices)  # dropped below with its weights, unlike the job's
                 check_columns(first.pool, scorer)
                 filters[settings] = scorer
                 if job.cfg.rescore:

@@ -24,8 +24,7 @@ from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.validation import make_validation
 from downstream.models.base import Downstream, Trainable
-from downstream.training.checkpointing import finished
-from downstream.training.train_report import TrainReport
+from downstream.training.train_report import TrainReport, finished
 
 if TYPE_CHECKING:
     import torch

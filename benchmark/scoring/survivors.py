@@ -20,7 +20,7 @@ class Survivors:
     """Some pairs of a pool, as a subset file in the cache: workers read it, it is not sent to them.
 
     The file's name is a hash of the uids. Scores fitted on these pairs are cached under it, so whatever decides which
-    pairs they are (the earlier filters, thresholds, shares, seed) decides which scores are reused.
+    pairs they are (the earlier filters, thresholds, fractions, seed) decides which scores are reused.
     """
 
     path: Path

@@ -15,8 +15,7 @@ from benchmark.core.paths import user_path
 from benchmark.core.ranges import Name, PositiveInt
 from benchmark.core.requirements import provide
 from downstream.evaluation.evaluation_sets import require_known_ties
-from downstream.evaluation.image_digests import digest_images
-from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile, require_images
+from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile, digest_images, require_images
 from downstream.evaluation.tars import MAX_TEXT_BYTES, local_file, tar_samples, tar_shards
 from downstream.metrics.ranks import Ties
 
@@ -88,9 +87,9 @@ class ClassificationSet:
         return replace(self, test=self.test[:count])
 
     def fingerprint(self) -> str:
-        """Return a hash of what metrics depend on: the images' bytes, labels, prompts, score, ties, probe.
+        """Return a hash of all inputs of the metrics: the images' bytes, labels, prompts, score, ties, probe.
 
-        Training images of the probe are told apart by their presence alone: they may not be fetched yet.
+        Of the probe's training images only the presence counts: they may not be fetched yet.
         """
         items = [[item.image_id, item.label] for item in self.test]
         images = [digest.sha256 for digest in digest_images(self.image_files())]
@@ -98,7 +97,7 @@ class ClassificationSet:
         return hash_json([items, images, list(self.prompts()), self.score, self.ties, probe], 12)
 
     def image_files(self) -> list[ImageFile]:
-        """Return where the test images lie."""
+        """Return the files of the test images."""
         return [item.image for item in self.test]
 
     def prompts(self) -> Iterator[list[str]]:

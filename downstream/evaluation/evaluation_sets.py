@@ -13,8 +13,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.paths import user_path
 from benchmark.core.ranges import Name
-from downstream.evaluation.image_digests import digest_images
-from downstream.evaluation.image_files import HOW, require_images
+from downstream.evaluation.image_files import HOW, digest_images, require_images
 from downstream.evaluation.image_files import ImageFile as ImageFile
 from downstream.evaluation.tars import tar_samples, tar_shards
 from downstream.metrics.ranks import Ties
@@ -85,13 +84,13 @@ class EvaluationSet:
         return replace(self, items=self.items[:count])
 
     def fingerprint(self) -> str:
-        """Return a hash of what metrics depend on: the images' bytes, references, domains, uses, ties."""
+        """Return a hash of all inputs of the metrics: the images' bytes, references, domains, uses, ties."""
         items = [[item.image_id, item.references, item.domain] for item in self.items]
         images = [digest.sha256 for digest in digest_images(self.image_files())]
         return hash_json([items, images, self.captioning, self.retrieval, self.ties], 12)
 
     def image_files(self) -> list[ImageFile]:
-        """Return where the images lie, of all items that have one."""
+        """Return the files of the images, of all items that have one."""
         return [item.image for item in self.items if item.image]
 
 

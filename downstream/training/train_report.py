@@ -1,6 +1,10 @@
-"""What is kept of a finished training; results hold it, so that reading them imports no torch."""
+"""The report of a finished training, and the file that marks it as finished; results hold the report."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmark.core.cached_files import intact, read_cached
+from benchmark.core.paths import write_cached
 
 
 @dataclass(frozen=True)
@@ -22,3 +26,18 @@ class TrainReport:
     final_loss: float | None
     resumed_from: int | None = None
     losses: tuple[tuple[int, float], ...] = ()
+
+
+def finished(folder: Path, fingerprint: str) -> TrainReport | None:
+    """Return the report of a training that finished in `folder` under `fingerprint`, None otherwise."""
+    marker = read_cached(folder / "finished.json")
+    if marker is None or not intact(folder / "model") or marker["fingerprint"] != fingerprint:
+        return None
+    report = marker["report"]
+    return TrainReport(**report | {"losses": tuple((seen, loss) for seen, loss in report["losses"])})
+
+
+def mark_finished(folder: Path, fingerprint: str, report: TrainReport) -> None:
+    """Mark the training in `folder` as finished, so that it is loaded instead of repeated."""
+    marker = {"fingerprint": fingerprint, "report": asdict(report)}
+    write_cached(folder / "finished.json", marker)

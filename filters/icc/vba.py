@@ -44,12 +44,12 @@ class TextToImage(FromCheckpoint):
 
     def setup(self, device: Device) -> None:
         """Load the pipeline: bf16 on a GPU that computes it."""
-        from diffusers import DPMSolverMultistepScheduler
+        from diffusers import AutoPipelineForText2Image, DPMSolverMultistepScheduler
 
         dtype = default_dtype(device)
         with quiet_diffusers():
             pipeline = load_pretrained(
-                "AutoPipelineForText2Image",
+                AutoPipelineForText2Image,
                 self.checkpoint,
                 dtype=dtype,
                 safety_checker=None,  # it would blacken some images

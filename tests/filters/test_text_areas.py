@@ -89,3 +89,19 @@ def test_large_pictures_are_shrunk_with_their_areas() -> None:
     painted = remove_areas(Image.fromarray(pixels), [[190, 230, 610, 230, 610, 450, 190, 450]], "surround")
     assert painted.size == (512, 341)
     assert np.abs(np.array(painted).astype(int) - (200, 30, 60)).max() <= 1
+
+
+def test_an_area_within_other_text_takes_the_mean_of_all_other_pixels() -> None:
+    pixels = picture((200, 30, 60))
+    pixels[5:35, 5:55] = 0
+    areas = [[5, 5, 54, 5, 54, 34, 5, 34], [25, 18, 30, 18, 30, 22, 25, 22]]
+    painted = np.array(remove_areas(Image.fromarray(pixels), areas, "surround"))
+    assert (painted == (200, 30, 60)).all()
+
+
+@pytest.mark.parametrize("fill", FILLS)
+def test_text_all_over_the_image_becomes_its_mean_colour(fill: str) -> None:
+    pixels = picture((0, 40, 80))
+    pixels[:10] = (200, 40, 0)  # a quarter of the image
+    painted = np.array(remove_areas(Image.fromarray(pixels), [[0, 0, 59, 0, 59, 39, 0, 39]], fill))
+    assert (painted == (50, 40, 60)).all()

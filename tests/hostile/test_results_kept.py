@@ -16,7 +16,8 @@ from benchmark.results.report.certainty import RunFolders, read_image_scores
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.result import Result
 from downstream.evaluation import embedding
-from downstream.evaluation.image_scores import FILE, ImageScores
+from downstream.evaluation.image_scores import ImageScores
+from downstream.metrics.intervals import IMAGE_SCORES
 from downstream.metrics.metric import FAILED, Metric
 from tests.benchmark.results.report.made_results import result, trained
 from tests.command_line import Done, Run, assert_one_line
@@ -73,7 +74,7 @@ def test_damaged_scores_of_images_are_one_line(tmp_path: Path, damage: Damage) -
     kept = ImageScores()
     kept.add("coco", "CIDEr", range(1_000), [0.5] * 1_000)
     kept.write(tmp_path)
-    damage(tmp_path / FILE)
+    damage(tmp_path / IMAGE_SCORES)
     with pytest.raises(UserError, match="cannot be read"):
         read_image_scores(tmp_path)
 

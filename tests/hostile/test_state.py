@@ -23,8 +23,7 @@ from benchmark.pool.content import pool_content
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.survivors import save_survivors
-from downstream.training.checkpointing import finished, mark_finished
-from downstream.training.train_report import TrainReport
+from downstream.training.train_report import TrainReport, finished, mark_finished
 from filters.base import Features, Filter, Scores
 from tests.downstream.tiny_models import Recorder
 from tests.downstream.training.test_trainer import Guess, fit, same, weights

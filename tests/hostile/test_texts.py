@@ -28,9 +28,9 @@ from benchmark.scoring.shard_reader import PoolBatches
 from benchmark.studies.concreteness.evaluation import score_texts
 from benchmark.studies.concreteness.explanation import Explanation, Word, coloured_line, explanations_page
 from benchmark.studies.icc_build.captions import captions_from_file
+from downstream.evaluation.embedding import evaluate_retrieval
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
 from downstream.evaluation.image_scores import ImageScores
-from downstream.evaluation.retrieval import evaluate_retrieval
 from downstream.metrics.meteor import Meteor
 from downstream.metrics.metric import Corpus
 from downstream.metrics.suite import score_captions

@@ -13,9 +13,8 @@ from benchmark.results.report.significance import Comparison, Estimate, Interval
 from benchmark.results.report.table import MISSING, Table, plain
 from benchmark.results.result import Result
 from benchmark.results.results_folders import damage_as_one_line
-from downstream.evaluation.image_scores import FILE
 from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
-from downstream.metrics.intervals import resampled_sums
+from downstream.metrics.intervals import IMAGE_SCORES, resampled_sums
 
 KEYS = ["evaluation", "metric", "image"]
 RANKS = (
@@ -51,7 +50,7 @@ ImageScores = Mapping[tuple[str, str], ImageSums]  # of a model of one run, by e
 
 def read_image_scores(folder: Path) -> ImageScores:
     """Read the scores of single images in the folder of a run's model; empty without any."""
-    if not (path := folder / FILE).is_file():
+    if not (path := folder / IMAGE_SCORES).is_file():
         return {}
     # Here: a report of runs without such scores needs no pyarrow.
     import pyarrow.parquet as pq

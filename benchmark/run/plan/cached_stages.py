@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -79,15 +79,6 @@ def cached_stages(job: Job) -> CachedStages:
     return cached
 
 
-def leaves(scorer: Filter) -> Iterator[Filter]:
-    """Yield the filters of a composite, or the filter itself."""
-    if not isinstance(scorer, Composite):
-        yield scorer
-        return
-    for part in scorer.filters.values():
-        yield from leaves(part)
-
-
 def _parts(pool: Pool, scorer: Filter) -> tuple[int, list[Path]]:
     """Return how many score parts the filter needs, and those that exist; of a composite those of its parts.
 
@@ -96,7 +87,7 @@ def _parts(pool: Pool, scorer: Filter) -> tuple[int, list[Path]]:
     paths = score_paths(pool, scorer).values()
     if not isinstance(scorer, Composite) or all(path.is_file() for path in paths):
         return len(paths), [path for path in paths if path.is_file()]
-    of_leaves = [score_paths(pool, leaf).values() for leaf in leaves(scorer)]
+    of_leaves = [score_paths(pool, leaf).values() for leaf in scorer.leaves()]
     return sum(map(len, of_leaves)), [path for of_leaf in of_leaves for path in of_leaf if path.is_file()]
 
 
@@ -104,7 +95,7 @@ def _look_at_trainings(job: Job, subset: Path, cached: CachedStages) -> None:
     """Find the finished trainings; none is found where samples have other captions than their own."""
     # Imported here: the plan of a scoring or selection needs no models.
     from benchmark.run.train import training_fingerprint, training_folder
-    from downstream.training.checkpointing import finished
+    from downstream.training.train_report import finished
 
     sha256 = json.loads(subset.with_suffix(".json").read_text(encoding="utf-8"))["sha256"]
     device = device_type(job.cfg.device)

@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from benchmark.core.paths import cache_folder
 from benchmark.run.job import Job
-from benchmark.run.plan.cached_stages import LATER, leaves
-from filters.base import Features, Reader
+from benchmark.run.plan.cached_stages import LATER
 
 BYTES_PER_SCORE = 24  # uid and score
 SAMPLED_FILES = 3
@@ -18,7 +17,7 @@ SAMPLED_FILES = 3
 def scoring_bytes(job: Job, pairs: float) -> int | None:
     """Return the bytes of the scores of so many pairs, and of the features that scoring them leaves in the cache."""
     try:
-        features = {f.key(): f for leaf in leaves(job.filter) for f in _features(leaf)}
+        features = job.filter.all_features()
     except LATER:
         return None
     per_pair = [_bytes_per_pair(key) for key in features]
@@ -40,11 +39,6 @@ def _bytes_in(folder: Path) -> int:
             with suppress(FileNotFoundError):
                 total += (Path(parent) / name).stat().st_size
     return total
-
-
-def _features(reader: Reader) -> list[Features]:
-    """Return all features under a filter."""
-    return [feature for own in reader.features for feature in (own, *_features(own))]
 
 
 def _bytes_per_pair(key: str) -> float | None:

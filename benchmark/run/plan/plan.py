@@ -41,6 +41,7 @@ class Plan:
     rows: list[list[str]] = field(default_factory=list)
     cost: Cost = NOTHING
     disk: int = 0
+    of_reference: bool = False  # some costs are those of the reference's machine
     no_time: dict[str, None] = field(default_factory=dict)
     no_size: dict[str, None] = field(default_factory=dict)
     requirements: dict[Requirement, None] = field(default_factory=dict)
@@ -62,6 +63,7 @@ class Plan:
         cells.append(plan.begin(cached.selection_key, done=cached.selected) if task != "score" else "")
         cells.append(plan.trainings() if task in ("train", "run") else "")
         cells.append(plan.result() if task == "run" else "")
+        self.of_reference |= plan.costs.of_reference
         time = timedelta(seconds=round(self.cost.wall - before.wall))
         self.rows.append([name, *cells, f"{time}" if plan.complete else f"over {time}"])
 
@@ -69,7 +71,7 @@ class Plan:
         """Return a row per job; what all of them need, and what is not known of it, stands below."""
         wall, cpu = (timedelta(seconds=round(seconds)) for seconds in (self.cost.wall, self.cost.cpu))
         notes = [
-            f"Time: about {wall} ({cpu} of processors), by what earlier runs took.",
+            f"Time: about {wall} ({cpu} of processors), as earlier runs took{self._machine()}.",
             *([f"No earlier run tells the time of: {', '.join(self.no_time)}."] if self.no_time else []),
             f"Disk: about {self.disk / 1e6:,.0f} MB in the cache.",
             *([f"No earlier run tells the size of: {', '.join(self.no_size)}."] if self.no_size else []),
@@ -77,6 +79,9 @@ class Plan:
             "Nothing was run. Leave out plan=true to run it.",
         ]
         return Table(f"Plan of {len(self.rows)} jobs", HEADER, [plain(*row) for row in self.rows], notes)
+
+    def _machine(self) -> str:
+        return " on the machine of the reference results" if self.of_reference else ""
 
     def _require(self, job: Job) -> None:
         """Count what the job fetches or draws, once for all jobs."""

@@ -63,7 +63,7 @@ def _embeddings(pool: Pool, features: ClipFeatures) -> Iterator[tuple[UidArray, 
     for shard in pool.shards(features.sources):
         table = reader.table(shard, features)
         if len(table.uids):
-            yield table.uids, table.columns["image"]
+            yield table.uids, table.half("image").astype(np.float32)
 
 
 LONGEST = 300  # characters; captions are cut there
@@ -106,5 +106,6 @@ def top_examples(
 
 def _legible(table: FeatureTable, row: int, spotter: TextSpotter) -> list[str]:
     """Return the legible lines of text in the image of one row."""
-    words, sure = (table.columns[name][row] for name in ("words", "confidences"))
+    columns = table.take(np.array([row]))
+    words, sure = columns["words"][0], columns["confidences"][0]
     return [line for line, confidence in zip(words, sure, strict=True) if confidence >= spotter.legible]

@@ -13,6 +13,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import UidArray, find_uids, unite_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
+from benchmark.scoring.score_parts import add_filters, total_cost
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ScoreTable
 from filters.base import Filter
@@ -102,8 +103,7 @@ def measure(
         raise UserError(
             f"pool={pool.name}: no sample can be profiled ({reasons}); choose a pool with captions and images"
         )
-    features = {key: seconds for table in tables.values() for key, seconds in table.features.items()}
-    return measured, drops, sum(table.own_seconds for table in tables.values()) + sum(features.values())
+    return measured, drops, total_cost(add_filters(table.costs for table in tables.values())).clock
 
 
 def join(tables: Mapping[str, ScoreTable], legible: float) -> tuple[Measurements, int]:

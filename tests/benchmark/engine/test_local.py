@@ -18,8 +18,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
 from benchmark.core.usage import helpers_peak_rss_bytes
 from benchmark.engine.local import LocalEngine, _serve
-from benchmark.engine.worker_usage import WORKER_RUNS
-from benchmark.engine.workers import TRIES
+from benchmark.engine.workers import TRIES, WORKER_RUNS
 from benchmark.results.stopwatch import Stopwatch
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -68,15 +68,12 @@ def test_a_download_without_weights_is_named(hub: Path) -> None:
 
 
 def test_a_hub_that_cannot_be_reached_is_one_line(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    waits: list[float] = []  # the hub's client would try again for half a minute
-    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", waits.append)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")  # refuses connections
     with pytest.raises(
         UserError, match=r"it is not on this machine, and the hub is disabled or cannot be reached"
     ):
         locate_checkpoint("some/model")
-    assert waits
 
 
 class Hub(BaseHTTPRequestHandler):

@@ -175,7 +175,7 @@ def test_scores_are_made_anew_on_demand(settings: Settings, own_filter: Callable
     assert select(anew).table.reused == 0
     assert look(anew) == path
     (part,) = score_paths(job.pool, again(job).filter).values()
-    write_part(part, chosen.table.uids, -chosen.table.scores, {}, 0, {})
+    write_part(part, chosen.table.uids, -chosen.table.scores, {}, {})
     assert select(job).selection.sha256 != chosen.selection.sha256, "the cache has other scores"
     assert select(anew).selection.sha256 == chosen.selection.sha256
 

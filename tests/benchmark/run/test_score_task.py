@@ -52,7 +52,7 @@ def test_the_last_line_is_the_folder_of_the_parts(
     assert scored.startswith("scored 7 pairs")
     parts = sorted(Path(folder).glob("*.parquet"))
     assert [path.name.split("-")[0] for path in parts] == ["00000000", "00000001"]
-    assert [len(read_part(path).uids) for path in parts] == [3, 4]
+    assert [len(read_part(path)[0]) for path in parts] == [3, 4]
 
 
 @pytest.mark.slow

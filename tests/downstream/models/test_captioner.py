@@ -11,8 +11,8 @@ from PIL import Image
 
 from benchmark.core.errors import UserError
 from downstream import batching
-from downstream.models.caption_loss import CaptionCollate, CaptionLoss
 from downstream.models.captioner import Captioner
+from downstream.models.networks import CaptionCollate, CaptionLoss
 from tests.downstream.tiny_models import (
     CAPTIONS,
     Checkpoints,

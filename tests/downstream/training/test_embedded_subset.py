@@ -12,8 +12,8 @@ import torch
 from PIL import Image
 
 from benchmark.core.batch import Sample, SampleError
-from downstream.training import embeddings
-from downstream.training.embeddings import EmbeddedSubset, embed_subset
+from downstream.training import embedded_subset
+from downstream.training.embedded_subset import EmbeddedSubset, embed_subset
 
 CPU = torch.device("cpu")
 IMAGE = Image.new("RGB", (4, 4))
@@ -86,6 +86,6 @@ def test_images_are_loaded_for_the_device_that_embeds(
         devices.append(device)
         return map(dataset.__getitem__, items)
 
-    monkeypatch.setattr(embeddings, "loader", loaded)
+    monkeypatch.setattr(embedded_subset, "loader", loaded)
     embedded(20, tmp_path / "embedded", device=torch.device("cuda"))
     assert devices == [torch.device("cuda")]

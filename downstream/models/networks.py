@@ -1,25 +1,109 @@
-"""Two towers with a contrastive loss (Radford et al. 2021), the image tower locked or not (Zhai et al. 2022)."""
+"""The trained networks with their losses, and how samples become their inputs.
+
+The captioner predicts the next token; the dual encoder has a contrastive loss (Radford et al. 2021), with the image
+tower locked or not (Zhai et al. 2022).
+"""
 
 import inspect
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 import torch.distributed as dist
-import torch.nn.functional as F  # noqa: N812, the name everyone knows it by
+import torch.nn.functional as F  # noqa: N812, its usual name
+from PIL import Image, ImageFilter
 from torch import nn
+from torchvision.transforms import v2
 
 from benchmark.core.batch import Sample
 from downstream.batching import groups_of_similar_length, to_pixels
-from downstream.training.embeddings import EmbeddedSample
+from downstream.models.base import start_and_end
+from downstream.training.embedded_subset import EmbeddedSample
 from downstream.training.stepper import LossSum
 from downstream.training.training_data import Inputs
 
+IGNORED = -100  # label of a position without loss
 INITIAL_SCALE = 1 / 0.07  # CLIP, section 2.5
 MAX_SCALE = 100.0
+CROP_AREA = (0.5, 1.0)  # fraction of the image, as in SLIP and DeCLIP; DS-CLIP names none
+
+
+def zero_of(model: nn.Module) -> torch.Tensor:
+    """Return 0 as the loss of a process without samples: others wait for its gradients.
+
+    Each gradient is a collective operation in the backward pass, so it is tied to every trainable parameter.
+    """
+    return 0 * torch.stack([p.sum() for p in model.parameters() if p.requires_grad]).sum()
+
+
+@dataclass(frozen=True)
+class CaptionCollate:
+    """Turns samples into tensors: ``pixel_values`` (n, 3, h, w), ``decoder_input_ids`` and ``labels`` (n, t)."""
+
+    processor: Any
+    tokenizer: Any
+    max_tokens: int
+
+    def __call__(self, samples: list[Sample]) -> Inputs:
+        """Return the tensors of a batch."""
+        pixels = to_pixels(self.processor, [sample.image for sample in samples])
+        ids, labels = self.tokens([sample.text for sample in samples])
+        return {"pixel_values": pixels, "decoder_input_ids": ids, "labels": labels}
+
+    def tokens(self, captions: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return decoder inputs and labels, each (n, t): ``<bos> a cat <pad>`` and ``a cat <eos> -100``.
+
+        GPT-2 has one special token for start, end and padding: the loss is taken on the first end only. A caption
+        cut at `max_tokens` gets no end, or the model would learn to stop in mid-sentence.
+        """
+        start, end = start_and_end(self.tokenizer)
+        encoded = self.tokenizer(captions, add_special_tokens=False)["input_ids"]
+        targets = [[*ids, end][: self.max_tokens] for ids in encoded]
+        longest = max(map(len, targets))
+        inputs = torch.full((len(captions), longest), end)
+        labels = torch.full((len(captions), longest), IGNORED)
+        for row, target in enumerate(targets):
+            inputs[row, : len(target)] = torch.tensor([start, *target[:-1]])
+            labels[row, : len(target)] = torch.tensor(target)
+        return inputs, labels
+
+
+class CaptionLoss(nn.Module):
+    """Next-token cross-entropy, summed over the caption tokens of the batch."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+
+    @property
+    def towers(self) -> list[nn.Module]:
+        """Encoder and decoder."""
+        return [self.model.encoder, self.model.decoder]
+
+    def forward(self, inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return (sum of losses, number of tokens)."""
+        if not inputs:
+            zero = zero_of(self)
+            return zero, zero.detach()
+        ids, labels = inputs["decoder_input_ids"], inputs["labels"]
+        has_loss = labels != IGNORED
+        states = self.model.encoder(pixel_values=inputs["pixel_values"]).last_hidden_state
+        losses = [
+            self._loss(states[rows], ids[rows, :length], labels[rows, :length])
+            for rows, length in groups_of_similar_length(has_loss)
+        ]
+        return torch.stack(losses).sum(), has_loss.sum()
+
+    def _loss(self, states: torch.Tensor, ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """Return the sum of the losses of captions (n, t), given the states (n, positions, d) of their images."""
+        logits = self.model(encoder_outputs=(states,), decoder_input_ids=ids, use_cache=False).logits
+        return F.cross_entropy(
+            logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED, reduction="sum"
+        )
 
 
 class _SumOverRanks(torch.autograd.Function):
@@ -41,8 +125,8 @@ class _SumOverRanks(torch.autograd.Function):
 def gather_rows(rows: torch.Tensor) -> tuple[torch.Tensor, int]:
     """Return the rows of all processes, (sum of n, d), with gradients to each, and the offset of this process's rows.
 
-    Ranks may hold different numbers of rows, or none (unreadable samples, a smaller last batch): each places its rows
-    in a block of zeros, and the blocks are summed.
+    Ranks may hold different numbers of rows, or none (unreadable samples, a smaller last batch): each puts its rows
+    into a block of zeros, and the blocks are summed.
     """
     if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
         return rows, 0
@@ -116,14 +200,14 @@ class TwoTowers(nn.Module):
         super().__init__()
         self.image_tower = image_tower
         self.text_tower = text_tower
-        # A cache is of no use here, and transformers says so where activations are checkpointed.
+        # transformers warns of a cache when activations are checkpointed; none is needed.
         cached = "use_cache" in inspect.signature(text_tower.forward).parameters
         self._options = {"use_cache": False} if cached else {}
         self.locked = locked
         width: int = image_tower.config.hidden_size
-        shared = width if locked else projection
-        self.image_head = nn.Identity() if locked else nn.Linear(width, shared, bias=False)
-        self.text_head = nn.Linear(text_tower.config.hidden_size, shared, bias=False)
+        dimensions = width if locked else projection
+        self.image_head = nn.Identity() if locked else nn.Linear(width, dimensions, bias=False)
+        self.text_head = nn.Linear(text_tower.config.hidden_size, dimensions, bias=False)
         self.log_scale = nn.Parameter(torch.tensor(math.log(INITIAL_SCALE)))
         if locked:
             image_tower.requires_grad_(False)
@@ -169,7 +253,7 @@ class TwoTowers(nn.Module):
     def forward(self, inputs: Inputs, gradients: Pairs | None = None) -> Any:
         """Return (sum of losses, number of pairs) of ``pixel_values`` or ``image_features`` and a text.
 
-        Given `gradients` at what `embed` returns, return a number that has the same gradient as the loss behind them.
+        Given `gradients` at the outputs of `embed`, return a number that has the same gradient as the loss.
         """
         if gradients is None:
             return self._loss(self.embed(inputs))
@@ -187,7 +271,7 @@ class TwoTowers(nn.Module):
     def embedding_gradients(self, embedded: Sequence[Pairs]) -> tuple[LossSum, list[Pairs]]:
         """Return the loss of a batch that was embedded in parts, and its gradients at the outputs of each part.
 
-        That at the temperature is the first part's; a locked tower has none at its images.
+        Only the first part has one at the temperature; a locked tower has none at its images.
         """
         images, texts = (torch.cat(rows).detach() for rows in list(zip(*embedded, strict=True))[:2])
         pairs = Pairs(images, texts, self.log_scale.detach().clone())
@@ -222,10 +306,46 @@ class TwoTowers(nn.Module):
         return self.embed_texts(inputs["input_ids"], inputs["attention_mask"])
 
     def _no_rows(self) -> torch.Tensor:
-        """Return (0, d), tied to every trainable parameter: other processes wait for this one's gradients.
+        """Return (0, d), tied to every trainable parameter."""
+        return zero_of(self).expand(1, self.text_head.out_features)[:0]
 
-        Exactly the tensors with a gradient on other processes must have one here: each is a collective operation in
-        the backward pass.
-        """
-        zero = 0 * torch.stack([p.sum() for p in self.parameters() if p.requires_grad]).sum()
-        return zero.expand(1, self.text_head.out_features)[:0]
+
+@dataclass(frozen=True)
+class ImageAugmentation:
+    """Augments training images (DS-CLIP, supplement, section B); `size` is the width of the model's square input."""
+
+    size: int
+
+    def __call__(self, sample: Sample, rng: np.random.Generator) -> Sample:
+        """Return the sample with its image augmented."""
+        return replace(sample, image=augment_image(sample.image, self.size, rng))
+
+
+def augment_image(image: Image.Image, size: int, rng: np.random.Generator) -> Image.Image:
+    """Return a random square crop of `image`, `size` pixels wide, with random flip, colours, blur and RandAugment.
+
+    The paper lists these changes without strengths: colour and blur have SimCLR's (Chen et al. 2020), RandAugment has
+    torchvision's. All depends only on `rng`; torch's global generator is restored.
+    """
+    with torch.random.fork_rng([]):
+        torch.default_generator.manual_seed(int(rng.integers(1 << 63)))
+        changed: Image.Image = _changes(size)(image)
+    return changed
+
+
+@lru_cache(maxsize=2)
+def _changes(size: int) -> Any:
+    return v2.Compose(
+        [
+            v2.RandomResizedCrop(size, scale=CROP_AREA, antialias=True),
+            v2.RandomHorizontalFlip(),
+            v2.RandomApply([v2.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8),
+            v2.RandomApply([v2.Lambda(_blur)], p=0.5),
+            v2.RandAugment(),
+        ]
+    )
+
+
+def _blur(image: Image.Image) -> Image.Image:
+    # Pillow's blur is twenty times as fast as torchvision's.
+    return image.filter(ImageFilter.GaussianBlur(float(torch.empty(()).uniform_(0.1, 2.0))))

@@ -13,9 +13,9 @@ from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import remove_scores, score_paths
 from benchmark.scoring.score_pool import score_pool
-from benchmark.scoring.score_share import score_share
+from benchmark.scoring.shard_part import ShardPart
 from benchmark.scoring.shard_reader import features_path
-from benchmark.scoring.shard_share import ShardShare
+from benchmark.scoring.work_ahead import score_part
 from filters.base import Features, Filter, Scores
 from filters.composite import RankSum
 from filters.random import Random
@@ -55,103 +55,84 @@ def pool(tmp_path: Path) -> Pool:
 ENGINE = LocalEngine("cpu", 1)
 
 
-def test_shares_of_all_numbers_are_each_shard_once(pool: Pool) -> None:
+def test_all_parts_together_have_each_shard_once(pool: Pool) -> None:
     shards = pool.shards(frozenset({"text"}))
-    shares = [ShardShare(number, 3).of(shards) for number in (1, 2, 3)]
-    assert [len(share) for share in shares] == [2, 2, 1]
-    assert sorted(shard.name for share in shares for shard in share) == [shard.name for shard in shards]
-    assert shares[2] == [shards[2]]
+    parts = [ShardPart(number, 3).of(shards) for number in (1, 2, 3)]
+    assert [len(part) for part in parts] == [2, 2, 1]
+    assert sorted(shard.name for part in parts for shard in part) == [shard.name for shard in shards]
+    assert parts[2] == [shards[2]]
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "3", "a/b", "1/0", "-1/3"])
-def test_a_wrong_share_says_what_must_hold(text: str) -> None:
+def test_a_wrong_part_says_what_must_hold(text: str) -> None:
     with pytest.raises(UserError, match="must be a number and how many parts there are"):
-        ShardShare.parse(text)
+        ShardPart.parse(text)
 
 
-def test_what_shares_score_is_reused(pool: Pool) -> None:
+def test_scores_of_parts_are_reused(pool: Pool) -> None:
     paths = score_paths(pool, Random())
-    score_share(pool, Random(), ENGINE, ShardShare.parse("2/2"))
+    score_part(pool, Random(), ENGINE, ShardPart.parse("2/2"))
     assert [path.is_file() for path in paths.values()] == [False, True, False, True, False]
     made = [path.stat().st_mtime_ns for path in paths.values() if path.is_file()]
-    score_share(pool, Random(), ENGINE, ShardShare.parse("1/2"))
+    score_part(pool, Random(), ENGINE, ShardPart.parse("1/2"))
     table = score_pool(pool, Random(), ENGINE)
     assert (len(table.uids), table.reused) == (20, 1.0)
     assert [path.stat().st_mtime_ns for path in paths.values()][1::2] == made
 
 
-def test_the_parts_of_a_composite_are_shared_out(pool: Pool) -> None:
+def test_each_filter_of_a_composite_is_scored_in_parts(pool: Pool) -> None:
     both = RankSum({"a": Random(1), "b": Random(2)}, {"a": 1, "b": 1})
     for number in (1, 2):
-        score_share(pool, both, ENGINE, ShardShare(number, 2))
+        score_part(pool, both, ENGINE, ShardPart(number, 2))
     assert score_pool(pool, both, ENGINE).reused == 1
 
 
 def test_of_a_fitted_filter_the_features_are_extracted(pool: Pool, caplog: pytest.LogCaptureFixture) -> None:
     scorer = LongerThanMean()
     with caplog.at_level(logging.INFO):
-        score_share(pool, scorer, ENGINE, ShardShare(3, 3))
+        score_part(pool, scorer, ENGINE, ShardPart(3, 3))
     there = [features_path(pool, s, Lengths()).is_file() for s in pool.shards(scorer.sources)]
     assert there == [False, False, True, False, False]
     assert not any(path.is_file() for path in score_paths(pool, scorer).values())
     assert "only its features are extracted here" in caplog.text
-    with pytest.raises(UserError, match=r"fitted is fitted on the whole pool .* without task\.shards"):
-        score_share(pool, Fitted(), ENGINE, ShardShare(1, 3))
+    with pytest.raises(UserError, match=r"fitted is fitted on the whole pool .* without task.shards"):
+        score_part(pool, Fitted(), ENGINE, ShardPart(1, 3))
 
 
-def test_nothing_is_selected_while_a_share_is_missing(pool: Pool) -> None:
+def test_nothing_is_selected_while_a_part_is_missing(pool: Pool) -> None:
     for number in (1, 3):
-        score_share(pool, Random(), ENGINE, ShardShare(number, 4))
+        score_part(pool, Random(), ENGINE, ShardPart(number, 4))
     message = (
-        r"^random: 2 of 5 shards are missing, those of task\.shards=2/4, 4/4; run .* or with task\.shards=1/1"
+        r"^random: 2 of 5 shards are missing, those of task.shards=2/4, 4/4; run .* each .* task.shards=1/1"
     )
     with pytest.raises(UserError, match=message):
         score_pool(pool, Random(), ENGINE)
-    score_share(pool, Random(), ENGINE, ShardShare(2, 4))
-    score_share(pool, Random(), ENGINE, ShardShare(4, 4))
+    score_part(pool, Random(), ENGINE, ShardPart(2, 4))
+    score_part(pool, Random(), ENGINE, ShardPart(4, 4))
     assert score_pool(pool, Random(), ENGINE).reused == 1
 
 
 def test_all_that_is_missing_can_be_scored_in_one_place(pool: Pool) -> None:
-    score_share(pool, Random(), ENGINE, ShardShare(1, 40))
-    score_share(pool, Random(), ENGINE, ShardShare(1, 1))
+    score_part(pool, Random(), ENGINE, ShardPart(1, 40))
+    score_part(pool, Random(), ENGINE, ShardPart(1, 1))
     assert score_pool(pool, Random(), ENGINE).reused == 1
     score_paths(pool, Random()).popitem()[1].unlink()
     assert score_pool(pool, Random(), ENGINE).reused == 0.8
 
 
-def test_a_filter_is_not_fitted_while_features_of_a_share_are_missing(pool: Pool) -> None:
-    score_share(pool, LongerThanMean(), ENGINE, ShardShare(1, 2))
+def test_a_filter_is_not_fitted_while_features_of_a_part_are_missing(pool: Pool) -> None:
+    score_part(pool, LongerThanMean(), ENGINE, ShardPart(1, 2))
     with pytest.raises(
         UserError, match=r"^longerthanmean: 2 of 5 shards are missing, those of task.shards=2/2;"
     ):
         score_pool(pool, LongerThanMean(), ENGINE)
 
 
-def test_shares_of_a_smaller_pool_and_removed_scores_hold_nothing_up(pool: Pool, tmp_path: Path) -> None:
-    score_share(pool, Random(), ENGINE, ShardShare(1, 2))
+def test_parts_of_a_smaller_pool_and_removed_scores_hold_nothing_up(pool: Pool, tmp_path: Path) -> None:
+    score_part(pool, Random(), ENGINE, ShardPart(1, 2))
     write_pool(tmp_path / "pool", [rows(4, start=4 * i) for i in range(6)])
     grown = Pool("p", str(tmp_path / "pool"))
     assert len(score_pool(grown, Random(), ENGINE)) == 24
-    score_share(pool, Random(2), ENGINE, ShardShare(1, 2))
+    score_part(pool, Random(2), ENGINE, ShardPart(1, 2))
     remove_scores(pool, Random(2))
     assert score_pool(pool, Random(2), ENGINE).reused == 0
-
-
-@pytest.mark.parametrize(
-    ("array", "share"), [((3, 1, 8, 8), "3/8"), ((0, 0, 7, 8), "1/8"), ((5, 5, 5, 1), None), (None, None)]
-)
-def test_the_share_of_a_task_of_a_slurm_array(
-    array: tuple[int, ...] | None, share: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in zip(("ID", "MIN", "MAX", "COUNT"), array or (), strict=bool(array)):
-        monkeypatch.setenv(f"SLURM_ARRAY_TASK_{name}", str(value))
-    of_array = ShardShare.of_slurm_array()
-    assert (of_array and str(of_array)) == share
-
-
-def test_a_slurm_array_with_gaps_says_what_to_give(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"ID": 3, "MIN": 3, "MAX": 5, "COUNT": 2}.items():
-        monkeypatch.setenv(f"SLURM_ARRAY_TASK_{name}", str(value))
-    with pytest.raises(UserError, match=r"do not follow one another, .* such as task.shards=3/8"):
-        ShardShare.of_slurm_array()

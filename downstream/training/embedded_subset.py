@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import torch
+from accelerate import PartialState
 from PIL import Image
 
 from benchmark.core.arrow import from_numpy, from_strings, from_values, to_numpy
@@ -24,7 +25,7 @@ from downstream.training.batch_loader import loader
 from downstream.training.training_data import IndexArray, Samples, read_samples
 
 Embed = Callable[[torch.Tensor], torch.Tensor]
-# Of a sample: its index in the subset, its captions, and why it is not readable, or null.
+# Per sample: its index in the subset, its captions, and the reason why it is not readable, or null.
 ROWS = pa.schema(
     {
         "index": pa.int64(),
@@ -47,7 +48,7 @@ class EmbeddedSample:
 class EmbeddedSubset:
     """The embedded samples of a subset of `samples` pairs, read from the folder that `embed_subset` wrote.
 
-    Indices are those of the subset. A sample that could not be read raises `SampleError`, as in the subset.
+    Indices and errors (`SampleError`) are the same as in the subset.
     """
 
     def __init__(self, folder: Path, samples: int) -> None:
@@ -156,20 +157,18 @@ def embed_subset(
     workers: int,
     device: torch.device,
 ) -> EmbeddedSubset:
-    """Embed the images of `subset` at `indices` (every process its share), or reuse `folder` of a killed training.
+    """Embed the images of `subset` at `indices` (every process a part), or reuse `folder` of a killed training.
 
     Args:
         subset: the samples.
         indices: sorted and distinct.
-        folder: where embeddings are written, on a disk that all processes share; named by all that they depend on.
+        folder: where embeddings are written, on a disk that all processes share; named by a hash of their inputs.
         embed: from pixels to features (n, d).
         preprocess: from images to pixels.
         batch_size: images embedded at once.
         workers: processes that read and decode images.
         device: where `embed` computes.
     """
-    from accelerate import PartialState
-
     state = PartialState()
     if state.is_main_process:
         intact(folder)
@@ -180,8 +179,8 @@ def embed_subset(
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir(parents=True)
         state.wait_for_everyone()
-        share = np.array_split(indices, state.num_processes)[state.process_index]
-        chunks = _Chunks(subset, share, batch_size, preprocess)
+        part_indices = np.array_split(indices, state.num_processes)[state.process_index]
+        chunks = _Chunks(subset, part_indices, batch_size, preprocess)
         part = partial / f"part-{state.process_index:05d}"
         _embed_part(chunks, embed, part, workers, device)
         state.wait_for_everyone()
