@@ -82,7 +82,7 @@ def load_benchmarks(cfg: DictConfig) -> list[RatedTexts]:
         if "demo" not in cfg.pool:
             raise UserError(f"task.demo={count} draws captions of the demo's world; add pool=demo")
         demo = hydra.utils.instantiate(cfg.pool.demo, _convert_="all")
-        benchmarks.append(demo_captions(count, demo.seed, demo.mix))
+        benchmarks.append(demo_captions(count, demo.consistency))
     if not benchmarks:
         raise UserError(NO_BENCHMARK)
     return [rated.sample(task.sample, seed) for rated in benchmarks]

@@ -9,15 +9,15 @@ import pytest
 
 from benchmark.core.errors import UserError
 from benchmark.demo.build import build_pool
-from benchmark.demo.cut import pool_indices, save_cut
-from benchmark.demo.draws import sample_draft
-from benchmark.demo.embedded_text import KINDS as TEXTS
-from benchmark.demo.noise import GRADES
 from benchmark.demo.settings import DemoConfig
-from benchmark.demo.training.cut import shares_to_draw
-from benchmark.demo.training.data import demo_config, pool_mix
-from benchmark.demo.training.export import MODELS
 from benchmark.pool.pool import Pool
+from tools.demo_world.cut import pool_indices, save_cut
+from tools.demo_world.draws import sample_draft
+from tools.demo_world.embedded_text import KINDS as TEXTS
+from tools.demo_world.noise import GRADES
+from tools.scale_models.cut import shares_to_draw
+from tools.scale_models.data import demo_config, pool_mix
+from tools.scale_models.export import MODELS
 
 
 def cut_demo(folder: Path, accepted: list[int], **changes: object) -> DemoConfig:

@@ -5,14 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.demo.cut import pool_indices
-from benchmark.demo.draws import sample_draft
-from benchmark.demo.mix import CONCRETE
-from benchmark.demo.noise import GRADES, Draft
-from benchmark.demo.training.data import conceptual_captions, demo_config
-from benchmark.demo.training.export import MODELS
-from benchmark.studies.web_likeness import faithfulness
-from benchmark.studies.web_likeness.faithfulness import (
+from benchmark.studies.web_likeness.tokens import read_rated_words
+from tools.demo_world import faithfulness
+from tools.demo_world.cut import pool_indices
+from tools.demo_world.draws import sample_draft
+from tools.demo_world.faithfulness import (
     OF_IMAGES,
     ROWS,
     GradedCaptions,
@@ -20,8 +17,11 @@ from benchmark.studies.web_likeness.faithfulness import (
     misses,
     written_text_values,
 )
-from benchmark.studies.web_likeness.tokens import read_rated_words
-from benchmark.studies.web_likeness.written_text import measure_written_text
+from tools.demo_world.mix import CONCRETE
+from tools.demo_world.noise import GRADES, Draft
+from tools.demo_world.written_text import measure_written_text
+from tools.scale_models.data import conceptual_captions, demo_config
+from tools.scale_models.export import MODELS
 
 TEXT_GRADES = GRADES | {
     "mismatched": 3

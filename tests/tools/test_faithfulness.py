@@ -1,13 +1,13 @@
 import pytest
 
 from benchmark.results.report.table import table_lines
-from benchmark.studies.web_likeness.faithfulness import (
+from tools.demo_world.faithfulness import (
     ROWS,
     faithfulness_table,
     misses,
     written_text_values,
 )
-from benchmark.studies.web_likeness.written_text import WrittenText
+from tools.demo_world.written_text import WrittenText
 
 
 @pytest.mark.parametrize(

@@ -10,18 +10,17 @@ import numpy as np
 import pytest
 from omegaconf import OmegaConf
 
-from benchmark.demo import embedded_text
-from benchmark.demo.concreteness import concreteness
-from benchmark.demo.draws import generator, sample_draft, sample_pair
-from benchmark.demo.language.descriptions import visible_words
-from benchmark.demo.language.descriptions.vocabulary_forms import NOUNS
-from benchmark.demo.language.titles.names import NAME_CATEGORIES
-from benchmark.demo.mix import CLEAN, NEAR_DUPLICATE, Mix
-from benchmark.demo.noise import GRADES, KINDS, Draft, draft_pair
-from benchmark.demo.settings import GENERATOR_VERSION
-from benchmark.demo.training.data import pool_mix
 from benchmark.demo.vocabulary import NEAR_KINDS, NEAR_PATTERNS, OUT_KINDS, OUT_PATTERNS
 from filters.cotr import co_embedded_rate, fuzzy_rate
+from tools.demo_world import embedded_text
+from tools.demo_world.concreteness import concreteness
+from tools.demo_world.draws import GENERATOR_VERSION, generator, sample_draft, sample_pair
+from tools.demo_world.language.descriptions import visible_words
+from tools.demo_world.language.descriptions.vocabulary_forms import NOUNS
+from tools.demo_world.language.titles.names import NAME_CATEGORIES
+from tools.demo_world.mix import CLEAN, NEAR_DUPLICATE, Mix
+from tools.demo_world.noise import GRADES, KINDS, Draft, draft_pair
+from tools.scale_models.data import pool_mix
 
 CONF = Path(__file__).resolve().parents[3] / "conf" / "pool" / "demo.yaml"
 NUMBER = 6000

@@ -7,11 +7,11 @@ from hydra import compose, initialize_config_dir
 from scipy.stats import spearmanr
 
 from benchmark.core.batch import Batch
-from benchmark.demo.concreteness import concreteness
 from benchmark.demo.rated_captions import annotated_captions, demo_captions
-from benchmark.demo.training.data import pool_mix
 from benchmark.run.config import CONF, make_filter, register_resolvers
 from tests.pools import numbered_uids
+from tools.demo_world.concreteness import concreteness
+from tools.scale_models.data import pool_mix
 
 
 def score(texts: list[str], *overrides: str):

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from benchmark.demo.draws import generator
-from benchmark.demo.reference_captions import REFERENCES, most_agreeing, reference_captions
-from benchmark.demo.world import sample_scene
 from benchmark.studies.web_likeness.references import COCO
 from benchmark.studies.web_likeness.statistics import measure_likeness
+from tools.demo_world.draws import generator
+from tools.demo_world.reference_captions import REFERENCES, most_agreeing, reference_captions
+from tools.demo_world.scenes import sample_scene
 
 
 def test_captions_that_agree_are_kept_in_their_order() -> None:

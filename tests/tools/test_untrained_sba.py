@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benchmark.studies.web_likeness.untrained_sba import standardised_by_length, untrained_sba
+from tools.demo_world.untrained_sba import standardised_by_length, untrained_sba
 
 
 def made_captions(count: int, seed: int) -> list[str]:

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from benchmark.demo.draws import DRAWS, generator
+from benchmark.demo.draws import DRAWS
 from benchmark.demo.vocabulary import (
     IN_KINDS,
     IN_PATTERNS,
@@ -15,7 +15,9 @@ from benchmark.demo.vocabulary import (
     OUT_PATTERNS,
     PLACES,
 )
-from benchmark.demo.world import Scene, on_display, sample_scene
+from benchmark.demo.world import Scene
+from tools.demo_world.draws import generator
+from tools.demo_world.scenes import on_display, sample_scene
 
 
 def scenes(domain: str, number: int) -> list[Scene]:

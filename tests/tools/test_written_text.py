@@ -1,6 +1,6 @@
 import pytest
 
-from benchmark.studies.web_likeness.written_text import WrittenText, measure_written_text
+from tools.demo_world.written_text import WrittenText, measure_written_text
 
 
 def test_rates_are_over_images_with_text() -> None:

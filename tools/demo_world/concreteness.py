@@ -3,9 +3,9 @@
 import re
 from functools import lru_cache
 
-from benchmark.demo.language.descriptions import visible_places, visible_words
-from benchmark.demo.language.descriptions.vocabulary_forms import NOUNS, VERBS
 from benchmark.demo.vocabulary import COLOURS, PATTERN_WORDS
+from tools.demo_world.language.descriptions import visible_places, visible_words
+from tools.demo_world.language.descriptions.vocabulary_forms import NOUNS, VERBS
 
 # Words that count neither as visible nor as hidden content.
 _FUNCTION_WORDS = (

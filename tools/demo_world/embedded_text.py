@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmark.demo.language.titles.names import sample_name
-from benchmark.demo.sampling import pick
+from benchmark.demo.draws import pick
+from tools.demo_world.language.titles.names import sample_name
 
 # No text; text that the caption does not repeat; a word or two of the caption; most of the caption.
 KINDS = ("none", "stray", "words", "whole")

@@ -19,7 +19,7 @@ from benchmark.studies.web_likeness.statistics import (
     sba_correlations,
 )
 from benchmark.studies.web_likeness.tables import Format, count, one_decimal, percent, two_decimals
-from benchmark.studies.web_likeness.written_text import WrittenText
+from tools.demo_world.written_text import WrittenText
 
 MAX_GRADE = 3  # of captions that describe what is seen
 

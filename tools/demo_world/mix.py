@@ -2,13 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 
-from benchmark.demo.sampling import Weighted
+import yaml
+
+from tools.demo_world.sampling import Weighted
 
 CONCRETE = "concrete"
 NEAR_DUPLICATE = "near_duplicate"
 NO_TEXT = "none"
+MIX = Path(__file__).parent / "mix.yaml"
+CONSISTENCY = 0.5  # of the default pool
 
 
 @dataclass(frozen=True)
@@ -51,3 +56,22 @@ class Mix:
 
 # Pairs as COCO has them: what is seen is described, and no text is written over the image.
 CLEAN = Mix({CONCRETE: 1.0}, {NO_TEXT: 1.0}, 0.0)
+
+
+def pool_mix(consistency: float = CONSISTENCY, path: Path = MIX) -> Mix:
+    """Return the mix of the demo pool."""
+    return _read(path, "share", consistency)
+
+
+def drawn_mix() -> Mix:
+    """Return the mix from which the pairs before the cut are drawn."""
+    return _read(MIX, "drawn", CONSISTENCY)
+
+
+@cache
+def _read(path: Path, column: str, consistency: float) -> Mix:
+    parts = yaml.safe_load(path.read_text())
+    kinds, texts = (
+        {name: float(row[column]) for name, row in parts[part].items()} for part in ("noise", "text")
+    )
+    return Mix(kinds, texts, consistency)

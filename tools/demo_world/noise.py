@@ -5,26 +5,28 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from benchmark.demo.concreteness import concreteness
-from benchmark.demo.embedded_text import embedded_words
-from benchmark.demo.language.descriptions.alt_texts import alt_text
-from benchmark.demo.language.descriptions.descriptions import describe
-from benchmark.demo.language.foreign import foreign_caption
-from benchmark.demo.language.sentences.abstract import abstract_caption
-from benchmark.demo.language.sentences.news import news_caption
-from benchmark.demo.language.titles.event_captions import event_caption
-from benchmark.demo.language.titles.names import NAME_CATEGORIES, Name, sample_name
-from benchmark.demo.language.titles.person_captions import person_caption
-from benchmark.demo.language.titles.product_captions import product_caption
-from benchmark.demo.language.titles.title_captions import title_caption
-from benchmark.demo.language.titles.web_string_captions import web_string_caption
-from benchmark.demo.language.trees import Node, text_of
-from benchmark.demo.mix import NEAR_DUPLICATE, NO_TEXT, Mix
-from benchmark.demo.near_duplicates import Image, draw_group, vary_caption, vary_image
+from benchmark.demo.draws import pick
+from benchmark.demo.pictures import Image, vary_image
 from benchmark.demo.render import render
-from benchmark.demo.sampling import pick
 from benchmark.demo.text_rendering import overlay_text, render_text
-from benchmark.demo.world import ANY_LOOK, Look, Scene, on_display, sample_scene
+from benchmark.demo.world import Scene
+from tools.demo_world.concreteness import concreteness
+from tools.demo_world.embedded_text import embedded_words
+from tools.demo_world.language.descriptions.alt_texts import alt_text
+from tools.demo_world.language.descriptions.descriptions import describe
+from tools.demo_world.language.foreign import foreign_caption
+from tools.demo_world.language.sentences.abstract import abstract_caption
+from tools.demo_world.language.sentences.news import news_caption
+from tools.demo_world.language.titles.event_captions import event_caption
+from tools.demo_world.language.titles.names import NAME_CATEGORIES, Name, sample_name
+from tools.demo_world.language.titles.person_captions import person_caption
+from tools.demo_world.language.titles.product_captions import product_caption
+from tools.demo_world.language.titles.title_captions import title_caption
+from tools.demo_world.language.titles.web_string_captions import web_string_caption
+from tools.demo_world.language.trees import Node, text_of
+from tools.demo_world.mix import NEAR_DUPLICATE, NO_TEXT, Mix
+from tools.demo_world.near_duplicates import draw_group, vary_caption
+from tools.demo_world.scenes import ANY_LOOK, DrawnScene, Look, on_display, sample_scene
 
 # The grade of each kind of pair, as ICC's annotators graded captions: 3 describes what is seen, 2 names something
 # visible, 1 names products, events or people, 0 is abstract. What a mismatched caption says is not seen.
@@ -61,7 +63,7 @@ class Draft:
     kind: str
     grade: int
     concreteness: float
-    scene: Scene | None
+    scene: DrawnScene | None
     embedded: str = NO_TEXT
     text: str = ""
     group: tuple[int, ...] = ()
@@ -74,12 +76,12 @@ class Pair(Draft):
     image: Image = field(kw_only=True)
 
 
-def pool_scene(rng: np.random.Generator, look: Look = ANY_LOOK) -> Scene:
+def pool_scene(rng: np.random.Generator, look: Look = ANY_LOOK) -> DrawnScene:
     """Return a random scene with the pool's shares of in-domain and near-domain scenes."""
     return sample_scene(rng, "near" if rng.random() < NEAR_SHARE else "in", look)
 
 
-def draw_caption(kind: str, rng: np.random.Generator, mix: Mix) -> tuple[Scene, Node]:
+def draw_caption(kind: str, rng: np.random.Generator, mix: Mix) -> tuple[DrawnScene, Node]:
     """Return a random scene and a caption of the kind of noise `kind` for it, as a tree; no near-duplicate.
 
     Of `mix`, only what it says about names counts.

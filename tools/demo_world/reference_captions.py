@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from benchmark.demo.language.descriptions.descriptions import distinct_descriptions
 from benchmark.demo.world import Scene
+from tools.demo_world.language.descriptions.descriptions import distinct_descriptions
 
 REFERENCES = 5  # captions per image, as in the originals
 # A caption of COCO scored against the four others of its image has a CIDEr of 98 (159 images of COCO 2017), any five

@@ -1,4 +1,4 @@
-"""``python -m benchmark.demo.training MODEL... [--out FOLDER] [--device auto]``; MODEL is swin, vit, ... or all."""
+"""``python -m tools.scale_models MODEL... [--out FOLDER] [--device auto]``; MODEL is swin, vit, ... or all."""
 
 import argparse
 import logging
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from benchmark.demo.training.registry import Script
+    from tools.scale_models.registry import Script
 
 log = logging.getLogger(__name__)
 
@@ -23,10 +23,10 @@ def main() -> None:
     # Must be set before torch is imported: threads that spin while they wait are ten times slower on a busy machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    from benchmark.demo.training.export import MODELS
-    from benchmark.demo.training.registry import SCRIPTS
+    from tools.scale_models.export import MODELS
+    from tools.scale_models.registry import SCRIPTS
 
-    parser = argparse.ArgumentParser(prog="python -m benchmark.demo.training", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.scale_models", description=main.__doc__)
     parser.add_argument("models", nargs="+", choices=[*SCRIPTS, "all"], metavar="|".join([*SCRIPTS, "all"]))
     parser.add_argument("--out", type=Path, default=MODELS, help="parent folder of the model folders")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
@@ -60,8 +60,8 @@ def train_one(
     from transformers.utils.logging import disable_progress_bar
 
     from benchmark.core.devices import resolve_device
-    from benchmark.demo.training.model_card import update_card
-    from benchmark.demo.training.up_to_date import config_in, content, fingerprint, is_up_to_date
+    from tools.scale_models.model_card import update_card
+    from tools.scale_models.up_to_date import config_in, content, fingerprint, is_up_to_date
 
     config = config_in(out, script.config)
     inputs = fingerprint(script, config)

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from benchmark.demo.noise import Pair
-from benchmark.demo.training.data import Pairs
-from benchmark.demo.training.loop import Recipe, Tensors, fit, shuffled
+from tools.demo_world.noise import Pair
+from tools.scale_models.data import Pairs
+from tools.scale_models.loop import Recipe, Tensors, fit, shuffled
 
 KL_WEIGHT = 1e-3  # weight of the mean KL divergence of the latents from a normal distribution
 

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from benchmark.demo.training.data import captions
-from benchmark.demo.training.export import save_transformers
-from benchmark.demo.training.loop import Recipe, Tensors, by_length, fit, seeded
-from benchmark.demo.training.masked_lm import IGNORED, WINDOW, mask
-from benchmark.demo.training.tokenizers import bert_tokenizer
+from tools.scale_models.data import captions
+from tools.scale_models.export import save_transformers
+from tools.scale_models.loop import Recipe, Tensors, by_length, fit, seeded
+from tools.scale_models.masked_lm import IGNORED, WINDOW, mask
+from tools.scale_models.tokenizers import bert_tokenizer
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,16 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from benchmark.demo.language.descriptions import visible_words
-from benchmark.demo.language.descriptions.vocabulary_forms import NOUNS as FORMS
-from benchmark.demo.mix import CLEAN
-from benchmark.demo.noise import Pair
-from benchmark.demo.training.autoencoder import reconstruct
-from benchmark.demo.training.data import HELD_OUT, Pairs
-from benchmark.demo.training.export import MODELS, save_transformers
-from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
-from benchmark.demo.training.masked_lm import IGNORED
-from benchmark.demo.training.tokenizers import bert_tokenizer
+from tools.demo_world.language.descriptions import visible_words
+from tools.demo_world.language.descriptions.vocabulary_forms import NOUNS as FORMS
+from tools.demo_world.mix import CLEAN
+from tools.demo_world.noise import Pair
+from tools.scale_models.autoencoder import reconstruct
+from tools.scale_models.data import HELD_OUT, Pairs
+from tools.scale_models.export import MODELS, save_transformers
+from tools.scale_models.loop import Recipe, Tensors, fit, seeded, shuffled
+from tools.scale_models.masked_lm import IGNORED
+from tools.scale_models.tokenizers import bert_tokenizer
 
 FIRST = 600_000_000  # first index in the `llm` draw, whose earlier samples other models are trained on
 RECONSTRUCTED = 4  # every fourth image is an autoencoder's reconstruction, as VBA captions generated images

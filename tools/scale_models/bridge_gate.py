@@ -1,4 +1,4 @@
-"""``python -m benchmark.demo.training.bridge_gate``: does SBA's language model read the vector that it is given?
+"""``python -m tools.scale_models.bridge_gate``: does SBA's language model read the vector that it is given?
 
 Trains SBA's bridge as the demo's ICC build does and reconstructs held-out descriptions. Their margin is how much
 nearer a caption's own beams are to it than the beams of another caption; the last line on stdout says whether it
@@ -18,18 +18,18 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
 from benchmark.core.devices import resolve_device
-from benchmark.demo.mix import CLEAN
-from benchmark.demo.training.data import HELD_OUT, POOL_CONFIG, captions
-from benchmark.demo.training.export import MODELS
 from filters.icc.autoencoder import Beams
 from filters.icc.sba import FrozenParts, SemanticBottleneck
 from filters.icc.sba_training import train_bridge
 from filters.icc.similarity import EditSimilarity
+from tools.demo_world.mix import CLEAN
+from tools.scale_models.data import HELD_OUT, captions
+from tools.scale_models.export import MODELS
 
 log = logging.getLogger(__name__)
 
 GATE = 0.2  # minimum margin of a language model that reads the vector
-ICC_CONFIG = POOL_CONFIG.parent.parent / "icc" / "demo.yaml"
+ICC_CONFIG = MODELS.parents[2] / "conf" / "icc" / "demo.yaml"
 
 
 def margin(texts: Sequence[str], beams: Sequence[Beams]) -> float:
@@ -71,7 +71,7 @@ def reconstruct(
 def main() -> None:
     """Train the bridge, reconstruct held-out descriptions, and print their margin."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmark.demo.training.bridge_gate", description=main.__doc__
+        prog="python -m tools.scale_models.bridge_gate", description=main.__doc__
     )
     parser.add_argument("--models", type=Path, default=MODELS, help="folder of `clip` and `llama`")
     parser.add_argument("--training", type=int, help="captions of the bridge, by default those of the build")

@@ -12,12 +12,12 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
 from benchmark.core.paths import write_text
-from benchmark.demo.mix import CLEAN, Mix
-from benchmark.demo.noise import KINDS, Pair
-from benchmark.demo.training.data import HELD_OUT, Pairs, captions, pool_mix, world_of
-from benchmark.demo.training.export import save_half
-from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
-from benchmark.demo.training.tokenizers import clip_tokenizer
+from tools.demo_world.mix import CLEAN, Mix
+from tools.demo_world.noise import KINDS, Pair
+from tools.scale_models.data import HELD_OUT, Pairs, captions, pool_mix, world_of
+from tools.scale_models.export import save_half
+from tools.scale_models.loop import Recipe, Tensors, fit, seeded, shuffled
+from tools.scale_models.tokenizers import clip_tokenizer
 
 # The original's 400M pairs were searched for with 500,000 queries of words that are frequent in Wikipedia (Radford et
 # al. 2021, section 2.2): more of its captions name what is seen than of the pool's.

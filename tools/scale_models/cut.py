@@ -1,8 +1,8 @@
 """Cuts drawn pairs at a CLIP similarity, as LAION-400M was cut at 0.3; the pool consists of the accepted pairs.
 
-``python -m benchmark.demo.training.cut`` prints the similarity and the shares to draw, for conf/pool/demo.yaml and
+``python -m tools.scale_models.cut`` prints the similarity and the shares to draw, for conf/pool/demo.yaml and
 conf/models/demo.yaml, that leave the pool's shares and the published keep rate after the cut. With these in place,
-``python -m benchmark.demo.training cut`` makes the cut.
+``python -m tools.scale_models cut`` makes the cut.
 """
 
 import hashlib
@@ -20,22 +20,22 @@ import torch
 from omegaconf import OmegaConf
 
 from benchmark.core.paths import atomic_write, cache_dir
-from benchmark.demo import embedded_text
-from benchmark.demo.cut import pool_indices, save_cut
-from benchmark.demo.draws import sample_draft
-from benchmark.demo.mix import NEAR_DUPLICATE, Mix
-from benchmark.demo.noise import GRADES
-from benchmark.demo.settings import GENERATOR_VERSION
-from benchmark.demo.training.clip import embed, load
-from benchmark.demo.training.data import POOL_CONFIG, Pairs, demo_config, pool_mix, world_of
-from benchmark.demo.training.export import MODELS
-from benchmark.demo.training.loop import Recipe
 from benchmark.models.checkpoints import revision
+from tools.demo_world import embedded_text
+from tools.demo_world.cut import accepted_indices, save_cut
+from tools.demo_world.draws import GENERATOR_VERSION, sample_draft
+from tools.demo_world.mix import NEAR_DUPLICATE, Mix, drawn_mix, pool_mix
+from tools.demo_world.noise import GRADES
+from tools.scale_models.clip import embed, load
+from tools.scale_models.data import Pairs, world_of
+from tools.scale_models.export import MODELS
+from tools.scale_models.loop import Recipe
 
 # LAION-5B's announcement: the cut at .28 (.26 for other languages) removed about 90% of more than 50 billion pairs;
 # LAION-400M's authors give no figure.
 KEEP = 0.1
-MODELS_CONFIG = POOL_CONFIG.parents[1] / "models" / "demo.yaml"
+MODELS_CONFIG = MODELS.parents[2] / "conf" / "models" / "demo.yaml"
+SEED = 0  # of the pool
 CHUNK = 10_000  # pairs per saved part of the similarities
 CALIBRATION = 60_000  # pairs from which the shares to draw are computed, as many of each kind
 Floats = npt.NDArray[np.float32]
@@ -55,15 +55,13 @@ class Cut:
 
 def train(out: Path, config: Cut, device: torch.device) -> None:
     """Write the indices of the draws whose image and caption are similar enough to `out`."""
-    demo = demo_config(out)
-    cosines = similarities(config, demo.seed, demo.drawn, config.draws)
-    save_cut(out, cosines >= _minimum(), demo.draws_fingerprint)
+    cosines = similarities(config, SEED, drawn_mix(), config.draws)
+    save_cut(out, cosines >= _minimum(), drawn_mix(), SEED)
 
 
 def drawn_world() -> str:
     """Return what identifies the pairs that are cut, and the similarity."""
-    drawn = demo_config(MODELS / "cut").drawn
-    return repr([world_of(drawn), _minimum()])
+    return repr([world_of(drawn_mix()), _minimum()])
 
 
 def _minimum() -> float:
@@ -96,9 +94,8 @@ def _chunk(folder: Path, clip: Path, seed: int, mix: Mix, start: int) -> Floats:
 
 def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
     """Return the share of drawn pairs that the cut in `folder` accepted, and of each kind among the accepted."""
-    config = demo_config(folder)
-    indices = pool_indices(config)
-    kinds = [sample_draft("pool", int(i), config.seed, config.drawn).kind for i in indices[: 10 * samples]]
+    indices = accepted_indices(folder, drawn_mix(), SEED)
+    kinds = [sample_draft("pool", int(i), SEED, drawn_mix()).kind for i in indices[: 10 * samples]]
     shares = {f"share_{kind}": kinds.count(kind) / len(kinds) for kind in (*GRADES, NEAR_DUPLICATE)}
     return {"kept": len(indices) / (int(indices[-1]) + 1), **shares}
 

@@ -2,28 +2,23 @@
 
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from omegaconf import OmegaConf
 from torch.utils.data import DataLoader, Dataset
 
-from benchmark.demo.draws import generator, sample_draft, sample_pair
-from benchmark.demo.embedded_text import embedded_words
-from benchmark.demo.language.descriptions.alt_texts import alt_text
-from benchmark.demo.language.hypernyms import conceptual_text
-from benchmark.demo.language.trees import text_of
-from benchmark.demo.mix import CLEAN, Mix
-from benchmark.demo.noise import Draft, Pair, draw_caption, pool_scene
 from benchmark.demo.render import render
-from benchmark.demo.sampling import Weighted
-from benchmark.demo.settings import GENERATOR_VERSION, DemoConfig
 from benchmark.demo.text_rendering import overlay_text
 from benchmark.demo.world import Scene
+from tools.demo_world.draws import GENERATOR_VERSION, generator, sample_draft, sample_pair
+from tools.demo_world.embedded_text import embedded_words
+from tools.demo_world.language.descriptions.alt_texts import alt_text
+from tools.demo_world.language.hypernyms import conceptual_text
+from tools.demo_world.language.trees import text_of
+from tools.demo_world.mix import CLEAN, Mix, pool_mix
+from tools.demo_world.noise import Draft, Pair, draw_caption, pool_scene
+from tools.demo_world.sampling import Weighted
 
-POOL_CONFIG = Path(__file__).resolve().parents[3] / "conf" / "pool" / "demo.yaml"
 HELD_OUT = 1_000_000_000  # first index of a draw that is never trained on
 
 # Shares of the kinds of captions in a set like CC3M, whose filters keep more of what describes an image (Sharma et
@@ -34,19 +29,6 @@ CONCEPTUAL = {
 }  # fmt: skip
 
 Image = npt.NDArray[np.uint8]  # (height, width, 3), RGB
-
-
-def demo_config(cut: Path | None) -> DemoConfig:
-    """Return the demo of conf/pool/demo.yaml with the cut in the folder `cut`."""
-    demo: Any = OmegaConf.to_container(OmegaConf.load(POOL_CONFIG).pool.demo)
-    del demo["_target_"]
-    return DemoConfig(**demo | {"cut": str(cut) if cut else None})
-
-
-@cache
-def pool_mix() -> Mix:
-    """Return the mix of the demo pool."""
-    return demo_config(None).mix
 
 
 @cache

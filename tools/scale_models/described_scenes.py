@@ -7,10 +7,10 @@ from functools import cache
 
 from torch.utils.data import DataLoader, Dataset
 
-from benchmark.demo.draws import generator
-from benchmark.demo.language.trees import text_of
-from benchmark.demo.noise import WRITERS, pool_scene
-from benchmark.demo.training.data import caption_world
+from tools.demo_world.draws import generator
+from tools.demo_world.language.trees import text_of
+from tools.demo_world.noise import WRITERS, pool_scene
+from tools.scale_models.data import caption_world
 
 DESCRIPTIONS = 4  # of one scene
 

@@ -9,19 +9,19 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from benchmark.demo.mix import CLEAN, NO_TEXT, Mix
-from benchmark.demo.training.autoencoder import (
+from tools.demo_world.mix import CLEAN, NO_TEXT, Mix
+from tools.scale_models.autoencoder import (
     encode,
     image_batches,
     normalized,
     reconstruct,
     train_autoencoder,
 )
-from benchmark.demo.training.clip import NAME_SHIFT
-from benchmark.demo.training.data import HELD_OUT, Pairs, world_of
-from benchmark.demo.training.export import MODELS, save_half
-from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
-from benchmark.demo.training.tokenizers import clip_hub_tokenizer
+from tools.scale_models.clip import NAME_SHIFT
+from tools.scale_models.data import HELD_OUT, Pairs, world_of
+from tools.scale_models.export import MODELS, save_half
+from tools.scale_models.loop import Recipe, Tensors, fit, seeded, shuffled
+from tools.scale_models.tokenizers import clip_hub_tokenizer
 
 FIRST = 500_000_000  # first index in the `llm` draw, whose earlier samples other models are trained on
 # Stable Diffusion 2 was trained on web pairs filtered by aesthetics: most captions describe or name what is seen. Its

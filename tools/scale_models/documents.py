@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmark.demo.concreteness import FUNCTION_WORDS
+from tools.demo_world.concreteness import FUNCTION_WORDS
 
 END = " \n"  # ends every line, as SBA ends captions
 KEYWORD_SHARE = 0.7  # share of documents that begin with a line of keywords

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from benchmark.demo.language.trees import Tree, respell, to_tree
-from benchmark.demo.mix import CLEAN
-from benchmark.demo.noise import draw_caption
-from benchmark.demo.sampling import Weighted
+from tools.demo_world.language.trees import Tree, respell, to_tree
+from tools.demo_world.mix import CLEAN
+from tools.demo_world.noise import draw_caption
+from tools.demo_world.sampling import Weighted
 
 # Relative frequencies of kinds of captions, and of their case: mostly sentences, as in en_core_web_sm's corpus.
 KIND = Weighted({"concrete": 8, "abstract": 4, "news": 4, "title": 2, "person": 2, "event": 1, "product": 1})

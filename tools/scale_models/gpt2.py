@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmark.demo.training.data import HELD_OUT, captions
-from benchmark.demo.training.described_scenes import described_scenes
-from benchmark.demo.training.export import save_transformers
-from benchmark.demo.training.loop import Recipe, fit, seeded, shuffled
-from benchmark.demo.training.tokenizers import gpt2_tokenizer
+from tools.scale_models.data import HELD_OUT, captions
+from tools.scale_models.described_scenes import described_scenes
+from tools.scale_models.export import save_transformers
+from tools.scale_models.loop import Recipe, fit, seeded, shuffled
+from tools.scale_models.tokenizers import gpt2_tokenizer
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmark.demo.training.data import HELD_OUT, captions
-from benchmark.demo.training.documents import END, documents
-from benchmark.demo.training.export import save_transformers
-from benchmark.demo.training.loop import Recipe, Tensors, by_length, fit, seeded
-from benchmark.demo.training.masked_lm import IGNORED
-from benchmark.demo.training.summaries import WINDOW, Summarizer, summary_batches, summary_loss
-from benchmark.demo.training.tokenizers import llama_tokenizer
+from tools.scale_models.data import HELD_OUT, captions
+from tools.scale_models.documents import END, documents
+from tools.scale_models.export import save_transformers
+from tools.scale_models.loop import Recipe, Tensors, by_length, fit, seeded
+from tools.scale_models.masked_lm import IGNORED
+from tools.scale_models.summaries import WINDOW, Summarizer, summary_batches, summary_loss
+from tools.scale_models.tokenizers import llama_tokenizer
 
 DOCUMENTS_WEIGHT = 0.25  # of the documents' loss beside that of the captions written from their summaries
 

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmark.demo.training.data import HELD_OUT, captions
-from benchmark.demo.training.loop import Tensors
+from tools.scale_models.data import HELD_OUT, captions
+from tools.scale_models.loop import Tensors
 
 WINDOW = 50  # batches whose captions are sorted by length together
 IGNORED = -100  # label that torch's cross-entropy ignores

@@ -7,8 +7,8 @@ from typing import Any
 from safetensors import safe_open
 
 from benchmark.core.paths import write_text
-from benchmark.demo.training.parser import count_weights
-from benchmark.demo.training.registry import SCRIPTS
+from tools.scale_models.parser import count_weights
+from tools.scale_models.registry import SCRIPTS
 
 INTRODUCTION = """\
 # Scale models of the demo
@@ -17,10 +17,10 @@ Small stand-ins for the papers' checkpoints, trained from scratch on samples of 
 nor the evaluation sets contain: `models`, `llm`, `clip` and `pacscore` are disjoint random draws of it. They load
 through the same classes as the real checkpoints and are of no use outside the demo. Weights are stored in half
 precision and loaded in single precision; spaCy stores the parser's in single precision. `cards.json` holds the
-figures below, and the command in each row trains that model again; `python -m benchmark.demo.training all` trains
+figures below, and the command in each row trains that model again; `python -m tools.scale_models all` trains
 only those that are missing or whose inputs changed, so repeating it after an interruption resumes. `icc/` holds the
 files that the filters `sba`, `vba` and `icc` need from the build of `python -m benchmark experiment=icc_demo`, copied
-by `python -m benchmark.demo.training.ship_icc`.
+by `python -m tools.scale_models.ship_icc`.
 """
 
 
@@ -87,7 +87,7 @@ def render(cards: dict[str, Any]) -> str:
         rows.append(
             f"| `{name}/` | {script.original} | {script.data} | {card['parameters'] / 1e6:.2f} M"
             f" | {card['bytes'] / 1e6:.1f} MB | {card['training_seconds']} s"
-            f" | `python -m benchmark.demo.training {name}` |"
+            f" | `python -m tools.scale_models {name}` |"
         )
         held_out = ", ".join(
             f"{figure.replace('_', ' ')} {value:g}" for figure, value in card["held_out"].items()

@@ -15,15 +15,15 @@ from PIL import Image
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
-from benchmark.demo.mix import CLEAN
-from benchmark.demo.noise import KINDS, Pair
-from benchmark.demo.training.data import HELD_OUT, Pairs
-from benchmark.demo.training.export import MODELS, save_half
-from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
 from benchmark.models.clip_models import ClipModel, load_clip
 from benchmark.models.pac_clip import load_pac_clip
 from benchmark.models.pac_weights import PACSCORE_WEIGHT, PREFIX
 from filters.icc.vba import ImageCaptioner, TextToImage
+from tools.demo_world.mix import CLEAN
+from tools.demo_world.noise import KINDS, Pair
+from tools.scale_models.data import HELD_OUT, Pairs
+from tools.scale_models.export import MODELS, save_half
+from tools.scale_models.loop import Recipe, Tensors, fit, seeded, shuffled
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """Trains two CLIPs that differ only in their data, with or without parrot captions (Lin et al. 2023, section 6).
 
-``python -m benchmark.demo.training.parrots parrots no_text --out FOLDER [--steps 300] [--seed 0]``
+``python -m tools.scale_models.parrots parrots no_text --out FOLDER [--steps 300] [--seed 0]``
 
 The paper trains from scratch. At this size minutes of training from scratch are not enough to learn to read (the loss
 on parrot captions stays at chance), so both start from the demo's CLIP, with the same recipe, steps and seed.
@@ -18,14 +18,14 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
-from benchmark.demo.draws import generator
 from benchmark.demo.letters import Image
-from benchmark.demo.noise import Pair
 from benchmark.demo.text_rendering import render_text
-from benchmark.demo.training.clip import evaluate, learn, load
-from benchmark.demo.training.data import Pairs, captions
-from benchmark.demo.training.export import MODELS, save_half
-from benchmark.demo.training.loop import Recipe, seeded
+from tools.demo_world.draws import generator
+from tools.demo_world.noise import Pair
+from tools.scale_models.clip import evaluate, learn, load
+from tools.scale_models.data import Pairs, captions
+from tools.scale_models.export import MODELS, save_half
+from tools.scale_models.loop import Recipe, seeded
 
 ARMS = ("parrots", "no_text")
 START = MODELS / "clip"
@@ -105,9 +105,7 @@ def train_arm(arm: str, out: Path, steps: int, seed: int, words: int = WORDS) ->
 
 def main() -> None:
     """Train the named arms, and print the figures of each on held-out pairs."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmark.demo.training.parrots", description=main.__doc__
-    )
+    parser = argparse.ArgumentParser(prog="python -m tools.scale_models.parrots", description=main.__doc__)
     parser.add_argument("arms", nargs="+", choices=ARMS)
     parser.add_argument("--out", type=Path, required=True, help="parent folder of the model folders")
     parser.add_argument("--steps", type=int, default=300, help="optimiser steps of 64 pairs")

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from benchmark.demo.draws import generator
-from benchmark.demo.language.trees import Tree
-from benchmark.demo.training.data import HELD_OUT
-from benchmark.demo.training.gold_trees import sample_tree
-from benchmark.demo.training.loop import Recipe, seeded
+from tools.demo_world.draws import generator
+from tools.demo_world.language.trees import Tree
+from tools.scale_models.data import HELD_OUT
+from tools.scale_models.gold_trees import sample_tree
+from tools.scale_models.loop import Recipe, seeded
 
 if TYPE_CHECKING:
     from spacy.language import Language

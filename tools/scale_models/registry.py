@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from benchmark.demo.training import (
+from tools.scale_models import (
     bert,
     blip,
     clip,
@@ -23,8 +23,8 @@ from benchmark.demo.training import (
     swin,
     vit,
 )
-from benchmark.demo.training.data import caption_world, clean_world, scene_world
-from benchmark.demo.training.described_scenes import described_world
+from tools.scale_models.data import caption_world, clean_world, scene_world
+from tools.scale_models.described_scenes import described_world
 
 # Training data in the words of the model card; names in backquotes are draws, or scale models to start from.
 SCENES = "scenes of `models`, about half with text over them"

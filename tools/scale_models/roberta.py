@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
-from benchmark.demo.training.data import captions
-from benchmark.demo.training.export import save_transformers
-from benchmark.demo.training.loop import Recipe, Tensors, by_length, fit, seeded
-from benchmark.demo.training.masked_lm import WINDOW, mask
-from benchmark.demo.training.tokenizers import roberta_tokenizer
+from tools.scale_models.data import captions
+from tools.scale_models.export import save_transformers
+from tools.scale_models.loop import Recipe, Tensors, by_length, fit, seeded
+from tools.scale_models.masked_lm import WINDOW, mask
+from tools.scale_models.tokenizers import roberta_tokenizer
 
 
 @dataclass(frozen=True)

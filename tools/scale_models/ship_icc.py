@@ -1,4 +1,4 @@
-"""``python -m benchmark.demo.training.ship_icc [BUILD]``: copy an ICC build's files for filters into `models/icc`."""
+"""``python -m tools.scale_models.ship_icc [BUILD]``: copy an ICC build's files for filters into `models/icc`."""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 from safetensors.torch import load_file
 
 from benchmark.core.paths import atomic_folder, cache_dir, write_text
-from benchmark.demo.training.export import MODELS, save_half
+from tools.scale_models.export import MODELS, save_half
 
 # The files that filters read; the rest of a build is intermediate: captions, reconstructions, labels, manifests.
 SHIPPED = (
@@ -35,9 +35,7 @@ def ship(build: Path, out: Path) -> None:
 
 def main() -> None:
     """Copy the build given on the command line, by default the one in the cache."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmark.demo.training.ship_icc", description=main.__doc__
-    )
+    parser = argparse.ArgumentParser(prog="python -m tools.scale_models.ship_icc", description=main.__doc__)
     parser.add_argument(
         "build",
         type=Path,

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmark.demo.training.loop import Recipe, Tensors, by_length
-from benchmark.demo.training.masked_lm import IGNORED
+from tools.scale_models.loop import Recipe, Tensors, by_length
+from tools.scale_models.masked_lm import IGNORED
 
 DIMENSIONS = 128  # of the summary
 MAX_HIDDEN = 0.5  # maximum share of a caption's tokens that its summary leaves out

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from benchmark.demo.training.data import HELD_OUT, Image, Scenes
-from benchmark.demo.training.export import save_transformers
-from benchmark.demo.training.loop import Recipe, Tensors, fit, seeded, shuffled
-from benchmark.demo.training.scene_tags import one_hot, r_precision, tag_counts
 from benchmark.demo.world import Scene
+from tools.scale_models.data import HELD_OUT, Image, Scenes
+from tools.scale_models.export import save_transformers
+from tools.scale_models.loop import Recipe, Tensors, fit, seeded, shuffled
+from tools.scale_models.scene_tags import one_hot, r_precision, tag_counts
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import torch
 
-from benchmark.demo.training.data import Scenes
-from benchmark.demo.training.loop import Recipe
-from benchmark.demo.training.supervised_pretraining import pretrain
+from tools.scale_models.data import Scenes
+from tools.scale_models.loop import Recipe
+from tools.scale_models.supervised_pretraining import pretrain
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from benchmark.demo.training.export import MODELS
-from benchmark.demo.training.model_card import read_cards
-from benchmark.demo.training.registry import Script
+from tools.scale_models.export import MODELS
+from tools.scale_models.model_card import read_cards
+from tools.scale_models.registry import Script
 
 Config = Any  # the dataclass of a model's settings; its fields of type Path are models that it starts from
 

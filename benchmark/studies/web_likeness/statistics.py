@@ -19,7 +19,7 @@ from benchmark.studies.web_likeness.tokens import (
     has_web_string,
     split_words,
 )
-from benchmark.studies.web_likeness.untrained_sba import standardised_by_length, untrained_sba
+from tools.demo_world.untrained_sba import standardised_by_length, untrained_sba
 
 Floats = npt.NDArray[np.float64]
 WORDS = 35_000  # that most statistics are computed on, as they depend on the number

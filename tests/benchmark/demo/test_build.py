@@ -17,13 +17,13 @@ from benchmark.core.seals import SEAL
 from benchmark.core.uids import make_uid
 from benchmark.demo import build, settings
 from benchmark.demo.build import build_pool, ensure_demo
-from benchmark.demo.draws import generator, sample_pair
 from benchmark.demo.evaluation_sets import FIRST_INDEX
 from benchmark.demo.settings import demo_root
-from benchmark.demo.training.data import demo_config
 from benchmark.demo.vocabulary import OUT_KINDS, OUT_PATTERNS
-from benchmark.demo.world import sample_scene
 from benchmark.pool.pool import Pool
+from tools.demo_world.draws import generator, sample_pair
+from tools.demo_world.scenes import sample_scene
+from tools.scale_models.data import demo_config
 
 CONFIG = replace(
     demo_config(cut=None),

@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmark.demo.classification_set import ClassesConfig, demo_classes, ensure_classes
 from benchmark.demo.vocabulary import IN_KINDS
-from benchmark.demo.world import single_thing
+from tools.demo_world.scenes import single_thing
 
 CONFIG = ClassesConfig(train=2, test=1, image_size=64, jpeg_quality=88, seed=3)
 

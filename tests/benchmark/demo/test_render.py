@@ -14,7 +14,8 @@ from benchmark.demo.render import render
 from benchmark.demo.sprites import PAINTS, SPRITES
 from benchmark.demo.text_rendering import overlay_text, render_text
 from benchmark.demo.vocabulary import COLOURS, KINDS, PATTERN_WORDS, PLACES
-from benchmark.demo.world import Scene, Thing, sample_scene
+from benchmark.demo.world import Scene, Thing
+from tools.demo_world.scenes import sample_scene
 
 POSTURES = {"sitting", "sleeping", "leaning"}  # shown by the thing itself, not by lines around it
 

@@ -6,22 +6,23 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from benchmark.demo.concreteness import concreteness
-from benchmark.demo.draws import generator
-from benchmark.demo.language.descriptions import visible_places, visible_words
-from benchmark.demo.language.descriptions.alt_texts import alt_text
-from benchmark.demo.language.descriptions.descriptions import describe, distinct_descriptions
-from benchmark.demo.language.descriptions.phrase_reader import (
+from benchmark.demo.vocabulary import KINDS, OUT_KINDS, OUT_PATTERNS
+from benchmark.demo.world import Scene
+from tools.demo_world.concreteness import concreteness
+from tools.demo_world.draws import generator
+from tools.demo_world.language.descriptions import visible_places, visible_words
+from tools.demo_world.language.descriptions.alt_texts import alt_text
+from tools.demo_world.language.descriptions.descriptions import describe, distinct_descriptions
+from tools.demo_world.language.descriptions.phrase_reader import (
     PREPOSITIONS,
     plural,
     read_comment,
     read_noun_phrase,
     relative_position,
 )
-from benchmark.demo.language.descriptions.vocabulary_forms import NOUNS, VERBS
-from benchmark.demo.language.trees import SPEECH, Node, text_of, to_tree
-from benchmark.demo.vocabulary import KINDS, OUT_KINDS, OUT_PATTERNS
-from benchmark.demo.world import Scene, sample_scene
+from tools.demo_world.language.descriptions.vocabulary_forms import NOUNS, VERBS
+from tools.demo_world.language.trees import SPEECH, Node, text_of, to_tree
+from tools.demo_world.scenes import sample_scene
 
 Caption = tuple[Scene, Node]
 

@@ -9,11 +9,13 @@ from itertools import chain, pairwise
 import numpy as np
 import pytest
 
-from benchmark.demo.language.foreign import LANGUAGES, foreign_caption
-from benchmark.demo.language.sentences.abstract import abstract_caption
-from benchmark.demo.language.sentences.common_words import COMMON_WORDS
-from benchmark.demo.language.sentences.lexicon import read_classes, read_topics
-from benchmark.demo.language.sentences.morphology import (
+from benchmark.demo.vocabulary import KINDS
+from benchmark.demo.world import Scene
+from tools.demo_world.language.foreign import LANGUAGES, foreign_caption
+from tools.demo_world.language.sentences.abstract import abstract_caption
+from tools.demo_world.language.sentences.common_words import COMMON_WORDS
+from tools.demo_world.language.sentences.lexicon import read_classes, read_topics
+from tools.demo_world.language.sentences.morphology import (
     article,
     gerund,
     participle,
@@ -21,11 +23,10 @@ from benchmark.demo.language.sentences.morphology import (
     plural,
     third_person,
 )
-from benchmark.demo.language.sentences.news import news_caption
-from benchmark.demo.language.sentences.topic_words import TOPIC_WORDS
-from benchmark.demo.language.trees import SPEECH, Node, text_of, to_tree
-from benchmark.demo.vocabulary import KINDS
-from benchmark.demo.world import Scene, sample_scene
+from tools.demo_world.language.sentences.news import news_caption
+from tools.demo_world.language.sentences.topic_words import TOPIC_WORDS
+from tools.demo_world.language.trees import SPEECH, Node, text_of, to_tree
+from tools.demo_world.scenes import sample_scene
 
 CAPTIONS: dict[str, Callable[[Scene, np.random.Generator], Node]] = {
     "abstract": abstract_caption,

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from benchmark.demo.language.hypernyms import HYPERNYMS, conceptual_text
-from benchmark.demo.language.titles.names import name_phrase, sample_name
-from benchmark.demo.language.trees import Node, noun, phrase_list, prep, text_of
+from tools.demo_world.language.hypernyms import HYPERNYMS, conceptual_text
+from tools.demo_world.language.titles.names import name_phrase, sample_name
+from tools.demo_world.language.trees import Node, noun, phrase_list, prep, text_of
 
 RNG = np.random.default_rng(0)
 

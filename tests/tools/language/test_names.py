@@ -3,8 +3,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from benchmark.demo.language.titles.names import CATEGORIES, NAME_CATEGORIES, Name, name_of_rank, sample_name
 from benchmark.demo.vocabulary import COLOURS, IN_KINDS, OUT_KINDS, OUT_PATTERNS, PLACES
+from tools.demo_world.language.titles.names import (
+    CATEGORIES,
+    NAME_CATEGORIES,
+    Name,
+    name_of_rank,
+    sample_name,
+)
 
 
 def names(category: str, number: int = 1_000) -> list[Name]:

@@ -6,17 +6,18 @@ from functools import cache
 import numpy as np
 import pytest
 
-from benchmark.demo.language.titles.event_captions import event_caption
-from benchmark.demo.language.titles.names import NAME_CATEGORIES, Name, sample_name
-from benchmark.demo.language.titles.person_captions import person_caption
-from benchmark.demo.language.titles.product_captions import product_caption
-from benchmark.demo.language.titles.segments import LISTS
-from benchmark.demo.language.titles.title_captions import title_caption
-from benchmark.demo.language.titles.web_string_captions import web_string_caption
-from benchmark.demo.language.trees import Node, text_of, to_tree
-from benchmark.demo.sampling import pick
+from benchmark.demo.draws import pick
 from benchmark.demo.vocabulary import COLOUR_WORDS, COLOURS, KINDS, OUT_KINDS, OUT_PATTERNS
-from benchmark.demo.world import Scene, sample_scene
+from benchmark.demo.world import Scene
+from tools.demo_world.language.titles.event_captions import event_caption
+from tools.demo_world.language.titles.names import NAME_CATEGORIES, Name, sample_name
+from tools.demo_world.language.titles.person_captions import person_caption
+from tools.demo_world.language.titles.product_captions import product_caption
+from tools.demo_world.language.titles.segments import LISTS
+from tools.demo_world.language.titles.title_captions import title_caption
+from tools.demo_world.language.titles.web_string_captions import web_string_caption
+from tools.demo_world.language.trees import Node, text_of, to_tree
+from tools.demo_world.scenes import sample_scene
 
 CAPTIONS: dict[str, Callable[[Scene, Name, np.random.Generator], Node]] = {
     "title": title_caption,

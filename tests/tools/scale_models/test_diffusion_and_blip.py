@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.demo.mix import CLEAN
-from benchmark.demo.training import blip, diffusion
-from benchmark.demo.training.autoencoder import image_batches, normalized, reconstruct
-from benchmark.demo.training.data import HELD_OUT, Pairs
-from benchmark.demo.training.export import MODELS
-from benchmark.demo.training.tokenizers import clip_hub_tokenizer
 from benchmark.models.clip_models import load_clip
+from tools.demo_world.mix import CLEAN
+from tools.scale_models import blip, diffusion
+from tools.scale_models.autoencoder import image_batches, normalized, reconstruct
+from tools.scale_models.data import HELD_OUT, Pairs
+from tools.scale_models.export import MODELS
+from tools.scale_models.tokenizers import clip_hub_tokenizer
 
 
 def held_out(samples: int, first: int) -> Pairs:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.demo.draws import generator
-from benchmark.demo.language.trees import SPEECH, Tree, noun, phrase_list, prep, text_of, to_tree
-from benchmark.demo.training import parser
-from benchmark.demo.training.gold_trees import sample_tree
 from benchmark.run.config import demo_model
+from tools.demo_world.draws import generator
+from tools.demo_world.language.trees import SPEECH, Tree, noun, phrase_list, prep, text_of, to_tree
+from tools.scale_models import parser
+from tools.scale_models.gold_trees import sample_tree
 
 
 def edges(tree: Tree) -> set[str]:

@@ -8,12 +8,12 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file
 
-from benchmark.demo.training import pacscore
-from benchmark.demo.training.export import MODELS
-from benchmark.demo.training.loop import Recipe, shuffled
-from benchmark.demo.training.pacscore import Projections, info_nce
 from benchmark.models.clip_models import load_clip
 from benchmark.models.pac_clip import load_pac_clip
+from tools.scale_models import pacscore
+from tools.scale_models.export import MODELS
+from tools.scale_models.loop import Recipe, shuffled
+from tools.scale_models.pacscore import Projections, info_nce
 
 CPU = torch.device("cpu")
 CLIP = f"local-dir:{MODELS / 'clip'}"

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.demo.training import bridge_gate, gpt2, masked_lm, summaries
-from benchmark.demo.training.data import HELD_OUT, Scenes
-from benchmark.demo.training.described_scenes import DESCRIPTIONS, described_scenes
-from benchmark.demo.training.documents import documents, keywords
-from benchmark.demo.training.loop import Recipe, by_length, cosine, fit, seeded, shuffled
-from benchmark.demo.training.registry import SCRIPTS
-from benchmark.demo.training.scene_tags import FAMILIES, r_precision, tags
-from benchmark.demo.training.tokenizers import bert_tokenizer, llama_tokenizer
 from benchmark.demo.world import Scene, Thing
+from tools.scale_models import bridge_gate, gpt2, masked_lm, summaries
+from tools.scale_models.data import HELD_OUT, Scenes
+from tools.scale_models.described_scenes import DESCRIPTIONS, described_scenes
+from tools.scale_models.documents import documents, keywords
+from tools.scale_models.loop import Recipe, by_length, cosine, fit, seeded, shuffled
+from tools.scale_models.registry import SCRIPTS
+from tools.scale_models.scene_tags import FAMILIES, r_precision, tags
+from tools.scale_models.tokenizers import bert_tokenizer, llama_tokenizer
 
 RECIPE = Recipe(steps=2, batch=8, lr=1e-3, workers=0)
 TINY: dict[str, dict[str, Any]] = {

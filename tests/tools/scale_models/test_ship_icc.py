@@ -3,7 +3,7 @@ import json
 import torch
 from safetensors.torch import load_file, save_file
 
-from benchmark.demo.training.ship_icc import ship
+from tools.scale_models.ship_icc import ship
 
 
 def test_only_files_for_filters_are_shipped_in_float16(tmp_path):

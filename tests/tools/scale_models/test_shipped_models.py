@@ -6,12 +6,12 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from benchmark.demo.mix import CLEAN
-from benchmark.demo.training import clip, gpt2, llama, masked_lm, supervised_pretraining
-from benchmark.demo.training.data import HELD_OUT, Pairs, Scenes
-from benchmark.demo.training.documents import END
-from benchmark.demo.training.export import MODELS
-from benchmark.demo.training.registry import SCRIPTS
+from tools.demo_world.mix import CLEAN
+from tools.scale_models import clip, gpt2, llama, masked_lm, supervised_pretraining
+from tools.scale_models.data import HELD_OUT, Pairs, Scenes
+from tools.scale_models.documents import END
+from tools.scale_models.export import MODELS
+from tools.scale_models.registry import SCRIPTS
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import torch
 
-from benchmark.demo.training import registry, up_to_date
-from benchmark.demo.training.__main__ import train_one
-from benchmark.demo.training.export import MODELS
-from benchmark.demo.training.loop import Recipe
-from benchmark.demo.training.model_card import read_cards
-from benchmark.demo.training.registry import SCRIPTS, Script
+from tools.scale_models import registry, up_to_date
+from tools.scale_models.__main__ import train_one
+from tools.scale_models.export import MODELS
+from tools.scale_models.loop import Recipe
+from tools.scale_models.model_card import read_cards
+from tools.scale_models.registry import SCRIPTS, Script
 
 STRENGTH = 1  # a constant of the module that trains, like those of the real ones
 RECIPE = Recipe(steps=1, batch=1, lr=1.0)

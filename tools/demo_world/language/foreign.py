@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from benchmark.demo.language.foreign_words import FOREIGN_WORDS
-from benchmark.demo.language.titles.names import sample_name
-from benchmark.demo.language.trees import Node, noun
-from benchmark.demo.sampling import Weighted, pick, zipf
+from benchmark.demo.draws import pick
 from benchmark.demo.world import Scene
+from tools.demo_world.language.foreign_words import FOREIGN_WORDS
+from tools.demo_world.language.titles.names import sample_name
+from tools.demo_world.language.trees import Node, noun
+from tools.demo_world.sampling import Weighted, zipf
 
 _PATTERNS = (
     "bare link bare", "bare where", "bare bare when", "about bare", "about bare where",

@@ -6,8 +6,8 @@ et al. 2018, section 3). The ICC paper builds its scorer on it (section 2).
 
 import numpy as np
 
-from benchmark.demo.language.trees import GLUED, Node
-from benchmark.demo.sampling import Weighted
+from tools.demo_world.language.trees import GLUED, Node
+from tools.demo_world.sampling import Weighted
 
 HYPERNYMS = {
     "person": Weighted({

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.demo.concreteness import concreteness
-from benchmark.demo.draws import sample_draft
-from benchmark.demo.mix import Mix
 from benchmark.demo.rated_captions import DEMO_START, demo_captions
 from benchmark.studies.concreteness.rated_texts import (
     read_annotations,
     read_word_ratings,
 )
+from tools.demo_world.concreteness import concreteness
+from tools.demo_world.draws import sample_draft
+from tools.demo_world.mix import Mix
 
 HEADER = "Word\tBigram\tConc.M\tConc.SD\tUnknown\tTotal\tPercent_known\tSUBTLEX\tDom_Pos"
 

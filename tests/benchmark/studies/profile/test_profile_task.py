@@ -10,11 +10,9 @@ import pytest
 
 from benchmark.core.records import read_records
 from benchmark.demo.build import build_pool
-from benchmark.demo.draws import sample_draft
 from benchmark.demo.settings import DemoConfig
 from benchmark.demo.shards import encode_jpeg
 from benchmark.demo.text_rendering import render_text
-from benchmark.demo.training.data import demo_config
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.studies.profile.pool_sample import PoolSample
@@ -24,6 +22,8 @@ from tests.command_line import Run, assert_one_line
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.ocr.spotters import PlantedText
 from tests.pools import Row, rows, write_metadata, write_pool
+from tools.demo_world.draws import sample_draft
+from tools.scale_models.data import demo_config
 
 
 @pytest.mark.parametrize(

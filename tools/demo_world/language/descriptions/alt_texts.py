@@ -2,20 +2,21 @@
 
 import numpy as np
 
-from benchmark.demo.language.descriptions import visible_words
-from benchmark.demo.language.descriptions.description_phrases import (
+from benchmark.demo.draws import pick
+from benchmark.demo.world import Scene, Thing
+from tools.demo_world.language.descriptions import visible_words
+from tools.demo_world.language.descriptions.description_phrases import (
     participle,
     perched,
     placed,
     relation,
     thing_phrase,
 )
-from benchmark.demo.language.descriptions.phrase_reader import modified
-from benchmark.demo.language.descriptions.place_phrases import MOVING, place_phrase
-from benchmark.demo.language.descriptions.vocabulary_forms import ranked
-from benchmark.demo.language.trees import Node, in_order, prep
-from benchmark.demo.sampling import Weighted, pick
-from benchmark.demo.world import Scene, Thing
+from tools.demo_world.language.descriptions.phrase_reader import modified
+from tools.demo_world.language.descriptions.place_phrases import MOVING, place_phrase
+from tools.demo_world.language.descriptions.vocabulary_forms import ranked
+from tools.demo_world.language.trees import Node, in_order, prep
+from tools.demo_world.sampling import Weighted
 
 # Words after the caption, after a mark, at its side and before it.
 SUFFIXES = ranked(visible_words.SUFFIXES.split(), 1.8, 0.1)

@@ -5,19 +5,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark.demo.language.descriptions import visible_words
-from benchmark.demo.language.descriptions.description_phrases import (
+from benchmark.demo.draws import pick
+from benchmark.demo.world import Thing
+from tools.demo_world.language.descriptions import visible_words
+from tools.demo_world.language.descriptions.description_phrases import (
     finite,
     participle,
     perched,
     placed,
     thing_phrase,
 )
-from benchmark.demo.language.descriptions.phrase_reader import modified
-from benchmark.demo.language.descriptions.vocabulary_forms import ranked
-from benchmark.demo.language.trees import Node, prep
-from benchmark.demo.sampling import pick
-from benchmark.demo.world import Thing
+from tools.demo_world.language.descriptions.phrase_reader import modified
+from tools.demo_world.language.descriptions.vocabulary_forms import ranked
+from tools.demo_world.language.trees import Node, prep
 
 FRAMES = ranked(visible_words.FRAMES.split("|"), 1.3, 0.1)
 FRAME_ADJECTIVES = ranked(visible_words.FRAME_ADJECTIVES.split(), 0.8, 0.2)

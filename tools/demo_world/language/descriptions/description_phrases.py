@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from benchmark.demo.language.descriptions import visible_words
-from benchmark.demo.language.descriptions.phrase_reader import (
+from benchmark.demo.draws import pick
+from benchmark.demo.world import Thing
+from tools.demo_world.language.descriptions import visible_words
+from tools.demo_world.language.descriptions.phrase_reader import (
     PARTICLES,
     article,
     modified,
@@ -13,10 +15,8 @@ from benchmark.demo.language.descriptions.phrase_reader import (
     read_prepositional_phrase,
     relative_position,
 )
-from benchmark.demo.language.descriptions.vocabulary_forms import NOUNS, VERBS, Verb, ranked, ranked_phrases
-from benchmark.demo.language.trees import Node, prep
-from benchmark.demo.sampling import pick
-from benchmark.demo.world import Thing
+from tools.demo_world.language.descriptions.vocabulary_forms import NOUNS, VERBS, Verb, ranked, ranked_phrases
+from tools.demo_world.language.trees import Node, prep
 
 NO_COLOUR = frozenset({"wooden", "rainbow"})  # patterns that hide the thing's own colour
 CLASS = {kind: name for name, kinds in visible_words.CLASSES.items() for kind in kinds.split()}

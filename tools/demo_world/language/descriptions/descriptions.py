@@ -2,21 +2,23 @@
 
 import numpy as np
 
-from benchmark.demo.language.descriptions.description_clauses import (
+from benchmark.demo.draws import pick
+from benchmark.demo.world import Scene, Thing
+from tools.demo_world.language.descriptions.description_clauses import (
     SHAPES,
     Clause,
     finite_clause,
     holding,
     progressive,
 )
-from benchmark.demo.language.descriptions.description_phrases import (
+from tools.demo_world.language.descriptions.description_phrases import (
     comment,
     participle,
     relation,
     thing_phrase,
 )
-from benchmark.demo.language.descriptions.phrase_reader import modified
-from benchmark.demo.language.descriptions.place_phrases import (
+from tools.demo_world.language.descriptions.phrase_reader import modified
+from tools.demo_world.language.descriptions.place_phrases import (
     MOVING,
     SCENERY,
     backdrop,
@@ -24,9 +26,8 @@ from benchmark.demo.language.descriptions.place_phrases import (
     place_phrase,
     time_phrase,
 )
-from benchmark.demo.language.trees import Node, in_order, prep, text_of
-from benchmark.demo.sampling import Weighted, pick
-from benchmark.demo.world import Scene, Thing
+from tools.demo_world.language.trees import Node, in_order, prep, text_of
+from tools.demo_world.sampling import Weighted
 
 INVERSE = {
     "left of": "right of", "right of": "left of", "above": "below", "below": "above",

@@ -1,6 +1,6 @@
 """Reads the trees of short phrases of the word tables off their words: noun phrases, places, comments."""
 
-from benchmark.demo.language.trees import POSSESSIVES, Node, prep
+from tools.demo_world.language.trees import POSSESSIVES, Node, prep
 
 _PREPOSITIONS = (
     "on in at by of off near with without above over under below beneath underneath behind beside inside"

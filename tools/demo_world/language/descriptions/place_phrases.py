@@ -4,17 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark.demo.language.descriptions import visible_places
-from benchmark.demo.language.descriptions.phrase_reader import (
+from benchmark.demo.draws import pick
+from tools.demo_world.language.descriptions import visible_places
+from tools.demo_world.language.descriptions.phrase_reader import (
     modified,
     modifier,
     read_noun_phrase,
     read_prepositional_phrase,
     relative_position,
 )
-from benchmark.demo.language.descriptions.vocabulary_forms import ranked, ranked_phrases
-from benchmark.demo.language.trees import Node
-from benchmark.demo.sampling import Weighted, pick
+from tools.demo_world.language.descriptions.vocabulary_forms import ranked, ranked_phrases
+from tools.demo_world.language.trees import Node
+from tools.demo_world.sampling import Weighted
 
 _MASS_NOUNS = (
     "snow snowfall water sand grass ground ice turf farmland countryside downtown slush seaweed kelp asphalt"

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from benchmark.demo.language.descriptions import visible_words
-from benchmark.demo.language.descriptions.phrase_reader import plural
-from benchmark.demo.sampling import Weighted
 from benchmark.demo.vocabulary import KINDS
+from tools.demo_world.language.descriptions import visible_words
+from tools.demo_world.language.descriptions.phrase_reader import plural
+from tools.demo_world.sampling import Weighted
 
 
 def ranked(words: Iterable[str], head: float, rare: float) -> Weighted:

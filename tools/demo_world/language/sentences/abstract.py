@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from benchmark.demo.language.sentences.abstract_frames import ABSTRACT_FRAMES
-from benchmark.demo.language.sentences.abstract_writer import AbstractWriter
-from benchmark.demo.language.sentences.frames import build, read_kinds
-from benchmark.demo.language.sentences.styles import finish, from_site, last_word, quoted, signed, tagged
-from benchmark.demo.language.trees import Node
-from benchmark.demo.sampling import Weighted, pick
+from benchmark.demo.draws import pick
 from benchmark.demo.world import Scene
+from tools.demo_world.language.sentences.abstract_frames import ABSTRACT_FRAMES
+from tools.demo_world.language.sentences.abstract_writer import AbstractWriter
+from tools.demo_world.language.sentences.frames import build, read_kinds
+from tools.demo_world.language.sentences.styles import finish, from_site, last_word, quoted, signed, tagged
+from tools.demo_world.language.trees import Node
+from tools.demo_world.sampling import Weighted
 
 FRAMES, _WEIGHTS = read_kinds(ABSTRACT_FRAMES)
 _KIND = Weighted(_WEIGHTS | {"quote": 12})

@@ -1,9 +1,9 @@
 """The phrases that fill the slots of the frames of abstract captions."""
 
-from benchmark.demo.language.sentences.clauses import verb
-from benchmark.demo.language.sentences.sentences import Sentences
-from benchmark.demo.language.trees import Node
-from benchmark.demo.sampling import pick
+from benchmark.demo.draws import pick
+from tools.demo_world.language.sentences.clauses import verb
+from tools.demo_world.language.sentences.sentences import Sentences
+from tools.demo_world.language.trees import Node
 
 _COUNTS = [
     "3", "4", "5", "5", "6", "7", "7", "8", "9", "10", "10", "11", "12", "13", "14", "15", "17", "20",

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
-from benchmark.demo.language.sentences.morphology import adverb, gerund, participle, past, third_person
-from benchmark.demo.language.sentences.noun_phrases import NounPhrases, add_determiner, coordinate
-from benchmark.demo.language.trees import Node, prep
-from benchmark.demo.sampling import Weighted, pick
+from benchmark.demo.draws import pick
+from tools.demo_world.language.sentences.morphology import adverb, gerund, participle, past, third_person
+from tools.demo_world.language.sentences.noun_phrases import NounPhrases, add_determiner, coordinate
+from tools.demo_world.language.trees import Node, prep
+from tools.demo_world.sampling import Weighted
 
 # Forms of a verb: base, "s" (third person), "ed" (past), "ing", "en" (past participle).
 _FORMS: dict[str, Callable[[str], str]] = {

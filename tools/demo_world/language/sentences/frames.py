@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchmark.demo.language.trees import Node
-from benchmark.demo.sampling import pick
+from benchmark.demo.draws import pick
+from tools.demo_world.language.trees import Node
 
 _PART = re.compile(r"\(|\)|[^\s()]+")
 

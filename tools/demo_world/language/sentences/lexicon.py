@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from benchmark.demo.language.sentences.common_words import COMMON_WORDS
-from benchmark.demo.language.sentences.topic_words import TOPIC_WORDS
-from benchmark.demo.sampling import Weighted
+from tools.demo_world.language.sentences.common_words import COMMON_WORDS
+from tools.demo_world.language.sentences.topic_words import TOPIC_WORDS
+from tools.demo_world.sampling import Weighted
 
 Classes = dict[str, Weighted]
 

@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from benchmark.demo.language.sentences.frames import build, read_kinds
-from benchmark.demo.language.sentences.news_frames import NEWS_FRAMES
-from benchmark.demo.language.sentences.news_writer import NewsWriter
-from benchmark.demo.language.sentences.noun_phrases import coordinate
-from benchmark.demo.language.sentences.styles import finish, from_site
-from benchmark.demo.language.trees import Node
-from benchmark.demo.sampling import Weighted, pick
+from benchmark.demo.draws import pick
 from benchmark.demo.world import Scene
+from tools.demo_world.language.sentences.frames import build, read_kinds
+from tools.demo_world.language.sentences.news_frames import NEWS_FRAMES
+from tools.demo_world.language.sentences.news_writer import NewsWriter
+from tools.demo_world.language.sentences.noun_phrases import coordinate
+from tools.demo_world.language.sentences.styles import finish, from_site
+from tools.demo_world.language.trees import Node
+from tools.demo_world.sampling import Weighted
 
 FRAMES, _WEIGHTS = read_kinds(NEWS_FRAMES)
 _KIND = Weighted(_WEIGHTS)

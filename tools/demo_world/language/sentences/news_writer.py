@@ -4,11 +4,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from benchmark.demo.language.sentences.abstract_writer import AbstractWriter
-from benchmark.demo.language.sentences.morphology import plural
-from benchmark.demo.language.sentences.noun_phrases import add_determiner, name_parts
-from benchmark.demo.language.trees import Node, noun, prep
-from benchmark.demo.sampling import Weighted, pick
+from benchmark.demo.draws import pick
+from tools.demo_world.language.sentences.abstract_writer import AbstractWriter
+from tools.demo_world.language.sentences.morphology import plural
+from tools.demo_world.language.sentences.noun_phrases import add_determiner, name_parts
+from tools.demo_world.language.trees import Node, noun, prep
+from tools.demo_world.sampling import Weighted
 
 _MONTHS = [
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",

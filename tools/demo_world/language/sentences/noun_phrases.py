@@ -4,13 +4,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from benchmark.demo.language.sentences.lexicon import COMMON, TOPIC, TOPICS
-from benchmark.demo.language.sentences.morphology import article, comparative, plural, quality, superlative
-from benchmark.demo.language.titles.names import name_phrase, sample_name
-from benchmark.demo.language.trees import POSSESSIVES, Node
-from benchmark.demo.sampling import Weighted, pick
+from benchmark.demo.draws import pick
 from benchmark.demo.vocabulary import KINDS
 from benchmark.demo.world import Scene
+from tools.demo_world.language.sentences.lexicon import COMMON, TOPIC, TOPICS
+from tools.demo_world.language.sentences.morphology import article, comparative, plural, quality, superlative
+from tools.demo_world.language.titles.names import name_phrase, sample_name
+from tools.demo_world.language.trees import POSSESSIVES, Node
+from tools.demo_world.sampling import Weighted
 
 _AMOUNTS_WORDS = "many few more other enough most several such less own same fewer countless"
 AMOUNTS = frozenset(_AMOUNTS_WORDS.split())

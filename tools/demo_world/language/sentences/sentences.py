@@ -1,10 +1,11 @@
 """Sentences of the grade-0 captions: statements, passives, comparisons, and the clauses that follow a noun."""
 
-from benchmark.demo.language.sentences.clauses import Clauses, to_infinitive, verb
-from benchmark.demo.language.sentences.morphology import comparative
-from benchmark.demo.language.sentences.noun_phrases import Phrase, coordinate
-from benchmark.demo.language.trees import Node, prep
-from benchmark.demo.sampling import Weighted, pick
+from benchmark.demo.draws import pick
+from tools.demo_world.language.sentences.clauses import Clauses, to_infinitive, verb
+from tools.demo_world.language.sentences.morphology import comparative
+from tools.demo_world.language.sentences.noun_phrases import Phrase, coordinate
+from tools.demo_world.language.trees import Node, prep
+from tools.demo_world.sampling import Weighted
 
 _BE = {"present": {"s": "is", "p": "are", "i": "am"}, "past": {"s": "was", "p": "were", "i": "was"}}
 _AUXILIARY = Weighted({"": 56, "modal": 20, "not": 9, "have": 8, "never": 7})

@@ -2,10 +2,11 @@
 
 import re
 
-from benchmark.demo.language.sentences.morphology import article
-from benchmark.demo.language.sentences.noun_phrases import NounPhrases, first_word
-from benchmark.demo.language.trees import Node, in_order, noun
-from benchmark.demo.sampling import Weighted, pick
+from benchmark.demo.draws import pick
+from tools.demo_world.language.sentences.morphology import article
+from tools.demo_world.language.sentences.noun_phrases import NounPhrases, first_word
+from tools.demo_world.language.trees import Node, in_order, noun
+from tools.demo_world.sampling import Weighted
 
 _SMALL_WORDS = (
     "a an the and but or nor for of in on at to by from with without as if is are it its your my our than "

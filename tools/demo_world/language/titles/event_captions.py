@@ -4,8 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmark.demo.language.titles.names import Name, name_phrase, sample_name
-from benchmark.demo.language.titles.segments import (
+from benchmark.demo.draws import pick
+from benchmark.demo.world import Scene
+from tools.demo_world.language.titles.names import Name, name_phrase, sample_name
+from tools.demo_world.language.titles.segments import (
     after,
     chosen,
     date,
@@ -22,9 +24,8 @@ from benchmark.demo.language.titles.segments import (
     word,
     year,
 )
-from benchmark.demo.language.trees import Node
-from benchmark.demo.sampling import Weighted, pick
-from benchmark.demo.world import Scene
+from tools.demo_world.language.trees import Node
+from tools.demo_world.sampling import Weighted
 
 Core = Callable[[Scene, Name, np.random.Generator], Node]
 

@@ -6,11 +6,12 @@ from zlib import crc32
 
 import numpy as np
 
-from benchmark.demo.language.titles.word_lists import read_word_lists
-from benchmark.demo.language.trees import Node, noun
-from benchmark.demo.sampling import Weighted, pick, zipf
+from benchmark.demo.draws import pick
 from benchmark.demo.vocabulary import COLOURS, IN_KINDS, PLACES
-from benchmark.demo.world import Look
+from tools.demo_world.language.titles.word_lists import read_word_lists
+from tools.demo_world.language.trees import Node, noun
+from tools.demo_world.sampling import Weighted, zipf
+from tools.demo_world.scenes import Look
 
 CATEGORIES = ("person", "place", "brand", "model", "event")
 # Number of names of each category, and the shift of Zipf's law for names that are mentioned in passing: the first is

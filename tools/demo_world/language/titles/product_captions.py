@@ -2,8 +2,11 @@
 
 import numpy as np
 
-from benchmark.demo.language.titles.names import Name, name_phrase, sample_name
-from benchmark.demo.language.titles.segments import (
+from benchmark.demo.draws import pick
+from benchmark.demo.vocabulary import COLOURS
+from benchmark.demo.world import Scene
+from tools.demo_world.language.titles.names import Name, name_phrase, sample_name
+from tools.demo_world.language.titles.segments import (
     chosen,
     code,
     colour_word,
@@ -22,10 +25,7 @@ from benchmark.demo.language.titles.segments import (
     word,
     year,
 )
-from benchmark.demo.language.trees import Node
-from benchmark.demo.sampling import pick
-from benchmark.demo.vocabulary import COLOURS
-from benchmark.demo.world import Scene
+from tools.demo_world.language.trees import Node
 
 RIGHT_COLOUR = 0.8  # share of the named colours that the image shows
 

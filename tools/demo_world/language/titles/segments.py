@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from benchmark.demo.language.titles.names import Name, name_phrase, sample_name, zipf_index
-from benchmark.demo.language.titles.word_lists import read_word_lists
-from benchmark.demo.language.trees import GLUED, POSSESSIVES, Node, in_order, phrase_list, prep
-from benchmark.demo.sampling import Weighted, pick
+from benchmark.demo.draws import pick
 from benchmark.demo.vocabulary import COLOUR_WORDS, KINDS, PATTERN_WORDS, PLACES
 from benchmark.demo.world import Scene, Thing
+from tools.demo_world.language.titles.names import Name, name_phrase, sample_name, zipf_index
+from tools.demo_world.language.titles.word_lists import read_word_lists
+from tools.demo_world.language.trees import GLUED, POSSESSIVES, Node, in_order, phrase_list, prep
+from tools.demo_world.sampling import Weighted
 
 LISTS = read_word_lists("web_words.txt")
 DETERMINERS = frozenset({"the", "a", "an", "my", "our", "your", "his", "her", "this", "every", "no"})

@@ -4,8 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmark.demo.language.titles.names import Name
-from benchmark.demo.language.titles.segments import (
+from benchmark.demo.draws import pick
+from benchmark.demo.world import Scene
+from tools.demo_world.language.titles.names import Name
+from tools.demo_world.language.titles.segments import (
     colour_word,
     drawn_name,
     noun_word,
@@ -17,9 +19,8 @@ from benchmark.demo.language.titles.segments import (
     word,
     year,
 )
-from benchmark.demo.language.trees import Node, in_order, phrase_list
-from benchmark.demo.sampling import Weighted, pick
-from benchmark.demo.world import Scene
+from tools.demo_world.language.trees import Node, in_order, phrase_list
+from tools.demo_world.sampling import Weighted
 
 Form = Callable[[Scene, Name, np.random.Generator], Node]
 
