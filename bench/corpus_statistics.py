@@ -9,6 +9,7 @@ import torch  # noqa: F401  imported by filters in `setup`; imports are not coun
 
 from benchmark.core.mapped_files import LazyArray
 from benchmark.core.uids import UID_DTYPE, first_of_each, sort_uids
+from benchmark.core.usage import Seconds
 from benchmark.engine.local import LocalEngine
 from benchmark.scoring.corpus_fit import MappedCorpus
 from benchmark.scoring.corpus_rows import CorpusRows, write_rows
@@ -44,7 +45,7 @@ def write_features(folder: str, pairs: int, width: int = 64) -> None:
         columns = {"image": images, "text": texts}
         unit = {name: of / np.linalg.norm(of, axis=1, keepdims=True) for name, of in columns.items()}
         uids = rng.integers(0, 2**64, (shape[0], 2), dtype=np.uint64).view(UID_DTYPE).ravel()
-        save_features(Path(folder, f"{number:04d}.arrow"), uids, unit, {}, 0.0)
+        save_features(Path(folder, f"{number:04d}.arrow"), uids, unit, {}, Seconds())
 
 
 def rows(features: str) -> None:
@@ -61,7 +62,7 @@ def gather(features: str) -> None:
         table = load_features(path)
         uids.append(table.uids)
         for output, of_output in parts.items():
-            of_output.append(table.columns[output].astype(np.float16))
+            of_output.append(table.half(output))
     joined = np.concatenate(uids)
     order = sort_uids(joined)
     order = order[first_of_each(joined[order])]

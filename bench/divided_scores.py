@@ -29,7 +29,7 @@ def _write(folder: Path, kind: str, uids: UidArray, rng: np.random.Generator) ->
     for start in range(0, len(uids), ROWS[kind]):
         some = uids[start : start + ROWS[kind]]
         path = folder / f"{kind}{start:09d}-{kind}.parquet"
-        write_part(path, some, rng.random(len(some), np.float32), {}, 0.0, {})
+        write_part(path, some, rng.random(len(some), np.float32), {}, {})
 
 
 def sum_of_ranks(folder: str) -> Iterator[None]:

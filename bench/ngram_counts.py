@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from bench.caches import cache_beside, copied_cache
 from bench.listed_pools import write_metadata
 from benchmark.core.uids import encode_uid_column
+from benchmark.core.usage import Seconds
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.run.config import demo_model
@@ -34,7 +35,7 @@ def write_ngrams(folder: str, pairs: int) -> None:
         uids = encode_uid_column(pq.read_table(path, columns=["uid"])["uid"])
         unigrams, bigrams = ([_words(rng, count) for count in rng.poisson(3, len(uids))] for _ in range(2))
         columns = {"unigrams": unigrams, "bigrams": [[f"small {word}" for word in of] for of in bigrams]}
-        save_features(features_path(pool, shard, scorer.features[0]), uids, columns, {}, 0.0)
+        save_features(features_path(pool, shard, scorer.features[0]), uids, columns, {}, Seconds())
 
 
 def fit(folder: str) -> Iterator[None]:

@@ -91,11 +91,3 @@ def chosen(folder: str, share: float, seed: int = 0) -> UidArray:
     pairs = len(tars_of(folder)) * PAIRS
     numbers = np.random.default_rng(seed).choice(pairs, int(share * pairs), replace=False)
     return unite_uids([encode_uids([uid(number) for number in numbers.tolist()])])
-
-
-def forget(folder: str) -> None:
-    """Take the tars out of the system's memory: those of a large pool do not fit into it."""
-    for tar in tars_of(folder):
-        with tar.open("rb") as file:
-            os.fsync(file.fileno())
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

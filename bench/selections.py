@@ -29,7 +29,7 @@ def write_scores(folder: str, pairs: int) -> None:
     for number, start in enumerate(range(0, pairs, ROWS)):
         rows = min(ROWS, pairs - start)
         uids = rng.integers(0, 2**64, (rows, 2), dtype=np.uint64).view(UID_DTYPE).ravel()
-        write_part(Path(folder) / f"{number:05d}.parquet", uids, rng.random(rows, np.float32), {}, 0.0, {})
+        write_part(Path(folder) / f"{number:05d}.parquet", uids, rng.random(rows, np.float32), {}, {})
 
 
 def ours(folder: str, k: int) -> None:

@@ -12,11 +12,10 @@ from bench.caches import cache_beside, copied_cache
 from benchmark.core.batch import Sample
 from benchmark.core.uids import UID_DTYPE, UidArray, decode_uids, unite_uids
 from benchmark.engine.local import LocalEngine
-from benchmark.pool.index_tars import index_tars
 from benchmark.pool.pool import Pool
-from benchmark.pool.reshard import Copy, reshard
-from benchmark.pool.subset import selected_samples, use_metadata_captions
-from benchmark.run.open_subset import open_subset
+from benchmark.pool.reshard import reshard
+from benchmark.pool.subset import index_tars, selected_samples, use_metadata_captions
+from benchmark.run.open_samples import open_subset
 from benchmark.selection.selection import Selection
 from downstream.training.batch_loader import loader
 from downstream.training.training_data import SampleOrder, StepBatches, TrainingData
@@ -86,7 +85,7 @@ def copy(folder: str) -> Iterator[None]:
         yield
         pool = Pool("tars", folder)
         samples = use_metadata_captions(selected_samples(pool, chosen(folder)), pool)
-        reshard(pool, [Copy(samples, out)], ENGINE, shard_size=1000)
+        reshard(pool, samples, out, ENGINE, shard_size=1000)
 
 
 def first_batch(folder: str) -> Iterator[None]:

@@ -18,17 +18,16 @@ import pyarrow as pa
 import pytest
 
 from bench.measurement import Row, Usage, compare, measure, measure_command
-from bench.reshard_pools import BYTES, PAIRS, TARS, chosen, forget, linked, tars_of, write_tars
+from bench.reshard_pools import BYTES, PAIRS, TARS, chosen, linked, tars_of, write_tars
 from benchmark.core.uids import decode_uids, unite_uids
 from benchmark.engine.local import LocalEngine
-from benchmark.pool.index_tars import index_tars
 from benchmark.pool.pool import Pool
-from benchmark.pool.reshard import Copy, reshard
-from benchmark.pool.subset import Subset, selected_samples, use_metadata_captions
+from benchmark.pool.reshard import reshard
+from benchmark.pool.subset import Subset, index_tars, selected_samples, use_metadata_captions
 from benchmark.pool.tar_index import TarIndex, index_tar, save_index
 
 pytestmark = pytest.mark.perf
-OF_SEVERAL, OF_THE_LOOP = 5, 2  # tars of the pools of longer work
+OF_THE_LOOP = 2  # tars of the pool of longer work
 
 
 @pytest.fixture(scope="module")
@@ -56,28 +55,16 @@ def plain_index(folder: str) -> None:
 
 def test_indexing(folder: Path) -> None:
     ours, plain = partial(measure, index, str(folder)), partial(measure, plain_index, str(folder))
-    row = compare(f"index {PAIRS:,} pairs of a tar", ours, "tarfile and json", plain, goal=0.2)
-    assert row.cpu_ratio < 0.3
+    row = compare(f"index {PAIRS:,} pairs of a tar", ours, "tarfile and json", plain, goal=0.3)
+    assert row.cpu_ratio < 0.45
 
 
-def write(folder: str, out: str, *shares: float) -> None:
-    """Index what is not indexed yet, and write subsets in one pass."""
+def write(folder: str, out: str, fraction: float) -> None:
+    """Index what is not indexed yet, and write a subset."""
     pool, engine = Pool("p", folder), LocalEngine("cpu")
     index_tars(pool, engine)
-    subsets = [selected_samples(pool, chosen(folder, share, seed)) for seed, share in enumerate(shares)]
-    copies = [Copy(use_metadata_captions(s, pool), Path(out) / str(n)) for n, s in enumerate(subsets)]
-    reshard(pool, copies, engine)
-
-
-def write_in_one_pass(folder: str, out: str, forgotten: bool, *shares: float) -> None:
-    if forgotten:
-        forget(folder)
-    write(folder, out, *shares)
-
-
-def write_one_by_one(folder: str, out: str, forgotten: bool, *shares: float) -> None:
-    for number, share in enumerate(shares):
-        write_in_one_pass(folder, f"{out}/{number}", forgotten, share)
+    parts = selected_samples(pool, chosen(folder, fraction))
+    reshard(pool, use_metadata_captions(parts, pool), out, engine)
 
 
 @dataclass(frozen=True)
@@ -88,20 +75,12 @@ class Resharding:
     cache: Path
     out: Path
 
-    def ours(self, *shares: float, indexed: bool = True) -> Usage:
+    def ours(self, fraction: float, indexed: bool = True) -> Usage:
         if indexed:
             index_tars(Pool("p", str(self.folder)), LocalEngine("cpu"))
         else:
             shutil.rmtree(self.cache, ignore_errors=True)
-        return self._removed(measure(write, str(self.folder), str(self.out), *shares))
-
-    def one_pass(self, *shares: float, forgotten: bool) -> Usage:
-        index_tars(Pool("p", str(self.folder)), LocalEngine("cpu"))
-        usage = measure(write_in_one_pass, str(self.folder), str(self.out), forgotten, *shares)
-        return self._removed(usage)
-
-    def one_by_one(self, *shares: float, forgotten: bool) -> Usage:
-        return self._removed(measure(write_one_by_one, str(self.folder), str(self.out), forgotten, *shares))
+        return self._removed(measure(write, str(self.folder), str(self.out), fraction))
 
     def copy(self) -> Usage:
         return self._removed(measure_command("cp", "-r", str(self.folder), str(self.out)))
@@ -137,21 +116,6 @@ def test_resharding_beside_a_copy_of_everything(resharding: Resharding) -> None:
     thirty = beside_cp(resharding, 0.3, indexed=True, goal=0.6)
     without_index = beside_cp(resharding, 0.1, indexed=False, goal=1)
     assert (tenth.ratio < 1, thirty.ratio < 1.2, without_index.ratio < 2) == (True, True, True)
-
-
-@pytest.mark.parametrize("place", ["in memory", "on the disk"])
-def test_several_subsets_in_one_pass(resharding: Resharding, place: str, tmp_path: Path) -> None:
-    shares, forgotten = (0.3, 0.3, 0.3), place == "on the disk"
-    resharding = of_first(OF_SEVERAL, resharding, tmp_path)
-    ours = partial(resharding.one_pass, *shares, forgotten=forgotten)
-    one_by_one = partial(resharding.one_by_one, *shares, forgotten=forgotten)
-    work = f"reshard three times 30% of {OF_SEVERAL * PAIRS:,} in one pass, tars {place}"
-    row = compare(work, ours, "one after the other", one_by_one)
-    read, of_reference = row.ours.read_gib, row.of_reference.read_gib
-    print(f"read from the disk: {read:.2f} GiB, one after the other {of_reference:.2f} GiB")
-    if forgotten:
-        assert read < 0.4 * of_reference
-    assert row.ratio < 1
 
 
 def plain_reshard(folder: str, out: str, share: float) -> None:

@@ -14,12 +14,9 @@ from benchmark.core.batch import Sample
 from benchmark.core.launch import make_accelerator
 from benchmark.results.trackers import NoTracker
 from benchmark.run.config import demo_model
-from downstream.models.caption_loss import CaptionCollate, CaptionLoss
 from downstream.models.captioner import Captioner
-from downstream.models.contrastive import TwoTowers
-from downstream.training.activation_checkpointing import checkpoint_activations
-from downstream.training.optimizers import make_optimizer
-from downstream.training.stepper import Stepper
+from downstream.models.networks import CaptionCollate, CaptionLoss, TwoTowers
+from downstream.training.stepper import Stepper, checkpoint_activations, make_optimizer
 from downstream.training.trainer import TrainConfig
 from downstream.training.training_data import SampleOrder, TrainingBatch
 from tools.scale_models.data import HELD_OUT, captions

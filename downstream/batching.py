@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Key = TypeVar("Key")
 # On a CPU padding costs as much as text: in groups of 12, a step of the demo's captioner takes 0.6 of the time (`make
-# perf`). A GPU is left with one large batch, since small ones do not fill it.
+# perf`). A GPU gets one large batch, since small batches do not fill it.
 CPU_GROUP = 12
 
 
@@ -57,7 +57,7 @@ class DecodedOnAccess(Mapping[Key, Image.Image]):
 
 
 def images_in_order(images: Mapping[Key, Image.Image], ids: Sequence[Key]) -> Iterable[Image.Image]:
-    """Return the images of `ids`; stored ones are left to `pixel_batches` to decode."""
+    """Return the images of `ids`; `pixel_batches` decodes stored images."""
     if isinstance(images, DecodedOnAccess):
         return StoredImages([images.stored[image] for image in ids])
     return (images[image] for image in ids)
@@ -72,11 +72,11 @@ def pixel_batches(
     """Yield the pixels of `size` images at a time, on `device`.
 
     Args:
-        images: RGB images; of `MANY_IMAGES` that are stored, processes read and preprocess the next ones while the
-            caller works on a batch, if this process has more than one core.
-        preprocess: picklable; from images to float32 (n, c, h, w), each image as if it were alone.
+        images: RGB images; if `MANY_IMAGES` are stored and this process has more than one core, other processes read
+            and preprocess the next images while the caller works on a batch.
+        preprocess: picklable; from images to float32 (n, c, h, w), each image independent of the others.
         size: images at a time; the last batch may be smaller.
-        device: where the model is.
+        device: of the model.
     """
     processes = own_cores()
     if isinstance(images, StoredImages) and len(images.items) >= MANY_IMAGES and processes > 1:
@@ -112,7 +112,7 @@ def groups_of_similar_length(mask: torch.Tensor) -> list[tuple[torch.Tensor, int
     """Return the rows of a batch in groups, each with its longest length, so that few positions are padding.
 
     Args:
-        mask: 0 or False where a row is padding, at its end; shape (n, t), n > 0.
+        mask: 0 or False for padding at the end of a row; shape (n, t), n > 0.
 
     Returns:
         Row numbers of each group, int64, and the number of positions that it needs. Every row is in one group; on a

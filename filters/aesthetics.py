@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, look
 from benchmark.models.checkpoints import read_weights, revision
@@ -45,16 +46,16 @@ class Aesthetics(Filter):
         self._layers: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def identity(self) -> dict[str, Any]:
-        """Identify the head by its content, wherever it lies."""
+        """Identify the head by its content, not its path."""
         return super().identity() | {"head": revision(self._file())}
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield the head, and what the embeddings need."""
+        """Yield the head, and the requirements of the embeddings."""
         yield look("filter.head", self._file)
         yield from super().requirements()
 
-    def setup(self, device: torch.device) -> None:
-        """Load the head. Raises `UserError` when the file is missing or has no linear layers."""
+    def setup(self, device: Device) -> None:
+        """Load the head. Raises `UserError` when the file is missing or lacks linear layers."""
         path = self._file()
         state = read_weights(path)
         names = [name.removesuffix("weight") for name in state if name.endswith("weight")]
@@ -67,17 +68,16 @@ class Aesthetics(Filter):
 
     def score(self, batch: Batch) -> Scores:
         """Return ratings of shape (n,)."""
-        import torch
-
-        values = torch.from_numpy(batch.features["image"])
-        expected, width = self._layers[0][0].shape[1], values.shape[1]
+        images = batch.features["image"]
+        expected, width = self._layers[0][0].shape[1], images.shape[1]
         if expected != width:
             raise UserError(
                 f"filter.head={self.head} takes {expected} dimensions, filter.model={self._embeddings.model} gives"
                 f" {width}; {REMEDY}"
             )
+        values = self._layers[0][0].new_tensor(images)
         for weight, bias in self._layers:
-            values = torch.nn.functional.linear(values, weight, bias)
+            values = bias.addmm(values, weight.T)
         return np.asarray(values[:, 0].numpy(), np.float32)
 
     def _file(self) -> Path:

@@ -1,22 +1,18 @@
 """The interface of filters: a filter only scores; the harness owns loops, devices, caching, timing and thresholds."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.core.source_code import code_hash
 from benchmark.core.uids import UidArray
-
-if TYPE_CHECKING:
-    import torch
 
 # float32, or float64 where float32 would make different scores equal: ranks of many pairs, numbers that users give.
 Scores = npt.NDArray[np.float32 | np.float64]
@@ -30,12 +26,12 @@ class Reader(Identified, ABC):
     """
 
     needs: frozenset[str]
-    features: tuple[Features, ...] = ()
+    features: "tuple[Features, ...]" = ()
     batch_size: ClassVar[int] = 256
 
     @property
     def sources(self) -> frozenset[str]:
-        """All fields of the pool that this reader and its features need. Raises `UserError` if `needs` is no set."""
+        """The fields of the pool that this reader and its features read. Raises `UserError` for wrong `needs`."""
         needs = getattr(self, "needs", None)
         if not isinstance(needs, frozenset | set) or not all(isinstance(name, str) for name in needs):
             raise UserError(
@@ -47,12 +43,20 @@ class Reader(Identified, ABC):
     def key(self) -> str:
         """Return the cache key: a readable name and a hash of the identity, the code, and the keys of `features`.
 
-        An edited filter is scored anew, see `code_hash`.
+        An edited filter is scored again, see `code_hash`.
         """
         code = sorted(code_hash(of) for of in self.classes())
         return self._key([self.identity(), code, [part.key() for part in self.features]])
 
-    def setup(self, device: torch.device) -> None:
+    def all_features(self) -> dict[str, "Features"]:
+        """Return the features under this reader, at any depth, by their keys: each after the features under it."""
+        by_key: dict[str, Features] = {}
+        for part in self.features:
+            by_key |= {key: under for key, under in part.all_features().items() if key not in by_key}
+            by_key.setdefault(part.key(), part)
+        return by_key
+
+    def setup(self, device: Device) -> None:
         """Load models, once per worker; the models of `features` are loaded by themselves."""
 
 
@@ -69,6 +73,20 @@ class Filter(Reader):
 
     light: ClassVar[bool] = False  # scoring takes less time than starting a worker process
     upper_bound: ClassVar[bool] = False  # may read the pool's hidden columns
+    _config_name: str = ""
+
+    @property
+    def display_name(self) -> str:
+        """The name of its config as the user typed it; the class's name in lower case without a config."""
+        return self._config_name or type(self).__name__.lower()
+
+    def take_names(self, choices: Mapping[str, str], group: str = "filter") -> None:
+        """Take the name of its config from `choices`, the names of configs by their groups."""
+        self._config_name = choices.get(group, "")
+
+    def key(self) -> str:
+        """Return the cache key: the name that is displayed, and a hash that does not depend on it."""
+        return f"{self.display_name.replace('/', '.')}-{super().key().rpartition('-')[2]}"
 
     def fit(self, batches: Iterable[Batch]) -> None:
         """Compute corpus statistics, once, before any worker starts.
@@ -83,15 +101,19 @@ class Filter(Reader):
         """Whether a sample's score depends on the rest of the pool."""
         return type(self).fit is not Filter.fit
 
+    def leaves(self) -> list["Filter"]:
+        """Return the filter itself, or the filters of a composite, at any depth."""
+        return [self]
+
     @abstractmethod
     def score(self, batch: Batch) -> Scores:
-        """Return scores of shape (n,); NaN where a sample cannot be scored."""
+        """Return scores of shape (n,); NaN for a sample that cannot be scored."""
 
 
 class Composite(Filter):
     """Combines the scores of other filters; each of these is scored and cached once.
 
-    What needs the scores of the whole pool to combine those of one pair is an `OverPool` (`filters/composite.py`).
+    A composite that needs the scores of the whole pool is an `OverPool` (`filters/composite.py`).
 
     Args:
         filters: the filters by the names in the configuration, in order.
@@ -105,6 +127,21 @@ class Composite(Filter):
         """Return the class, its own settings, and the identities of its parts."""
         return super().identity() | {"filters": [part.identity() for part in self.filters.values()]}
 
+    def take_names(self, choices: Mapping[str, str], group: str = "filter") -> None:
+        """Take the names of its config and of those of its parts."""
+        super().take_names(choices, group)
+        place = group.rpartition("@")[2]
+        for name, part in self.filters.items():
+            part.take_names(choices, f"filter@{place}.filters.{name}")
+
+    def leaves(self) -> list["Filter"]:
+        """Return the filters that are combined."""
+        return [leaf for part in self.filters.values() for leaf in part.leaves()]
+
+    def all_features(self) -> dict[str, "Features"]:
+        """Return the features under the filters that are combined."""
+        return {key: of for leaf in self.leaves() for key, of in leaf.all_features().items()}
+
     @property
     def corpus_dependent(self) -> bool:
         """Whether a part depends on the rest of the pool."""
@@ -114,10 +151,10 @@ class Composite(Filter):
     def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
         """Combine each filter's scores of n pairs, any of the pool, (n,), into one such array.
 
-        NaN where a pair is never kept.
+        NaN for a pair that is never kept.
         """
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Set up every part."""
         for part in self.filters.values():
             part.setup(device)

@@ -42,7 +42,7 @@ class Basic(English):
 
 
 def _pixels(batch: Batch, column: str) -> npt.NDArray[np.float64]:
-    """Return a side of n images in pixels, shape (n,), NaN where it is not known."""
+    """Return a side of n images in pixels, shape (n,), NaN if unknown."""
     try:
         return np.array(batch.columns[column], np.float64)
     except (TypeError, ValueError, OverflowError):

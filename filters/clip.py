@@ -9,63 +9,72 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
-from benchmark.core.devices import check_precision
+from benchmark.core.devices import Device, check_precision
 from benchmark.core.pixel_workers import Preprocessing
 from benchmark.core.requirements import Requirement
 from benchmark.models.clip_weights import clip_identity, clip_requirement
-from filters.base import Features, Filter, Scores
+from filters.base import Features, Filter, Reader, Scores
 
 if TYPE_CHECKING:
-    import torch
-
     from benchmark.models.clip_models import ClipModel
 
 
-class ClipFeatures(Features):
-    """L2-normalised image and text embeddings of one open_clip model.
+class ClipReader(Reader):
+    """A filter or features that embed with one CLIP model.
 
     Args:
         model: an open_clip model, see `load_clip`.
         pretrained: open_clip's tag of the weights.
         precision: ``fp32`` or ``bf16``, see `load_clip`.
-        prefix: words before every caption; None for the caption alone.
     """
+
+    def __init__(self, model: str, pretrained: str | None = None, precision: str = "fp32") -> None:
+        self.model = model
+        self.pretrained = pretrained
+        self.precision = check_precision(precision)
+        self._clip: ClipModel | None = None
+
+    @property
+    def clip(self) -> ClipModel:
+        """The loaded model."""
+        assert self._clip is not None, "setup comes first"
+        return self._clip
+
+    def identity(self) -> dict[str, Any]:
+        """Identify local weights by their content, wherever they are stored."""
+        return super().identity() | clip_identity(self.model, self.pretrained)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the weights, and the requirements of the parts."""
+        yield clip_requirement(self.model, self.pretrained)
+        yield from super().requirements()
+
+    def setup(self, device: Device) -> None:
+        """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
+        from benchmark.models.clip_models import load_clip
+
+        self._clip = load_clip(self.model, self.pretrained, device, self.precision)
+
+
+class ClipFeatures(ClipReader, Features):
+    """L2-normalised image and text embeddings, see `ClipReader`; `prefix` is put before every caption."""
 
     needs = frozenset({"image", "text"})
 
     def __init__(
         self, model: str, pretrained: str | None = None, precision: str = "fp32", prefix: str | None = None
     ) -> None:
-        self.model = model
-        self.pretrained = pretrained
-        self.precision = check_precision(precision)
+        super().__init__(model, pretrained, precision)
         self.prefix = prefix
-        self._clip: ClipModel | None = None
-
-    def identity(self) -> dict[str, Any]:
-        """Identify local weights by their content, wherever they lie."""
-        return super().identity() | clip_identity(self.model, self.pretrained)
-
-    def requirements(self) -> Iterator[Requirement]:
-        """Yield the weights."""
-        yield clip_requirement(self.model, self.pretrained)
-
-    def setup(self, device: torch.device) -> None:
-        """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
-        from benchmark.models.clip_models import load_clip
-
-        self._clip = load_clip(self.model, self.pretrained, device, self.precision)
 
     def preprocessing(self) -> Preprocessing:
         """Return the model's own, see `Preprocesses`."""
-        assert self._clip is not None
-        return cast(Preprocessing, self._clip.preprocess)
+        return cast(Preprocessing, self.clip.preprocess)
 
     def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
         """Return ``image`` and ``text``, each of shape (n, d)."""
-        assert self._clip is not None
         texts = [f"{self.prefix} {text}" for text in batch.texts] if self.prefix else batch.texts
-        return self._clip.embed_pairs(batch, texts)
+        return self.clip.embed_pairs(batch, texts)
 
 
 class Clip(Filter):

@@ -1,28 +1,20 @@
 """CLIP-SP: Stroop probing of a CLIP text encoder (Alper et al. 2023; ICC paper, appendix A.4)."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from benchmark.core.batch import Batch
-from benchmark.core.devices import check_precision
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
-from benchmark.core.requirements import Requirement
-from benchmark.models.clip_weights import clip_identity, clip_requirement
 from filters.base import Filter, Scores
-
-if TYPE_CHECKING:
-    import torch
-
-    from benchmark.models.clip_models import ClipModel
+from filters.clip import ClipReader
 
 SLOT, EMPTY = "[*]", ""
 
 
-class ClipStroop(Filter):
+class ClipStroop(ClipReader, Filter):
     """Similarity of a prompt's embedding before and after a caption is inserted into it.
 
     score = mean over prompts of cos(CLIP(prompt with an empty slot), CLIP(prompt with the caption in its slot)), as
@@ -47,31 +39,21 @@ class ClipStroop(Filter):
         invalid = [prompt for prompt in prompts if prompt.count(SLOT) != 1 or prompt.strip() == SLOT]
         if invalid or not prompts:
             raise UserError(f"filter.prompts must be sentences, each with one slot {SLOT}, not {invalid}")
-        self.model = model
-        self.pretrained = pretrained
-        self.precision = check_precision(precision)
+        super().__init__(model, pretrained, precision)
         self.prompts = list(prompts)
-        self._clip: ClipModel | None = None
         self._empty = np.empty((0, 0), np.float32)
 
     def identity(self) -> dict[str, Any]:
-        """Identify local weights by their content, wherever they lie; add what an empty slot holds."""
-        return super().identity() | {"empty_slot": EMPTY} | clip_identity(self.model, self.pretrained)
+        """Add the content of an empty slot."""
+        return super().identity() | {"empty_slot": EMPTY}
 
-    def requirements(self) -> Iterator[Requirement]:
-        """Yield the weights."""
-        yield clip_requirement(self.model, self.pretrained)
-
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load the model and embed the empty prompts. Raises `UserError` when the weights are missing."""
-        from benchmark.models.clip_models import load_clip
-
-        self._clip = load_clip(self.model, self.pretrained, device, self.precision)
-        self._empty = self._clip.embed_texts([prompt.replace(SLOT, EMPTY) for prompt in self.prompts])
+        super().setup(device)
+        self._empty = self.clip.embed_texts([prompt.replace(SLOT, EMPTY) for prompt in self.prompts])
 
     def score(self, batch: Batch) -> Scores:
         """Return mean cosines of shape (n,); text beyond the model's context length is truncated."""
-        assert self._clip is not None
         filled = [prompt.replace(SLOT, text) for prompt in self.prompts for text in batch.texts]
-        embedded = self._clip.embed_texts(filled).reshape(len(self.prompts), len(batch), -1)
+        embedded = self.clip.embed_texts(filled).reshape(len(self.prompts), len(batch), -1)
         return np.asarray(np.einsum("pnd,pd->n", embedded, self._empty) / len(self.prompts), np.float32)

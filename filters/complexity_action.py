@@ -1,24 +1,20 @@
 """Complexity and Action (Radenovic et al. 2023): captions that relate objects and describe an action."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from filters.base import Filter, Scores
 from filters.text.parsing import CaptionParser
 from filters.text.scene_graph import RULES, SceneGraph, scene_graph
-
-if TYPE_CHECKING:
-    import torch
 
 
 class ComplexityAction(Filter):
     """Captions that pass the rule of Radenovic et al. 2023 (section 3.1) first, then by complexity.
 
-    With c the caption's complexity (`SceneGraph.complexity`), the score is ``c / (c + 1)``, plus 1 where the rule
+    With c the caption's complexity (`SceneGraph.complexity`), the score is ``c / (c + 1)``, plus 1 if the rule
     holds: c >= 1 ("C1") and at least one action, a non-stative verb with a subject, an object or a noun that it
     modifies. Scores of at least 1 are the paper's filter; on either side of 1, more complex captions score higher. An
     empty caption scores 0. Captions are truncated to 1,000 characters.
@@ -37,8 +33,8 @@ class ComplexityAction(Filter):
         """Add the version of the rules."""
         return super().identity() | {"rules": RULES}
 
-    def setup(self, device: torch.device) -> None:
-        """Load the pipeline, on the CPU. Raises `UserError` when it is missing or has no parser."""
+    def setup(self, device: Device) -> None:
+        """Load the pipeline, on the CPU. Raises `UserError` when it is missing or lacks a parser."""
         self.parser.setup()
 
     def score(self, batch: Batch) -> Scores:

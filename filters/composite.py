@@ -18,14 +18,14 @@ from filters.base import Composite, Filter, Scores
 
 
 class OverPool(Composite):
-    """A composite that has to see all scores of the pool before it can combine those of some pairs."""
+    """A composite that needs all scores of the pool to combine the scores of some pairs."""
 
     @abstractmethod
     def over(self, pool: PoolScores) -> Combine:
         """Return the function that combines any pairs of the pool, as `combine` does."""
 
     def combine(self, scores: Columns, uids: UidArray) -> Scores:
-        """Return scores of shape (n,) from those of each filter, (n,), where these pairs are the whole pool."""
+        """Return scores of shape (n,) from each filter's scores, (n,), if these pairs are the whole pool."""
         return self.over(PoolScores.of(scores, uids))(scores, uids)
 
 
@@ -60,19 +60,19 @@ class Threshold(Composite):
         self.minimum = minimum
 
     def combine(self, scores: Columns, uids: UidArray) -> Scores:
-        """Return scores of shape (n,) from those of the filter, (n,)."""
+        """Return scores of shape (n,) from the filter's scores, (n,)."""
         return np.where(scores[0] >= self.minimum, scores[0], np.float32(np.nan))
 
 
 @dataclass(frozen=True)
 class Cut:
-    """What a filter of a cascade keeps: scores from `minimum` on, of those equal to it as many as `last` says."""
+    """The pairs that a filter of a cascade keeps: scores above `minimum`, equal scores if `last` keeps them."""
 
     minimum: float
     last: LastTie | None = None
 
     def keeps(self, scores: Scores, uids: UidArray) -> npt.NDArray[np.bool_]:
-        """Tell of n pairs which are kept, shape (n,); none with NaN is."""
+        """Return whether each of n pairs is kept, shape (n,); never for NaN."""
         kept = scores >= self.minimum
         if self.last is not None:
             tied = np.flatnonzero(scores == self.minimum)
@@ -81,7 +81,7 @@ class Cut:
 
 
 def _keep(cuts: Sequence[Cut], scores: Columns, uids: UidArray) -> npt.NDArray[np.bool_]:
-    """Tell which of n pairs the first filters keep, those that have a cut; shape (n,)."""
+    """Return whether each of n pairs is kept by the filters that have a cut, shape (n,)."""
     kept = np.ones(len(uids), bool)
     for cut, column in zip(cuts, scores, strict=False):
         kept &= cut.keeps(column, uids)
@@ -126,14 +126,14 @@ class Cascade(OverPool):
         return self.seed is not None or super().corpus_dependent
 
     def survivors(self, pool: PoolScores) -> Keep:
-        """Return the function that tells which of n pairs the first filters keep: those that `pool` has scores of."""
+        """Return the function that says which of n pairs are kept by the first filters, whose scores `pool` has."""
         cuts: list[Cut] = []
         for number, name in enumerate(list(self.filters)[: len(pool.dtypes)]):
             cuts.append(self._cut(pool, number, self.keep.get(name), partial(_keep, tuple(cuts))))
         return partial(_keep, cuts)
 
     def _cut(self, pool: PoolScores, number: int, keep: Share | float | None, left: Keep) -> Cut:
-        """Return what a filter keeps of the pairs that are `left` by those before it."""
+        """Return which of the pairs `left` by the filters before it a filter keeps."""
         if not isinstance(keep, Share):
             return Cut(-np.inf if keep is None else keep)
         counts = ScoreCounts(partial(pool.column, number, left), pool.dtypes[number])
@@ -158,7 +158,7 @@ class Cascade(OverPool):
 
 
 class Ranked(OverPool):
-    """Combines ranks, which depend on the rest of the pool, in float64: float32 cannot tell 2^24 of them apart."""
+    """Combines ranks, which depend on the rest of the pool, in float64: float32 cannot distinguish 2^24 of them."""
 
     @property
     def corpus_dependent(self) -> bool:
@@ -211,5 +211,5 @@ class RankSum(Ranked):
 
     def combine_ranks(self, ranks: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
         """Return the weighted sum of the ranks of each of n pairs, (n,), from its ranks by each filter, (n,)."""
-        # Not a product of matrices: BLAS adds up in another order where a pair is among the last of a block.
+        # Not a product of matrices: BLAS adds up in another order if a pair is among the last of a block.
         return np.asarray(np.add.reduce([w * of for w, of in zip(self.weights, ranks, strict=True)]))

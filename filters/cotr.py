@@ -1,4 +1,4 @@
-"""Co-embedded text rate (Lin et al. 2023, Algorithm 1): the share of a caption's words written in its image."""
+"""Co-embedded text rate (Lin et al. 2023, Algorithm 1): the fraction of a caption's words written in its image."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,7 @@ from rapidfuzz.distance import Levenshtein
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError, did_you_mean
 from filters.base import Filter, Scores
-from filters.ocr.features import TextRecognition, legible_lines
-from filters.ocr.spotter import TextSpotter
+from filters.ocr.features import TextRecognition, TextSpotter, legible_lines
 
 
 def split_words(texts: Sequence[str]) -> set[str]:
@@ -23,7 +22,7 @@ def co_embedded_words(caption: str, read: Sequence[str]) -> set[str]:
 
 
 def co_embedded_rate(caption: str, read: Sequence[str]) -> float:
-    """Return the share of the caption's distinct words that were read in the image; NaN without words."""
+    """Return the fraction of the caption's distinct words that were read in the image; NaN without words."""
     words = split_words([caption])
     return len(co_embedded_words(caption, read)) / len(words) if words else float("nan")
 
@@ -32,7 +31,7 @@ def fuzzy_rate(caption: str, read: Sequence[str]) -> float:
     """Return the mean, over the caption's distinct words, of the similarity to the most similar word that was read.
 
     Similarity is 1 - Levenshtein distance / longer length, so a misread letter costs little (section 4.1; the paper
-    gives no formula). At least `co_embedded_rate`; 0 where nothing was read; NaN for a caption without words.
+    gives no formula). At least `co_embedded_rate`; 0 if nothing was read; NaN for a caption without words.
     """
     words, words_read = split_words([caption]), split_words(read)
     if not words:

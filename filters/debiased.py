@@ -7,7 +7,7 @@ from filters.clip import Clip
 from filters.composite import Cascade
 from filters.near_duplicates import NearDuplicates
 from filters.no_text import NoText
-from filters.ocr.spotter import TextSpotter
+from filters.ocr.features import TextSpotter
 from filters.random import Random
 
 

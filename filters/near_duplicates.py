@@ -1,15 +1,13 @@
 """Near-duplicate images within clusters (Lin et al. 2023, section 8; SemDeDup, Abbas et al. 2023)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.disk_buckets import Buckets
 from benchmark.core.extras import require
 from benchmark.core.mapped_files import LazyArray, MappedArray, MappedUids
@@ -21,9 +19,6 @@ from filters.composite import Cascade
 from filters.embeddings.clusters import AssignChunks, ImageClusters, fit_by_worker
 from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, Rows, Subset, chunks
 from filters.random import Random
-
-if TYPE_CHECKING:
-    import torch
 
 BLOCK = 4096  # rows of a cluster that are compared at a time
 MAX_DISTANCE = 2.0  # of cosines
@@ -138,7 +133,7 @@ class _CompareClusters:
         self._uids = uids
         self._seed = seed
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load nothing."""
 
     def members(self, piece: int) -> npt.NDArray[np.void]:

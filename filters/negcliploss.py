@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.disk_buckets import put_in_order
 from benchmark.core.errors import UserError
 from benchmark.core.mapped_files import LazyArray, new_mapped, write_array
-from benchmark.core.ranges import PositiveInt
+from benchmark.core.ranges import PositiveInt, checked
 from filters.base import Scores
 from filters.clip import ClipFeatures, cosines
 from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, Rows, chunks
@@ -28,13 +29,14 @@ MIN_TEMPERATURE = 0.002  # below it exp(1 / temperature) overflows
 LIGHT_COSINES = 1 << 27  # so many take less time than starting a worker process
 
 
+@checked
 class NegClipLoss(CorpusFilter):
     """Minus the CLIP loss of a pair in random batches, times temperature.
 
     For image x, caption y and cosine s: s(x, y) - t/2 [log sum_j exp(s(x, y_j)/t) + log sum_j exp(s(x_j, y)/t)], the
     sums over the batch including the pair itself, averaged over `partitions` random partitions of the pool. Formula
-    and constants are those of the released code, which draws batches from one shard and ends with a smaller one; here
-    batches are drawn from the whole pool and have equal size, because the loss is lower in a smaller batch.
+    and constants are the released code's. It draws batches from one shard, the last of them smaller; here batches are
+    drawn from the whole pool and have equal size, because the loss is lower in a smaller batch.
 
     Args:
         model: an open_clip model, see `load_clip`.
@@ -58,8 +60,6 @@ class NegClipLoss(CorpusFilter):
         seed: int = 0,
         precision: str = "fp32",
     ) -> None:
-        if min(loss_batch, partitions) < 1:
-            raise UserError("filter.loss_batch and filter.partitions must be at least 1")
         if temperature < MIN_TEMPERATURE:
             raise UserError(
                 f"filter.temperature={temperature} must be at least {MIN_TEMPERATURE}; CLIP's is 0.01"
@@ -108,7 +108,7 @@ class _LossBatches:
     Args:
         corpus: the pool.
         order: its n rows in the partition's order, which is cut into batches of equal size; (n,).
-        folder: where the embeddings lie in that order, until the partition is done.
+        folder: folder of the embeddings in that order, until the partition is done.
         loss_batch: maximum number of pairs per batch.
         temperature: see `normalisers`.
     """
@@ -129,12 +129,12 @@ class _LossBatches:
         )
         self._temperature = temperature
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Compute on the worker's device."""
         self._device = device
 
     def rows(self, piece: int) -> slice:
-        """Return where one batch lies in the order. What is left of an equal division goes to the first ones."""
+        """Return the rows of one batch in the order; the first batches take the remainder of an equal division."""
         size, larger = divmod(self.pairs, self.count)
         start = piece * size + min(piece, larger)
         return slice(start, start + size + (piece < larger))
@@ -151,7 +151,7 @@ class _LossBatches:
 def _in_order(embeddings: Rows, order: npt.NDArray[np.int64], path: Path) -> LazyArray:
     """Return embeddings (n, d) in another order (n,), copied to the file `path` when they are first read.
 
-    Read where they are, the rows of each batch would be at random places: a read from the disk for each.
+    In the original order the rows of each batch would be at random places: one disk read per row.
     """
     folder = path.parent
 
@@ -174,16 +174,12 @@ def normalisers(images: torch.Tensor, texts: torch.Tensor, temperature: float) -
         texts: caption embeddings y, unit vectors of shape (n, d).
         temperature: the temperature t.
     """
-    import torch
-
     tile = TILE[images.device.type]
-    by_image, by_text = (
-        torch.zeros(len(images), dtype=torch.float64, device=images.device) for _ in range(2)
-    )
+    by_image, by_text = (images.new_zeros(len(images)).double() for _ in range(2))
     for i in range(0, len(images), tile):
         rows = images[i : i + tile].float()
         for j in range(0, len(texts), tile):
-            # In float32 most terms are denormal, which is ten times slower, and small terms vanish beside large ones.
+            # In float32 most terms are denormal, which is ten times slower, and small terms are lost.
             terms = (rows @ texts[j : j + tile].float().T).double().mul_(1 / temperature).exp_()
             by_image[i : i + tile] += terms.sum(1)
             by_text[j : j + tile] += terms.sum(0)

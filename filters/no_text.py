@@ -4,14 +4,13 @@ import numpy as np
 
 from benchmark.core.batch import Batch
 from filters.base import Filter, Scores
-from filters.ocr.features import TextRecognition
-from filters.ocr.spotter import TextSpotter
+from filters.ocr.features import TextRecognition, TextSpotter
 
 
 class NoText(Filter):
     """Minus the highest confidence of the lines read in the image; 0 where nothing was read.
 
-    Detection alone is not enough: it finds text in a quarter of the demo's images without text (results/LOG.md).
+    Detection without reading finds text in a quarter of the demo's images without text (results/LOG.md).
     """
 
     needs = frozenset()

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
-from benchmark.core.ranges import PositiveInt
+from benchmark.core.ranges import PositiveInt, checked
 from filters.base import Scores
 from filters.clip import ClipFeatures
 from filters.embeddings.corpus import ByUid, Corpus
@@ -29,13 +30,14 @@ if TYPE_CHECKING:
 TARGET_CHUNK = 65536  # rows of the target that a batch is compared with at a time
 
 
+@checked
 class NormSim(Targeted):
     """The p-norm of T x, for the image embedding x and a target's image embeddings T.
 
     For p = 2 its square is m times `Vas`. For p = infinity it is the largest cosine, not the largest absolute cosine:
     the opposite of a target's image is not similar to it. Without a target (the paper's NormSim-2-D) the pool is its
     own target: in each step the samples least similar to the remaining pool are removed, and a sample's score is the
-    share of the pool removed before it.
+    fraction of the pool removed before it.
 
     Args:
         model: an open_clip model, see `load_clip`.
@@ -63,15 +65,13 @@ class NormSim(Targeted):
         self.features = (ClipFeatures(model, pretrained, precision),)
         if self.norm not in {2.0, math.inf}:
             raise UserError(f"filter.norm={norm} must be 2 or inf")
-        if steps < 1:
-            raise UserError(f"filter.steps={steps} must be at least 1")
         if self.norm == math.inf and target is None:
             raise UserError("filter.norm=inf needs filter.target=FILE: every image is most similar to itself")
         self._target: torch.Tensor | None = None
         self._moment: npt.NDArray[np.float64] | None = None
         self._shares: ByUid | None = None
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Read the target. Raises `UserError` when it cannot be used."""
         if self.target is None:
             return
@@ -84,7 +84,7 @@ class NormSim(Targeted):
             self._moment = outer_sum(target)
 
     def fit_corpus(self, corpus: Corpus) -> None:
-        """Compute for every sample the share of the pool that is removed before it."""
+        """Compute for every sample the fraction of the pool that is removed before it."""
         from filters.embeddings.removal import Removal, exact_outer_sum
 
         def fill(shares: npt.NDArray[np.float64]) -> None:
@@ -95,7 +95,7 @@ class NormSim(Targeted):
             (removed,) = corpus.map("removal", removal, 1)
             np.copyto(shares, removed.values)
 
-        # float32 cannot tell 2^24 shares apart.
+        # float32 cannot distinguish 2^24 fractions.
         self._shares = corpus.by_uid("shares", np.float64, fill)
 
     def score(self, batch: Batch) -> Scores:
@@ -112,11 +112,9 @@ class NormSim(Targeted):
 
 
 def max_cosine(images: npt.NDArray[np.float32], target: torch.Tensor) -> Scores:
-    """Return the highest cosine of each unit vector of (n, d) with those of (m, d), shape (n,)."""
-    import torch
-
-    rows = torch.from_numpy(images).to(target.device)
-    highest = torch.full((len(rows),), -torch.inf, device=target.device)
+    """Return the highest cosine of each unit vector of (n, d) with the unit vectors of (m, d), shape (n,)."""
+    rows = target.new_tensor(images)
+    highest = rows.new_full((len(rows),), -np.inf)
     for part in target.split(TARGET_CHUNK):
-        highest = torch.maximum(highest, (rows @ part.T).amax(1))
+        highest = highest.maximum((rows @ part.T).amax(1))
     return np.asarray(highest.cpu().numpy())

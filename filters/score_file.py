@@ -1,12 +1,9 @@
 """Score file: scores computed by another program, read from a CSV or parquet file."""
 
-from __future__ import annotations
-
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,16 +12,15 @@ import pyarrow.parquet as pq
 
 from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.hashes import hash_file
 from benchmark.core.model_text import model_text
 from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import UidArray, encode_uid_column, sort_uids
 from filters.base import Filter, Scores
 from filters.column import numeric_scores
-
-if TYPE_CHECKING:
-    import torch
 
 UID = "uid"
 TEXT_COLUMNS = ("caption", "text", "TEXT")
@@ -54,15 +50,14 @@ class ScoreFile(Filter):
         self._by_caption: dict[str, float] = {}
 
     def identity(self) -> dict[str, Any]:
-        """Identify the file by its content, wherever it lies."""
-        with self._file().open("rb") as file:
-            return super().identity() | {"path": hashlib.file_digest(file, "sha256").hexdigest()}
+        """Identify the file by its content, not its path."""
+        return super().identity() | {"path": hash_file(self._file())}
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the file."""
         yield look("filter.path", lambda: self._key_column() and self._file())
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Read the file. Raises `UserError` when it is missing, unreadable or lacks a column."""
         path, key = self._file(), self._key_column()
         keys, self._scores = _read(path, key, self.column)

@@ -1,27 +1,83 @@
-"""CLIP scores of images after their text is painted over: T-MARS, and a term of RSA and RSC."""
+"""CLIP scores of images after their text is painted over: T-MARS, RSA and RSC."""
 
-from __future__ import annotations
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+import cv2
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError, did_you_mean
-from filters.base import Filter, Scores
-from filters.clip import ClipFeatures, cosines
+from benchmark.core.uids import UidArray
+from filters.base import Composite, Filter, Scores
+from filters.clip import Clip, ClipFeatures, ClipReader, cosines
 from filters.cotr import co_embedded_words
-from filters.ocr.features import TextDetection, TextRecognition, legible_lines
-from filters.ocr.spotter import TextSpotter
-from filters.ocr.text_areas import FILLS, Polygon, remove_areas
+from filters.ocr.features import TextDetection, TextRecognition, TextSpotter, legible_lines
 
-if TYPE_CHECKING:
-    import torch
-
-    from benchmark.models.clip_models import ClipModel
-
+Pixels = npt.NDArray[np.uint8]
+Polygon = Sequence[float]  # x0, y0, x1, y1, ... in pixels
+# CLIP sees 224 to 336 pixels: larger images are shrunk first, which makes painting many times faster.
+MAX_SIDE = 512
+RADIUS = 3  # pixels, the neighbourhood of inpainting (Telea 2004)
 AREAS = ("detected", "all", "co")
 CONTROL_IMAGES = 1000  # number of images that the control takes text areas from
 Areas = list[list[Polygon]]  # per sample, the polygons to paint over
+
+
+def _mask(pixels: Pixels, outlines: Sequence[npt.NDArray[np.int32]]) -> Pixels:
+    mask = np.zeros(pixels.shape[:2], np.uint8)
+    for outline in outlines:  # one by one: filled together, overlaps would stay empty
+        cv2.fillPoly(mask, [outline], 255)
+    return mask
+
+
+def surround(pixels: Pixels, outlines: Sequence[npt.NDArray[np.int32]]) -> Pixels:
+    """Fill each area with the mean colour of the pixels around it that belong to no area (T-MARS)."""
+    text = _mask(pixels, outlines)
+    painted = pixels.copy()
+    for outline in outlines:
+        area = _mask(pixels, [outline])
+        height = min(np.ptp(outline, axis=0)) + 1
+        width = 2 * max(2, round(0.15 * height)) + 1
+        ring = cv2.dilate(area, np.ones((width, width), np.uint8))
+        around = pixels[(ring > 0) & (text == 0)]
+        if not len(around):  # text up to the image's edges: use all other pixels, or all pixels
+            around = pixels[text == 0] if (text == 0).any() else pixels.reshape(-1, 3)
+        painted[area > 0] = around.mean(axis=0).round().astype(np.uint8)
+    return painted
+
+
+def inpaint(pixels: Pixels, outlines: Sequence[npt.NDArray[np.int32]]) -> Pixels:
+    """Fill the areas by fast marching (section 5.1; Telea 2004)."""
+    mask = _mask(pixels, outlines)
+    if mask.all():  # inpainting needs some pixels outside the mask
+        return surround(pixels, outlines)
+    return np.asarray(cv2.inpaint(pixels, mask, RADIUS, cv2.INPAINT_TELEA), np.uint8)
+
+
+FILLS: dict[str, Callable[[Pixels, Sequence[npt.NDArray[np.int32]]], Pixels]] = {
+    "surround": surround,
+    "inpaint": inpaint,
+}
+
+
+def remove_areas(image: Image.Image, polygons: Sequence[Polygon], fill: str) -> Image.Image:
+    """Return `image`, shrunk to a longer side of at most `MAX_SIDE`, with the polygons painted over.
+
+    Args:
+        image: RGB image.
+        polygons: polygons in pixels of `image`; parts outside the image are ignored.
+        fill: key of `FILLS`.
+    """
+    scale = min(1.0, MAX_SIDE / max(image.size))
+    if scale < 1:
+        size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+        image = image.resize(size, Image.Resampling.BICUBIC)
+    outlines = [np.round(np.reshape(polygon, (-1, 2)) * scale).astype(np.int32) for polygon in polygons]
+    return Image.fromarray(FILLS[fill](np.array(image), outlines))
 
 
 class TextRemovedClip(Filter):
@@ -56,30 +112,24 @@ class TextRemovedClip(Filter):
         self.area = area
         self.fill = fill
         self.ocr = ocr
-        embeddings = ClipFeatures(model, pretrained, precision)
+        self._model = ClipReader(model, pretrained, precision)
         self.needs = frozenset({"image", "text"} if area == "co" else {"image"})
-        self.features = (embeddings, TextDetection(ocr))
-        if area != "detected":  # detection alone is three times cheaper
+        self.features = (ClipFeatures(model, pretrained, precision), TextDetection(ocr))
+        if area != "detected":  # detection without reading is three times cheaper
             self.features += (TextRecognition(ocr),)
-        self._embeddings = embeddings
-        self._clip: ClipModel | None = None
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load CLIP. Raises `UserError` when its weights cannot be found or downloaded."""
-        from benchmark.models.clip_models import load_clip
-
-        clip = self._embeddings
-        self._clip = load_clip(clip.model, clip.pretrained, device, clip.precision)
+        self._model.setup(device)
 
     def score(self, batch: Batch) -> Scores:
         """Return cosines of shape (n,)."""
-        assert self._clip is not None
         images, texts = batch.features["image"].copy(), batch.features["text"]
         areas = self._areas_to_paint(batch)
         changed = [row for row, polygons in enumerate(areas) if polygons]
         if changed:
             painted = [remove_areas(batch.images[row], areas[row], self.fill) for row in changed]
-            images[changed] = self._clip.embed_images(painted)
+            images[changed] = self._model.clip.embed_images(painted)
         return cosines(images, texts)
 
     def _areas_to_paint(self, batch: Batch) -> Areas:
@@ -103,7 +153,7 @@ class TextRemovedClip(Filter):
 class RandomAreaRemovedClip(TextRemovedClip):
     """The control of section 5.1: paints over the text areas of another image.
 
-    It measures how much CLIP's score drops through painting alone. The areas come from the first `CONTROL_IMAGES`
+    It measures how much CLIP's score drops through painting itself. The areas come from the first `CONTROL_IMAGES`
     images of the pool with such text; a sample's uid chooses among them.
     """
 
@@ -134,7 +184,7 @@ class RandomAreaRemovedClip(TextRemovedClip):
         """Return the text areas of another image, chosen by `uid`, in pixels of an image of `size`."""
         width, height = size
         count = len(self._donors)
-        for offset in range(min(2, count)):  # the second where the first is the sample itself
+        for offset in range(min(2, count)):  # the second if the first is the sample itself
             owner, polygons = self._donors[(uid + offset) % count]
             if owner != uid:
                 return [_scaled(polygon, width, height) for polygon in polygons]
@@ -148,3 +198,29 @@ def _numbers(batch: Batch) -> list[int]:
 
 def _scaled(polygon: Polygon, x: float, y: float) -> Polygon:
     return [value * (x if index % 2 == 0 else y) for index, value in enumerate(polygon)]
+
+
+class RelativeScore(Composite):
+    """S(removed) - S(raw): the paper's relative score with its sign flipped, because there low is good."""
+
+    def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
+        """Return scores of shape (n,) from the scores before and after removal, (n,) each."""
+        return np.asarray(scores[1] - scores[0], np.float32)
+
+
+def relative_score(
+    model: str, pretrained: str | None, ocr: TextSpotter, area: str, control: bool, precision: str = "fp32"
+) -> RelativeScore:
+    """Return RSA or RSC as a filter.
+
+    Args:
+        model: an open_clip model, see `load_clip`.
+        pretrained: open_clip's tag of the weights.
+        ocr: OCR engine.
+        area: ``all`` text for RSA, ``co``-embedded text for RSC.
+        control: whether to paint over the text areas of another image instead.
+        precision: ``fp32`` or ``bf16``, see `load_clip`.
+    """
+    removal = RandomAreaRemovedClip if control else TextRemovedClip
+    removed = removal(model, pretrained, ocr, area, fill="inpaint", precision=precision)
+    return RelativeScore({"raw": Clip(model, pretrained, precision), "removed": removed})

@@ -1,11 +1,8 @@
 """Uid list: a published selection."""
 
-from __future__ import annotations
-
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,15 +12,14 @@ import pyarrow.parquet as pq
 
 from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_file
 from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import UID_DTYPE, UidArray, encode_uid_column, read_subset, sort_uids
 from filters.base import Filter, Scores
 from filters.score_file import open_text
-
-if TYPE_CHECKING:
-    import torch
 
 UID = "uid"
 SUFFIXES = (".npy", ".parquet", ".csv", ".txt")
@@ -46,15 +42,14 @@ class UidList(Filter):
         self._uids: UidArray = np.empty(0, UID_DTYPE)
 
     def identity(self) -> dict[str, Any]:
-        """Identify the file by its content, wherever it lies."""
-        with self._file().open("rb") as file:
-            return super().identity() | {"path": hashlib.file_digest(file, "sha256").hexdigest()}
+        """Identify the file by its content, not its path."""
+        return super().identity() | {"path": hash_file(self._file())}
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the file."""
         yield look("filter.path", self._file)
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Read the file. Raises `UserError` when it is missing, unreadable, empty, or not a list of uids."""
         path = self._file()
         self._uids = read_subset(path) if path.suffix == ".npy" else _read_hex(path)
@@ -79,7 +74,7 @@ def _read_hex(path: Path) -> UidArray:
         if path.suffix == ".parquet":
             column = pq.read_table(path, columns=[UID], page_checksum_verification=True)[UID]
         else:
-            # A .txt file has no header.
+            # A .txt file lacks a header.
             names = pa.csv.ReadOptions(column_names=[UID] if path.suffix == ".txt" else None)
             types = pa.csv.ConvertOptions(include_columns=[UID], column_types={UID: pa.string()})
             with open_text(path) as file:

@@ -1,13 +1,10 @@
 """Variance Alignment Score (Wang et al. 2024): alignment of an image with a target's variance."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.mapped_files import MappedArray, write_array
 from filters.base import Scores
 from filters.clip import ClipFeatures
@@ -20,9 +17,6 @@ from filters.embeddings.pool_embeddings import (
     quadratic,
     read_target,
 )
-
-if TYPE_CHECKING:
-    import torch
 
 
 class Vas(Targeted):
@@ -44,7 +38,7 @@ class Vas(Targeted):
         self.features = (ClipFeatures(model, pretrained, precision),)
         self._moment: npt.NDArray[np.float64] | MappedArray | None = None
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Read the target. Raises `UserError` when it cannot be used."""
         if self.target is not None:
             target = read_target(self.target)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from benchmark.core.batch import Batch
 from benchmark.core.paths import cache_dir
+from benchmark.core.usage import Seconds
 from benchmark.engine.local import LocalEngine
 from benchmark.scoring.corpus_fit import MappedCorpus
 from benchmark.scoring.feature_cache import save_features
@@ -17,7 +18,7 @@ def make_corpus(batches: Sequence[Batch]) -> MappedCorpus:
     paths = [folder / f"{number}.arrow" for number in range(len(batches))]
     for path, batch in zip(paths, batches, strict=True):
         arrays = {name: of.tolist() if of.dtype == object else of for name, of in batch.features.items()}
-        save_features(path, batch.uids, arrays, {}, 0.0)
+        save_features(path, batch.uids, arrays, {}, Seconds())
     return MappedCorpus(paths, [[batch] for batch in batches], folder, LocalEngine("cpu", 1))
 
 

@@ -159,7 +159,7 @@ def test_a_command_in_a_configs_header_would_start(command: str) -> None:
     "command",
     [
         "python -m benchmark task=doctor",
-        'python -m benchmark task=concreteness explain="a red boat on the lake of dreams"',
+        'python -m benchmark task=concreteness task.explain="a red boat on the lake of dreams"',
     ],
 )
 def test_a_quick_shown_command_runs(command: str, run: Run, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def answer(arguments: Sequence[str]) -> str | None:
     """Return what ``--help [GROUP | GROUP=NAME]`` or ``--version`` prints; None for any other command.
 
     Raises:
-        UserError: there is no such group or config.
+        UserError: the group or config does not exist.
     """
     if "--version" in arguments:
         return f"pairsift {version('pairsift')}"

@@ -1,45 +1,32 @@
 """The jobs of a command: their configurations, composed and checked before the first of them runs."""
 
-from argparse import Namespace
+from __future__ import annotations
+
+from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hydra import compose, initialize_config_dir
-from hydra._internal.callbacks import Callbacks
-from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-from hydra._internal.utils import get_args_parser
-from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.utils import run_job as hydra_job
-from hydra.types import HydraContext, RunMode, TaskFunction
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from benchmark.cli.mistakes import end_with_mistakes, of_job
-from benchmark.cli.wrong_overrides import explain_command
+from benchmark.cli.mistakes import WrongJobsError, explain_command, name_job
+from benchmark.cli.overrides import GROUPS
+from benchmark.cli.sweeps import job_overrides
 from benchmark.core.errors import UserError
-from benchmark.run.config import CONF, USER_ERRORS, call_task, choice, explain
+from benchmark.run.config import CONF, USER_ERRORS, explain
 
-# The classes of Hydra's parts with which the jobs of a sweep run in this process.
-HERE = {
-    "launcher": "hydra._internal.core_plugins.basic_launcher.BasicLauncher",
-    "sweeper": "hydra._internal.core_plugins.basic_sweeper.BasicSweeper",
-}
-
-
-class WrongJobsError(UserError):
-    """Jobs of a sweep cannot run; `lines` says which, and why."""
-
-    def __init__(self, lines: Sequence[str]) -> None:
-        super().__init__("; ".join(lines))
-        self.lines = list(lines)
+if TYPE_CHECKING:
+    from benchmark.run.job import Job
 
 
 @dataclass(frozen=True)
-class Job:
-    """One run of a command.
+class SweepJob:
+    """One run of a sweep.
 
     Args:
         name: the overrides in which it differs from the others.
@@ -53,36 +40,38 @@ class Job:
 
     @property
     def runs_here(self) -> bool:
-        """Whether it runs in this process, as it does unless ``hydra/launcher`` or ``hydra/sweeper`` is another."""
+        """Whether it runs in this process; Hydra runs it if another launcher, sweeper or kind of job is chosen."""
         hydra = self.composed.hydra
-        return all(OmegaConf.select(hydra, f"{part}._target_") == target for part, target in HERE.items())
+        others = hydra.callbacks or hydra.job.env_set or hydra.job.chdir
+        return not others and {
+            hydra.runtime.choices[f"hydra/{part}"] for part in ("launcher", "sweeper")
+        } == {"basic"}
 
-    def place(self, number: int, folder: Path) -> None:
-        """Set what Hydra's own launcher would set: the number in its sweep, from 0 on, and the sweep's folder."""
-        with read_write(self.composed.hydra), open_dict(self.composed.hydra):
-            self.composed.hydra.job.num = self.composed.hydra.job.id = number
+    def place(self, folder: Path) -> None:
+        """Set the folder of the sweep."""
+        with read_write(self.composed.hydra):
             self.composed.hydra.sweep.dir = str(folder)
-
-    def run(self, task: TaskFunction) -> None:
-        """Call `task` with the configuration as Hydra's own launcher would, which composes it twice more."""
-        with initialize_config_dir(str(CONF), version_base="1.3", job_name="benchmark"):
-            _call(task, self.composed, "hydra.sweep.dir", "hydra.sweep.subdir")
 
     @contextmanager
     def settings(self) -> Iterator[DictConfig]:
-        """Yield the configuration without the node `hydra`, while Hydra answers as it would in this job."""
+        """Yield the configuration without the node `hydra`, which Hydra's resolver reads within the block."""
         before = HydraConfig.instance().cfg
         HydraConfig.instance().set_config(self.composed)
-        settings = self.composed.copy()
-        with open_dict(settings):
-            del settings["hydra"]
         try:
-            yield settings
+            yield without_hydra(self.composed)
         finally:
             HydraConfig.instance().cfg = before
 
 
-def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[Job]:
+def without_hydra(composed: DictConfig) -> DictConfig:
+    """Return a copy of a configuration without the node `hydra`."""
+    settings = composed.copy()
+    with open_dict(settings):
+        del settings["hydra"]
+    return settings
+
+
+def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[SweepJob]:
     """Return the jobs of all sweeps in the order in which Hydra runs them.
 
     Args:
@@ -91,125 +80,94 @@ def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[Job]:
     Raises:
         WrongJobsError: names each job that Hydra cannot compose, and why.
     """
-    overrides: list[list[str]] = []
-    indices: list[int] = []
-    composed: list[DictConfig | str] = []
+    parser = ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--config-dir", "-cd")
+    parser.add_argument("--config-name", "-cn", default="config")
+    jobs: list[tuple[int, list[str], DictConfig | str]] = []
     with initialize_config_dir(str(CONF), version_base="1.3", job_name="benchmark"):
         for index, arguments in enumerate(sweeps):
-            given = get_args_parser().parse_args(list(arguments))
-            for of_job in job_overrides(given.overrides):
-                overrides.append(of_job)
-                indices.append(index)
+            options, overrides = parser.parse_known_args(arguments)
+            hydras = [f"hydra.mode={RunMode.MULTIRUN.name}"]
+            if options.config_dir is not None:
+                if not Path(options.config_dir).is_dir():
+                    raise UserError(f"--config-dir {options.config_dir} must be a folder with configs")
+                hydras.append(f"hydra.searchpath=['file://{Path(options.config_dir).absolute()}']")
+            for of_job in job_overrides([o for o in overrides if "=" in o or o.startswith("~")]):
                 try:
-                    composed.append(_composed(of_job, given, RunMode.MULTIRUN))
+                    composed = compose(options.config_name, [*hydras, *of_job], return_hydra_config=True)
+                    jobs.append((index, of_job, composed))
                 except USER_ERRORS as error:
-                    composed.append(explain_command(error, of_job))
-    names = _names(overrides)
-    _refuse([(name, c if isinstance(c, str) else None) for name, c in zip(names, composed, strict=True)])
-    jobs = zip(names, indices, composed, strict=True)
-    return [Job(name, index, c) for name, index, c in jobs if not isinstance(c, str)]
+                    jobs.append((index, of_job, explain_command(error, of_job)))
+    names = _names([of_job for _, of_job, _ in jobs])
+    _refuse([(name, c if isinstance(c, str) else None) for name, (*_, c) in zip(names, jobs, strict=True)])
+    return [
+        SweepJob(name, index, c)
+        for name, (index, _, c) in zip(names, jobs, strict=True)
+        if isinstance(c, DictConfig)
+    ]
 
 
-def run_single(arguments: Sequence[str], task: TaskFunction) -> None:
-    """Compose the configuration of a single run, and call `task` with it as Hydra would, which composes it twice."""
-    given = get_args_parser().parse_args(list(arguments))
-    with initialize_config_dir(str(CONF), version_base="1.3", job_name="benchmark"):
-        _call(task, _composed(given.overrides, given, RunMode.RUN), "hydra.run.dir", None)
-
-
-def _call(task: TaskFunction, composed: DictConfig, folder: str, subfolder: str | None) -> None:
-    """Call `task` as a job of Hydra; `folder` and `subfolder` name the settings with the job's folder."""
-    context = HydraContext(GlobalHydra.instance().config_loader(), Callbacks(composed))
-    try:
-        done = hydra_job(task, composed, folder, subfolder, context)
-    except OSError as error:  # Hydra makes the folder; what the task raises is kept for below
-        raise UserError(f"{folder}={error.filename} cannot be made ({error.strerror})") from None
-    _ = done.return_value  # raises what the task raised
-
-
-def run_job(cfg: DictConfig) -> None:
-    """Run the task of a single run, or print its plan. Raises `UserError` for any mistake of the user."""
-    if cfg.plan:
-        check_job(cfg)
-        print_plan([(choice(cfg, "filter"), cfg)])
-        return
-    # Imported here: a misspelt command should be answered before pydantic is imported.
-    from benchmark.cli.settings_schema import check_settings
-
-    check_settings(cfg)  # the task itself checks what it needs
-    check_shards(cfg)
-    finished = call_task(cfg)
-    if finished is not None and finished.failure:
-        end_with_mistakes(finished.failure, exit_code=1)
-
-
-def check_jobs(jobs: Sequence[Job]) -> list[frozenset[str]]:
-    """Return what `check_job` returns of each job. Raises `WrongJobsError` unless each can run."""
-    checked = [_checked(job) for job in jobs]
-    _refuse([(job.name, c if isinstance(c, str) else None) for job, c in zip(jobs, checked, strict=True)])
-    return [reasons for reasons in checked if not isinstance(reasons, str)]
-
-
-def check_job(cfg: DictConfig) -> frozenset[str]:
-    """Raise `UserError` unless the settings of a run are right and what its task needs is there.
-
-    Returns what `check_before_run` returns.
-    """
-    from benchmark.cli.settings_schema import check_settings
-
-    try:
-        check_settings(cfg)
-        from benchmark.run.preflight import check_before_run  # imported once the settings are right
-
-        check_shards(cfg)
-        return check_before_run(cfg)
-    except USER_ERRORS as error:
-        raise UserError(explain(error)) from error
-
-
-def check_shards(cfg: DictConfig) -> None:
-    """Raise `UserError` unless ``shards=`` can be understood, and belongs to the task."""
-    if cfg.shards is not None:
-        from benchmark.run.settings import shard_share
-
-        shard_share(cfg)
-
-
-def settings_of(jobs: Iterable[Job]) -> Iterator[tuple[str, DictConfig]]:
-    """Yield the name and the settings of each job, while Hydra answers as it would in this job."""
+def check_jobs(jobs: Sequence[SweepJob]) -> list[Job]:
+    """Return the checked jobs. Raises `WrongJobsError` unless each can run."""
+    checked: list[Job | str] = []
+    built: dict[str, Any] = {}
     for job in jobs:
         with job.settings() as cfg:
-            yield job.name, cfg
+            try:
+                made = make_job(cfg, job.composed.hydra, built)
+                made.check()
+                checked.append(made)
+            except USER_ERRORS as error:
+                checked.append(explain(error))
+    _refuse([(job.name, c if isinstance(c, str) else None) for job, c in zip(jobs, checked, strict=True)])
+    return [job for job in checked if not isinstance(job, str)]
 
 
-@dataclass(frozen=True)
-class Settings(Iterable[DictConfig]):
-    """The settings of jobs, which can be iterated several times; meanwhile Hydra answers as in the job at hand."""
+def make_job(cfg: DictConfig, hydra: Any, built: dict[str, Any] | None = None) -> Job:
+    """Return the job of a configuration. Raises `UserError` unless the settings that the command gives are right.
 
-    jobs: Sequence[Job]
+    Args:
+        cfg: the configuration of a run.
+        hydra: its node `hydra`.
+        built: the parts that the jobs of a sweep share.
+    """
+    check_given(cfg, hydra)
+    from benchmark.run.job import Job  # imported once the settings are right
 
-    def __iter__(self) -> Iterator[DictConfig]:
-        return (cfg for _, cfg in settings_of(self.jobs))
+    sweep = Path(hydra.sweep.dir) if hydra.mode == RunMode.MULTIRUN else None
+    return Job.from_config(cfg, hydra.runtime.choices, sweep, hydra.overrides.task, built)
 
 
-def print_plan(jobs: Iterable[tuple[str, DictConfig]]) -> None:
-    """Print the plan of jobs, each a name and its settings; nothing is run."""
+def check_given(cfg: DictConfig, hydra: Any) -> None:
+    """Raise `UserError` unless the settings that a command gives, or a config of the user's, are right.
+
+    Args:
+        cfg: the configuration of a run.
+        hydra: its node `hydra`.
+    """
+    own = any("command-line" in source.provider for source in hydra.runtime.config_sources)
+    overrides: Any = OmegaConf.to_container(hydra.overrides.task)  # unresolved
+    names = [override.lstrip("+~").partition("=")[0] for override in overrides]
+    given = (
+        [str(key) for key in cfg] if own else [n for n in names if n not in GROUPS and not set("@/") & set(n)]
+    )
+    if given:
+        from benchmark.cli.check_settings import (
+            check_settings,
+        )  # a choice of configs is right, without pydantic
+
+        check_settings(cfg, given)
+
+
+def print_plan(jobs: Iterable[tuple[str, Job]]) -> None:
+    """Print the plan of jobs, each with its name; nothing is run."""
     from benchmark.results.report.terminal import print_tables
     from benchmark.run.plan.plan import Plan
 
     plan = Plan()
-    for name, cfg in jobs:
-        plan.add(name, cfg)
+    for name, job in jobs:
+        plan.add(name, job)
     print_tables([plan.table()])
-
-
-def _checked(job: Job) -> frozenset[str] | str:
-    """Return what `check_job` returns of a job, or the mistake in it."""
-    with job.settings() as cfg:
-        try:
-            return check_job(cfg)
-        except UserError as error:
-            return str(error)
 
 
 def _refuse(mistakes: Sequence[tuple[str, str | None]]) -> None:
@@ -218,31 +176,7 @@ def _refuse(mistakes: Sequence[tuple[str, str | None]]) -> None:
     if len(wrong) == len(mistakes) and len({mistake for _, mistake in wrong}) == 1:
         raise WrongJobsError([str(wrong[0][1])])
     if wrong:
-        raise WrongJobsError([of_job(name, mistake) for name, mistake in wrong])
-
-
-def job_overrides(overrides: Sequence[str]) -> list[list[str]]:
-    """Return the overrides of each job of one sweep; Hydra must be initialised."""
-    loader = GlobalHydra.instance().config_loader()
-    (jobs,) = BasicSweeper.split_arguments(
-        OverridesParser.create(config_loader=loader).parse_overrides(list(overrides)), None
-    )
-    return [list(job) for job in jobs]
-
-
-def _composed(overrides: Sequence[str], given: Namespace, mode: RunMode) -> DictConfig:
-    """Return the configuration of a job; `given` are the command's options."""
-    if given.config_dir is not None and not Path(given.config_dir).is_dir():
-        raise UserError(f"--config-dir {given.config_dir} must be a folder with configs")
-    own = (
-        []
-        if given.config_dir is None
-        else [f"hydra.searchpath=['file://{Path(given.config_dir).absolute()}']"]
-    )
-    composed = compose(given.config_name or "config", [*overrides, *own], return_hydra_config=True)
-    with open_dict(composed):
-        composed.hydra.mode = mode
-    return composed
+        raise WrongJobsError([name_job(name, mistake) for name, mistake in wrong])
 
 
 def _names(overrides: Sequence[Sequence[str]]) -> list[str]:

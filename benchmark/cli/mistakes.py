@@ -1,11 +1,44 @@
-"""The end of a command that mistakes of the user stop."""
+"""Mistakes of the user: one line for each, with the right spelling, and the end of the command."""
 
+import re
 import sys
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from typing import NoReturn
 
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import HydraException, OverrideParseException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from benchmark.cli.overrides import GROUPS
+from benchmark.core.errors import UserError
 from benchmark.core.paths import remote_paths
 from benchmark.core.redaction import redact
 from benchmark.core.visible import visible
+from benchmark.run.config import CONF, explain
+
+# Among settings with equal names, the settings of these groups come first.
+FIRST = ("downstream", "filter", "task", "pool", "evalset", "selector")
+MOST = 3  # names that one line suggests
+# Hydra's messages, and ours.
+ANSWERS = {
+    r"Could not append to config\. An item is already at '([^']+)'": "{0} is a setting; write {0}=VALUE, no plus",
+    r"Multiple values for ([\w/]+)\.": "{0} is chosen already; write {0}=NAME once, no plus",
+    r"Ambiguous value for argument '([^'=]+)=": "--cfg shows the settings of one run; give {0} one value",
+    r"Cannot find primary config '([^']+)'": "there is no config {0!r}; leave --config-name out",
+    r"Additional config directory '([^']+)' not found": "--config-dir {0} must be a folder with configs",
+}
+ALL = "`python -m benchmark --cfg job` shows all settings"
+
+
+class WrongJobsError(UserError):
+    """Jobs of a sweep cannot run; `lines` says which, and why."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__("; ".join(lines))
+        self.lines = list(lines)
 
 
 def end_with_mistakes(*lines: str, exit_code: int = 2) -> NoReturn:
@@ -15,6 +48,83 @@ def end_with_mistakes(*lines: str, exit_code: int = 2) -> NoReturn:
     sys.exit(exit_code)
 
 
-def of_job(name: str, mistake: str) -> str:
-    """Return a job's mistake with the job's name before it, once: many begin with it, ``seed=x must be ...``."""
+def name_job(name: str, mistake: str) -> str:
+    """Return a job's mistake with the job's name in front; many begin with it already, ``seed=x must be ...``."""
     return mistake if mistake.startswith(f"{name} ") else f"{name}: {mistake}"
+
+
+def explain_command(error: Exception, arguments: Sequence[str]) -> str:
+    """Return a one-line message for an error that the user caused; `arguments` are the command's.
+
+    Any other error is raised again.
+    """
+    text = str(error).strip().split("\n")[0]
+    if isinstance(error, OverrideParseException):
+        return _unreadable(error.override)
+    if unknown := re.match(r"Could not (?:override|delete from config\.) '([^']+)'", text):
+        return _unknown(unknown[1], arguments)
+    for pattern, line in ANSWERS.items():
+        if match := re.match(pattern, text):
+            return line.format(match[1])
+    return explain(error)
+
+
+def settings_given(arguments: Sequence[str]) -> list[str]:
+    """Return the overrides among the arguments of a command."""
+    return [argument for argument in arguments if "=" in argument and not argument.startswith("-")]
+
+
+def _unreadable(override: str) -> str:
+    name, _, value = override.partition("=")
+    if re.fullmatch(r"[~+]*[\w./@:-]+", name) and value:
+        quoted = value.strip("'\"").replace('"', '\\"')
+        return f"{override} cannot be read; put quotes around special characters: '{name}=\"{quoted}\"'"
+    return f"{override} cannot be read; write NAME=VALUE"
+
+
+def _unknown(name: str, arguments: Sequence[str]) -> str:
+    """Return the message for an unknown setting, with the names that could be meant."""
+    if name in GROUPS:
+        return f"{name} takes the name of a config; `python -m benchmark --help {name}` lists them"
+    # A misspelt group is answered without another composition.
+    group = [] if "." in name else get_close_matches(name, GROUPS, n=1)
+    suggestions = group or _meant(name, list(_names(_composed(name, arguments))))
+    given = (a.partition("=") for a in settings_given(arguments))
+    value = next((value for of, _, value in given if of == name and value), None)
+    meant = " or ".join(f"{suggestion}={value}" if value else suggestion for suggestion in suggestions)
+    hint = f"did you mean {meant}?" if meant else ALL
+    return f"there is no setting {name!r}; {hint}"
+
+
+def _meant(name: str, known: Sequence[str]) -> list[str]:
+    """Return the names that `name` may mean, the likeliest first."""
+    parent, _, last = name.rpartition(".")
+    siblings = [other.rpartition(".")[2] for other in known if other.rpartition(".")[0] == parent]
+    if close := get_close_matches(last, siblings, n=1):
+        return [f"{parent}.{close[0]}".lstrip(".")]
+    ranks = {group: rank for rank, group in enumerate(FIRST)}
+    same = [other for other in known if other.rpartition(".")[2] == last]
+    same.sort(key=lambda other: ranks.get(other.partition(".")[0], len(FIRST)))
+    return same[:MOST] or get_close_matches(name, known, n=1)
+
+
+def _composed(name: str, arguments: Sequence[str]) -> DictConfig:
+    """Return the configuration of a command without the setting `name`; the default one if more is wrong."""
+    given = [a for a in settings_given(arguments) if a.lstrip("+~").partition("=")[0] != name]
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        try:
+            return compose("config", given)
+        except (HydraException, OmegaConfBaseException):
+            return compose("config")
+
+
+def _names(node: DictConfig, prefix: str = "") -> Iterator[str]:
+    """Yield the dotted names of all settings."""
+    for key in map(str, node):
+        if key.startswith("_"):
+            continue
+        yield f"{prefix}{key}"
+        plain = not OmegaConf.is_missing(node, key) and not OmegaConf.is_interpolation(node, key)
+        if plain and isinstance(node[key], DictConfig):
+            yield from _names(node[key], f"{prefix}{key}.")

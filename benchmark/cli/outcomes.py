@@ -1,4 +1,7 @@
-"""How the jobs of a sweep ended: a file per job, as jobs may run in other processes and on other machines."""
+"""How the jobs of a sweep ended: a file per job, as jobs may run in other processes and on other machines.
+
+The tables that a sweep ends with are made of them.
+"""
 
 import json
 from collections import Counter
@@ -8,7 +11,11 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from benchmark.core.paths import write_text
+from benchmark.core.records import scan_records
 from benchmark.core.redaction import map_texts, redact
+from benchmark.results.report.run_tables import joint_tables
+from benchmark.results.report.table import Table, plain
+from benchmark.results.result import Result
 
 State = Literal["done", "skipped", "failed", "not run"]
 STATES: tuple[State, ...] = get_args(State)
@@ -48,3 +55,20 @@ def counts(outcomes: Sequence[Outcome]) -> str:
     """Return how many jobs ended how, for example ``3 done, 1 skipped, 0 failed``."""
     number = Counter(outcome.state for outcome in outcomes)
     return ", ".join(f"{number[state]} {state}" for state in STATES if number[state] or state != "not run")
+
+
+def outcome_tables(outcomes: Sequence[Outcome]) -> list[Table]:
+    """Return a row per job with its state, seconds, and result or error; then the metrics of the results."""
+    rows = [plain(o.run, o.state, f"{o.seconds:.1f}", o.text) for o in outcomes]
+    title = f"Sweep of {len(outcomes)} runs: {counts(outcomes)}"
+    table = Table(title, ["run", "state", "seconds", "result or error"], rows)
+    return [table, *joint_tables(_results(outcomes))]
+
+
+def _results(outcomes: Sequence[Outcome]) -> list[tuple[str, Result]]:
+    """Return the results of those jobs that have one, each with the name of its job."""
+    names = {Path(o.text): o.run for o in outcomes if o.state in ("done", "skipped") and o.text}
+    records: dict[Path, Result] = {}
+    for folder in sorted({path.parent for path in names}):
+        records |= scan_records(folder, Result)[0]
+    return [(name, records[path]) for path, name in names.items() if path in records]

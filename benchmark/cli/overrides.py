@@ -1,20 +1,21 @@
-"""What people type, in the spelling that Hydra reads: ``--filter icc``, ``size=250k``, ``filter=[random,clip]``, ...
+"""Rewrites what people type, ``--filter icc``, ``size=250k``, ``filter=[random,clip]``, in Hydra's spelling.
 
-Everything here is done before Hydra sees the arguments; whatever it cannot make sense of is refused in one line.
+Everything here is done before Hydra sees the arguments. An argument that cannot be a setting is refused in one line.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 
-from benchmark.cli.column_names import add_column_names
-from benchmark.cli.free_text import FREE_TEXT, quote_free_text
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.run.config import CONF, shipped_names
 
 GROUPS = tuple(sorted(path.name for path in CONF.iterdir() if path.is_dir()))
 # Groups of which a list is one choice, not a sweep.
 COMBINED = frozenset({"downstream", "evalset", "metrics"})
+FREE_TEXT = frozenset({"task.explain"})  # settings whose value is a sentence
+LOCATIONS = frozenset({"pool.url", "results_dir", "task.output"})  # which may have braces and queries
 # Hydra's options, which stay as they are; the first are followed by a value.
 WITH_VALUE = frozenset(
     {"--cfg", "-c", "--package", "-p", "--info", "-i", "--config-path", "-cp", "--config-name", "-cn"}
@@ -24,80 +25,81 @@ WITHOUT_VALUE = frozenset(
     {"--help", "-h", "--hydra-help", "--version", "--resolve", "--run", "-r", "--multirun", "-m"}
     | {"--shell-completion", "-sc"}
 )
-OVERRIDE = re.compile(r"[~+]*[\w.$/@:-]+=")  # how a token begins that is an override of its own
+OVERRIDE = re.compile(r"[~+]*[\w.$/@:-]+=|[~=]")  # how a separate override begins
 COUNT = re.compile(r"(\d[\d_]*(?:\.\d*)?(?:e\d+)?)([km]?)", re.IGNORECASE)  # 50000, 250k, 1.5m, 2e5
-NO_NAME = re.compile(
-    r"null|true|false|nan|[+-]?inf|-?\d+(\.\d+)?", re.IGNORECASE
-)  # what Hydra does not take for a string
+NO_NAME = re.compile(r"null|true|false|nan|[+-]?inf|-?\d+(\.\d+)?", re.IGNORECASE)  # Hydra reads no text here
 UNQUOTED = re.compile(r"[A-Za-z0-9_/\\.:@%+*?| -]*")  # what Hydra reads without quotes
 PATH = re.compile(r"(/|\.\.?/|[a-z0-9+]+://)[^,\[\]{}'\"$]*")
+
+MAX_CHARACTERS = 4_096  # of a value: the longest path that Linux opens; Python reads integers of 4,300 digits
+MAX_NAME = 200  # characters of the name of a setting; Hydra looks for a file of that name
+MAX_DEPTH = 20  # nested lists and mappings; Hydra's parser calls itself for each
+MAX_ARGUMENTS = 1_000
 
 
 def normalised(arguments: Sequence[str]) -> list[str]:
     """Return the arguments of a command as Hydra reads them.
 
     Raises:
-        UserError: an argument is no setting, or its value cannot be meant.
+        UserError: an argument is too long to be parsed, is not a setting, or has an impossible value.
     """
-    return add_column_names(quote_free_text([_rewritten(argument) for argument in _joined(arguments)]))
+    check_lengths(arguments)
+    return [_rewritten(argument) for argument in _joined(arguments)]
+
+
+def check_lengths(arguments: Sequence[str]) -> None:
+    """Raise `UserError` unless each argument is short enough, and nested little enough, to be parsed."""
+    if len(arguments) > MAX_ARGUMENTS:
+        raise UserError(f"a command must have at most {MAX_ARGUMENTS:,} arguments, not {len(arguments):,}")
+    for argument in arguments:
+        name, _, value = argument.partition("=")
+        if len(name) > MAX_NAME:
+            raise UserError(f"{name[:40]}...: a setting's name must have at most {MAX_NAME} characters")
+        if len(value) > MAX_CHARACTERS:
+            limit = f"at most {MAX_CHARACTERS:,} characters, not {len(value):,}"
+            raise UserError(
+                f"{name} must have {limit}; put a longer list in a config of your own (--config-dir)"
+            )
+        depths = accumulate((c in "[{(") - (c in "]})") for c in value)
+        if name not in FREE_TEXT and max(depths, default=0) > MAX_DEPTH:
+            raise UserError(f"{name} must be nested at most {MAX_DEPTH} deep")
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
-    """Return whole overrides: ``filter = icc``, ``filter=a, b`` and ``--filter icc`` are one argument each."""
+    """Return whole overrides: ``filter=a, b`` and ``--filter icc`` become one argument each."""
     joined: list[str] = []
-    tokens = list(arguments)
-    while tokens:
-        token = tokens.pop(0)
-        option = token.partition("=")[0]
-        if option in WITH_VALUE:
+    for token in arguments:
+        option, before = token.partition("=")[0], joined[-1] if joined else ""
+        if option in WITH_VALUE or option in WITHOUT_VALUE:
             joined.append(token)
-            if (
-                "=" not in token
-                and tokens
-                and not OVERRIDE.match(tokens[0])
-                and not tokens[0].startswith("-")
-            ):
-                joined.append(tokens.pop(0))
-        elif option in WITHOUT_VALUE:
-            joined.append(token)
-        elif joined and _continues(joined[-1], token):
-            joined[-1] += token
         elif token.startswith("--") and len(token) > 2:
-            name = option.removeprefix("--").replace("-", "_")
-            joined.append(f"{name}={token.partition('=')[2]}")
-        elif OVERRIDE.match(token) or token[:1] in ("~", "="):
+            joined.append(f"{option[2:].replace('-', '_')}={token.partition('=')[2]}")
+        elif OVERRIDE.match(token) or (before in WITH_VALUE and not token.startswith("-")):
             joined.append(token)
-        elif tokens and tokens[0].startswith("="):
-            joined.append(token + tokens.pop(0))
+        elif (
+            "=" in before
+            and (before[-1] in ",=" or token[:1] == ",")
+            and before.split("=")[0] not in FREE_TEXT
+        ):
+            joined[-1] += token
         else:
-            raise UserError(_not_a_setting(token, joined))
+            raise UserError(_not_a_setting(token, before))
     return joined
 
 
-def _continues(before: str, token: str) -> bool:
-    """Return whether `token` is a part of the argument before it."""
-    if OVERRIDE.match(token) or token.startswith("--") or before.partition("=")[0] in FREE_TEXT:
-        return False
-    return "=" in before and (before[-1] in "=," or token[:1] == ",")
-
-
-def _not_a_setting(token: str, before: Sequence[str]) -> str:
+def _not_a_setting(token: str, before: str) -> str:
     """Return the error of a token that is neither an override nor an option."""
-    names = [
-        group
-        for group in ("task", "filter", "size", "pool", *GROUPS)
-        if (CONF / group / f"{token}.yaml").is_file()
-    ]
-    if names:
-        return f"{token!r} names no setting; did you mean {names[0]}={token}?"
+    for group in ("task", "filter", "size", "pool", *GROUPS):
+        if token in shipped_names(group):
+            return f"{token!r} names no setting; did you mean {group}={token}?"
     if token in GROUPS:
         return (
             f"{token} needs a value: {token}=NAME, and `python -m benchmark --help {token}` lists the names"
         )
     if token == "help":
         return "'help' names no setting; did you mean --help?"
-    if before and "=" in before[-1] and not token.startswith("-"):
-        return f"{token!r} names no setting; put quotes around a value with spaces: '{before[-1]} {token}'"
+    if "=" in before and not token.startswith("-"):
+        return f"{token!r} names no setting; put quotes around a value with spaces: '{before} {token}'"
     return (
         f"{token!r} names no setting; write NAME=VALUE, and `python -m benchmark --help` lists what there is"
     )
@@ -106,11 +108,16 @@ def _not_a_setting(token: str, before: Sequence[str]) -> str:
 def _rewritten(argument: str) -> str:
     """Return one argument in Hydra's spelling."""
     name, equals, value = argument.partition("=")
-    if name.startswith("-") or not equals or name in FREE_TEXT:
+    if name.startswith("-") or not equals:
         return argument
-    value = value.lstrip("=").strip(", ")
     if not name:
         raise UserError(f"{argument} names no setting; write NAME=VALUE")
+    if name.startswith("pool.columns"):  # of the pool's columns, its config need not list all
+        name = f"++{name}"
+    in_quotes = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+    if name in FREE_TEXT:
+        return argument if in_quotes or value in ("", "null") else f"{name}={_quoted(value)}"
+    value = value.strip(", ")
     if value[:1] in ("'", '"'):
         return f"{name}={value}"
     group = name.lstrip("+").partition("@")[0]
@@ -124,17 +131,24 @@ def _rewritten(argument: str) -> str:
     if group in GROUPS and NO_NAME.fullmatch(value):
         raise UserError(f"{name}={value} is unknown; {did_you_mean(value, shipped_names(group))}")
     value = re.sub(r"(?<![^,\[])~(?=/|$)", str(Path.home()).replace("\\", r"\\"), value)
+    is_pattern = name in LOCATIONS and "$" not in value and re.search(r"[{&=]", value)
     special = PATH.fullmatch(value) and not UNQUOTED.fullmatch(value)
-    return f'{name}="{value}"' if special else f"{name}={value}"
+    return f"{name}={_quoted(value) if is_pattern or special else value}"
+
+
+def _quoted(value: str) -> str:
+    """Return a value in quotes, which Hydra takes literally."""
+    # Hydra unescapes backslashes only before a quote; OmegaConf reads an unescaped ${ as an interpolation.
+    value = re.sub(r"(\\*)\$\{", lambda m: m[1] * 2 + "\\${", value)
+    return '"' + re.sub(r'(\\*)("|$)', lambda m: m[1] * 2 + ('\\"' if m[2] else ""), value) + '"'
 
 
 def _sizes(name: str, value: str) -> str:
     """Return the override of one size or several: by the names of their configs if all have one, else as numbers."""
-    parts = [part.strip() for part in value.split(",")]
-    counts = list(map(_count, parts))
+    counts = [_count(part.strip()) for part in value.split(",")]
     numbers = [count for count in counts if count is not None]
-    if len(numbers) < len(parts):
-        return f"{name}={value}"  # names of other configs, or of none
+    if len(numbers) < len(counts):
+        return f"{name}={value}"  # names of other configs, or unknown
     known = {_count(config): config for config in shipped_names("size")}
     if name == "size" and set(numbers) <= set(known):
         return f"size={','.join(known[number] for number in numbers)}"
@@ -142,10 +156,10 @@ def _sizes(name: str, value: str) -> str:
 
 
 def _count(text: str) -> int | None:
-    """Return the number of pairs that ``200k``, ``1.5m`` or ``50000`` stands for; None for other texts.
+    """Return the number of pairs that ``200k``, ``1.5m`` or ``50000`` means; None for other texts.
 
     Raises:
-        UserError: a number, or null, that is no number of pairs.
+        UserError: a number, or null, that cannot be a number of pairs.
     """
     match = COUNT.fullmatch(text)
     number = float(match[1]) * {"": 1, "k": 1e3, "m": 1e6}[match[2].lower()] if match else 0.0
@@ -154,8 +168,3 @@ def _count(text: str) -> int | None:
     if match or not text or NO_NAME.fullmatch(text):
         raise UserError(f"size={text} must be the number of pairs to keep, such as 200k, 1.5m or 50000")
     return None
-
-
-def settings_given(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield the overrides among the arguments of a command."""
-    yield from (argument for argument in arguments if "=" in argument and not argument.startswith("-"))

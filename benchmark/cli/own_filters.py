@@ -26,7 +26,7 @@ def name_own_filters(arguments: Sequence[str]) -> list[str]:
     that installed packages bring stay as they are.
 
     Raises:
-        UserError: a class cannot be had, is no filter, or has the name of another filter.
+        UserError: a class cannot be imported, is not a filter, or has the name of another filter.
     """
     targets: dict[str, str] = {}  # by name, of this command
     replaced = []
@@ -116,7 +116,7 @@ def _described(error: Exception) -> str:
 def _arguments(given: str, made: type) -> dict[str, Any]:
     """Return the arguments of the constructor with their defaults, as settings.
 
-    `seed` is the run's, as in our own filters. A default that YAML has no word for stays the constructor's.
+    `seed` is the run's, as in our own filters. A default that YAML cannot write stays the constructor's.
     """
     settings = {}
     for name, parameter in inspect.signature(made).parameters.items():

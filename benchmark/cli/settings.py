@@ -1,8 +1,8 @@
 """The types of the settings that no class takes: top level, `size`, `captions`, `models`, `icc`, and tasks.
 
 A setting has the type of its values, or a mapping of the settings below its name: one with a question mark may be
-absent, and a star stands for any other name. `NODE` is a node with a `_target_` (a filter, a pool, ...), whose
-settings are the arguments of its class.
+absent, and a star means any other name. `NODE` is a node with a `_target_` (a filter, a pool, ...): its settings are
+the arguments of its class.
 """
 
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ Cosine = Annotated[float, Field(ge=-1, le=1, description="a number from -1 to 1"
 
 
 def or_null(meaning: str) -> Any:
-    """Return the type of a positive integer or null, which stands for `meaning`."""
+    """Return the type of a positive integer or null, which has the given meaning."""
     return Annotated[PositiveInt | None, Field(description=f"a positive integer, or null for {meaning}")]
 
 
@@ -35,9 +35,9 @@ MODELS: dict[str, Any] = {
     },
     "dual_encoder": {"image": str, "text": str, "lr": PositiveFloat},
     "icc": {
+        "clip": {"model": str, "pretrained": str | None},
         "build": str | None,
         "checkpoint": str,
-        "clip": {"model": str, "pretrained": str | None},
         "llm": str,
         "max_new_tokens": PositiveInt,
         "base": str,
@@ -47,9 +47,7 @@ MODELS: dict[str, Any] = {
     "pacscore": {"model": str, "pretrained": str | None, "checkpoint": str | None},
     "bertscore": {"model": str, "num_layers": PositiveInt, "baseline_path?": str | None},
     "polos": {"checkpoint": str | None, "encoder?": str},
-    "rewriter": str,
-    "describer": str,
-    "parser": str,
+    **dict.fromkeys(("rewriter", "describer", "parser"), str),
 }
 
 ICC: dict[str, Any] = {
@@ -72,28 +70,17 @@ SETTINGS: dict[str, Any] = {
     "results_dir": Path,
     "captions": {"columns": list[str], "files": list[str]},
     "validate_every": or_null("never"),
-    "explain": str | None,
     "plan?": bool,
-    "shards?": str | None,
     "rescore?": bool,
     "scoring?": {"tolerate": Share},
     "selection?": {"tolerate": Share},
-    "task": NODE,
     "models": MODELS,
     "icc": ICC,
-    "ocr": NODE,
     "evalset": {"limit?": or_null("all images"), **NODES},
-    "embedding": NODE,
-    "pool": NODE,
-    "filter": NODE,
-    "selector": NODE,
     "size": {"samples": PositiveInt},
-    "downstream": NODES,
-    "metrics": NODES,
-    "engine": NODE,
-    "tracker": NODE,
-    "augmentation": NODE,
-    "metric?": list[str] | str | None,  # of task=report
+    **dict.fromkeys(("task", "ocr", "embedding", "pool", "filter", "selector"), NODE),
+    **dict.fromkeys(("engine", "tracker", "augmentation", "weak_backbone?"), NODE),
+    **dict.fromkeys(("downstream", "metrics"), NODES),
     "profile?": {
         "captions": PositiveInt,
         "ratings": str | None,
@@ -104,16 +91,12 @@ SETTINGS: dict[str, Any] = {
     "weak_labels?": {
         "parser": str,
         "minimum_informativeness": NonNegativeFloat,
-        "ngrams": PositiveInt,
         "max_share": PositiveFloat,
-        "topics": PositiveInt,
-        "passes": PositiveInt,
-        "batch_size": PositiveInt,
+        **dict.fromkeys(("ngrams", "topics", "passes", "batch_size"), PositiveInt),
     },
-    "weak_backbone?": NODE,
 }
 
-# The settings below `task`, by its name, of our own tasks; those of other tasks are not checked.
+# The settings below `task`, by the task's name. Settings of users' tasks are not checked.
 TASKS: dict[str, Any] = {
     "augment": {"output": Path | None},
     "concreteness": {
@@ -121,9 +104,9 @@ TASKS: dict[str, Any] = {
         "ratings": str | None,
         "demo": or_null("no captions of the demo"),
         "sample": or_null("all texts"),
+        "explain": str | None,
     },
     "dashboard": {"project": str, "entity": str | None, "title": str},
-    "doctor": {},
     "embed": {"evalset": str, "output": Path},
     "evaluate": {
         "checkpoint": str | None,
@@ -132,19 +115,18 @@ TASKS: dict[str, Any] = {
         "captioner": {
             "checkpoint": str | None,
             "prompt": str,
-            "beams": PositiveInt,
-            "max_new_tokens": PositiveInt,
-            "batch_size": PositiveInt,
+            **dict.fromkeys(("beams", "max_new_tokens", "batch_size"), PositiveInt),
         },
     },
     "export": {"output": Path | None},
-    "icc_build": {},
-    "profile": {},
-    "report": {"folders": list[str], "publish": list[str], "picture": str | None},
+    "report": {
+        "folders": list[str],
+        "publish": list[str],
+        "picture": str | None,
+        "columns": list[str] | str | None,
+    },
     "reshard": {"output": Path},
-    "run": {},
-    "score": {},
-    "select": {},
+    "score": {"shards": str | None},
     "text_spotting": {
         "vocabulary": str,
         "ngram": PositiveInt,
@@ -153,7 +135,4 @@ TASKS: dict[str, Any] = {
         "model": str,
         "pretrained": str | None,
     },
-    "train": {},
-    "weak_backbone": {},
-    "weak_labels": {},
 }

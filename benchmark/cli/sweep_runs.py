@@ -1,5 +1,7 @@
 """The jobs of a sweep, run one after the other or by a launcher; one that fails does not stop the others."""
 
+from __future__ import annotations
+
 import logging
 import os
 import signal
@@ -7,54 +9,53 @@ import socket
 import statistics
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import TaskFunction
 from omegaconf import DictConfig
 
-from benchmark.cli.jobs import (
-    Job,
-    Settings,
-    check_jobs,
-    compose_jobs,
-    print_plan,
-    settings_of,
-)
-from benchmark.cli.mistakes import of_job
-from benchmark.cli.outcomes import Outcome, counts, job_file, read_outcome, write_outcome
-from benchmark.cli.stopping import end_with, is_stop, raise_if_stopped
+from benchmark.cli.jobs import SweepJob, check_jobs, make_job, print_plan
+from benchmark.cli.mistakes import name_job
+from benchmark.cli.outcomes import Outcome, counts, job_file, outcome_tables, read_outcome, write_outcome
+from benchmark.cli.process import end_with, is_stop, raise_if_stopped
 from benchmark.core.disk_errors import disk_errors_as_one_line
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, process_count
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.progress import configure_logging, log_to_file
-from benchmark.run.config import USER_ERRORS, call_task, explain, register_resolvers
+from benchmark.results.report.terminal import print_tables
+from benchmark.run.config import USER_ERRORS, explain, register_resolvers
 from benchmark.run.output import Finished
+
+if TYPE_CHECKING:
+    from benchmark.run.job import Job
 
 log = logging.getLogger(__name__)
 
 
-def run_sweeps(sweeps: Sequence[Sequence[str]], with_hydra: Callable[[TaskFunction], Any]) -> int:
+def run_sweeps(
+    sweeps: Sequence[Sequence[str]], jobs: Sequence[SweepJob], with_hydra: Callable[[TaskFunction], Any]
+) -> int:
     """Check all jobs, run one sweep after the other, print how each job ended; return the command's exit code.
 
     Args:
         sweeps: the arguments of each sweep, as `planned_sweeps` returns them.
+        jobs: the jobs of all sweeps, as `compose_jobs` returns them.
         with_hydra: the decorator that runs a function of the configuration for every combination in `sys.argv`.
 
     Raises:
         WrongJobsError: a job cannot run; then none does.
     """
-    jobs = compose_jobs(sweeps)
     checked = check_jobs(jobs)
     if any(job.composed.plan for job in jobs):
-        print_plan(settings_of(jobs))
+        print_plan((job.name, made) for job, made in zip(jobs, checked, strict=True))
         return 0
     sweep = Sweep([job.name for job in jobs])
     log.info("sweep: %d jobs; their logs are in %s", len(jobs), sweep.folder)
@@ -64,7 +65,7 @@ def run_sweeps(sweeps: Sequence[Sequence[str]], with_hydra: Callable[[TaskFuncti
             if all(job.runs_here for job in of_sweep):
                 sweep.run_here(
                     of_sweep,
-                    [reasons for job, reasons in zip(jobs, checked, strict=True) if job.sweep == index],
+                    [made for job, made in zip(jobs, checked, strict=True) if job.sweep == index],
                 )
             else:
                 sys.argv[1:] = [*arguments, f"hydra.sweep.dir='{sweep.folder}'"]
@@ -85,7 +86,7 @@ class Sweep:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = list(names)
-        folders = cache_dir() / "sweeps"
+        folders = cache_folder("sweeps")
         with disk_errors_as_one_line(folders):
             folders.mkdir(parents=True, exist_ok=True)
             self.folder = Path(mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=folders))
@@ -93,52 +94,52 @@ class Sweep:
         self._first = 0  # number of the first job of the sweep that Hydra runs now
         self._own: set[int] = set()  # numbers of the jobs that ran in this process
 
-    def run_here(self, jobs: Sequence[Job], checked: Sequence[frozenset[str]]) -> None:
+    def run_here(self, jobs: Sequence[SweepJob], checked: Sequence[Job]) -> None:
         """Run the next jobs one after the other in this process.
 
         Args:
             jobs: the jobs.
             checked: what `check_jobs` returned of them.
         """
-        from benchmark.run.preflight import checked_before  # imported with torch
-
-        for number, job in enumerate(jobs):
-            job.place(number, self.folder)
+        for job, made in zip(jobs, checked, strict=True):
+            job.place(self.folder)
+            made.sweep = self.folder
         if process_count() == 1:  # in a launch one process scores while the others wait, job by job
-            self._share_work(jobs)
-        for job, reasons in zip(jobs, checked, strict=True):
-            with checked_before(reasons):
-                job.run(self.run)
+            self._share_work(checked)
+        for number, (job, made) in enumerate(zip(jobs, checked, strict=True), self._first):
+            with job.settings():
+                self._run_in_process(partial(_checked, made), number)
 
     def _share_work(self, jobs: Sequence[Job]) -> None:
-        """Do what jobs of one task share; whatever goes wrong, each job then does its own part of it."""
-        from benchmark.run.shared_work import share_work  # imported with torch
+        """Extract the features that jobs share; whatever goes wrong, each job then does its own part of it."""
+        from benchmark.run.shared_work import extract_together  # imported with torch
 
-        by_task = defaultdict(list)
-        for job in jobs:
-            by_task[str(job.composed.task.name)].append(job)
-        for task, of_task in by_task.items():
-            try:
-                with log_to_file(self.folder / "shared.log"):
-                    share_work(task, Settings(of_task))
-            except USER_ERRORS as error:
-                log.warning("task=%s: the jobs share no work: %s", task, explain(error))
-            except Exception:
-                raise_if_stopped()
-                log.exception("task=%s: the jobs share no work, for an unexpected error", task)
+        try:
+            with log_to_file(self.folder / "shared.log"):
+                extract_together(jobs)
+        except USER_ERRORS as error:
+            log.warning("the jobs share no work: %s", explain(error))
+        except Exception:
+            raise_if_stopped()
+            log.exception("the jobs share no work, for an unexpected error")
 
     def run(self, cfg: DictConfig) -> None:
-        """Run the task once, in whichever process; errors are kept for the sweep's end."""
+        """Run the task of a job that Hydra launched, in whichever process; errors are kept for the sweep's end."""
         number = self._first + int(HydraConfig.get().job.num)
-        if (os.getpid(), socket.gethostname()) != (self._process, self._host):
-            self._run_in_worker(cfg, number)
-            return
+        make = partial(make_job, cfg, HydraConfig.get())
+        if (os.getpid(), socket.gethostname()) == (self._process, self._host):
+            self._run_in_process(make, number)
+        else:
+            self._run_in_worker(make, number)
+
+    def _run_in_process(self, make: Callable[[], Job], number: int) -> None:
+        """Run a job in the process of the sweep."""
         self._own.add(number)
         with log_to_file(job_file(self.folder, number, "log")):
             log.info(
                 "job %d of %d: %s; %s", number + 1, len(self.names), self.names[number], self._progress()
             )
-            outcome = self._run(cfg, number)
+            outcome = self._run(make, number)
         if outcome.exit_code and process_count() > 1:
             sys.exit(outcome.exit_code)  # ends the launch: its other processes would wait for this one
 
@@ -152,7 +153,7 @@ class Sweep:
                 sys.stdout.write(printed.read_text(encoding="utf-8"))
                 sys.stdout.flush()
             if outcome.exit_code:
-                log.error("error: %s", of_job(outcome.run, outcome.text))
+                log.error("error: %s", name_job(outcome.run, outcome.text))
         self._first += jobs
 
     @property
@@ -162,14 +163,10 @@ class Sweep:
 
     def print_outcomes(self) -> None:
         """Print a row per job, and the headline metrics of those with a result."""
-        # Imported here: a misspelt command should be answered before torch is imported.
-        from benchmark.cli.sweep_tables import outcome_tables
-        from benchmark.results.report.terminal import print_tables
-
         if is_main_process():
             print_tables(outcome_tables(self._outcomes()), stderr=True)
 
-    def _run_in_worker(self, cfg: DictConfig, number: int) -> None:
+    def _run_in_worker(self, make: Callable[[], Job], number: int) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that launched this one ends it
         register_resolvers()
         configure_logging()
@@ -177,14 +174,14 @@ class Sweep:
         out, file = (job_file(self.folder, number, suffix) for suffix in ("out", "log"))
         log.info("%s; log: %s", job, file)
         with end_with(self._process, self._host), _output_in(out, file), log_to_file(file, alone=True):
-            outcome = self._run(cfg, number)
+            outcome = self._run(make, number)
         log.info("%s; %s after %.0f s", job, outcome.state, outcome.seconds)
 
-    def _run(self, cfg: DictConfig, number: int) -> Outcome:
-        outcome = _outcome(self.names[number], cfg)
+    def _run(self, make: Callable[[], Job], number: int) -> Outcome:
+        outcome = _outcome(self.names[number], make)
         write_outcome(self.folder, number, outcome)
         if outcome.exit_code:
-            log.error("error: %s", of_job(outcome.run, outcome.text))
+            log.error("error: %s", name_job(outcome.run, outcome.text))
         return outcome
 
     def _outcome(self, number: int, lost: str) -> Outcome:
@@ -225,11 +222,15 @@ def _output_in(*paths: Path) -> Iterator[None]:
         yield
 
 
-def _outcome(name: str, cfg: DictConfig) -> Outcome:
-    """Run the task; an error that is no mistake of the user is logged with its traceback."""
+def _checked(job: Job) -> Job:
+    return job
+
+
+def _outcome(name: str, make: Callable[[], Job]) -> Outcome:
+    """Make a job and run it; an error that is no mistake of the user is logged with its traceback."""
     started = time.monotonic()
     try:
-        finished: Finished | None = call_task(cfg)
+        finished: Finished | None = make().run()
     except UserError as error:
         return Outcome(name, "failed", time.monotonic() - started, " ".join(str(error).split()), 2)
     except Exception as error:

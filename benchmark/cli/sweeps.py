@@ -1,7 +1,8 @@
-"""Sweeps: what runs a command asks for."""
+"""Sweeps: the runs that a command asks for."""
 
 import math
 from collections.abc import Sequence
+from itertools import product
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override, RangeSweep
@@ -12,21 +13,7 @@ from benchmark.run.config import CONF
 
 MULTIRUN = "--multirun"
 MAX_RUNS = 1_000  # of a command; each is composed and checked before the first
-SINGLE = {
-    "--config-dir",
-    "-cd",
-    "--config-name",
-    "-cn",
-    "--run",
-    "-r",
-}  # options that leave a command a single run
 SHOWS = {"--cfg", "-c", "--help", "-h", "--hydra-help", "--info", "-i", "--shell-completion", "-sc"}
-
-
-def is_single_run(arguments: Sequence[str]) -> bool:
-    """Return whether a command without sweeps is a run, and not one of the other things that Hydra does."""
-    options = {argument.partition("=")[0] for argument in arguments if argument.startswith("-")}
-    return options <= SINGLE and not any(argument.startswith("hydra.mode=") for argument in arguments)
 
 
 def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
@@ -45,24 +32,28 @@ def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
     given = [a for a in arguments if not a.startswith("-") and "=" in a]
     overrides = _parsed(given)
     listed = [sweep for override in overrides for sweep in _listed_sweeps(override)]
-    if not listed:
-        return _bounded([given], flags) if any(o.is_sweep_override() for o in overrides) else []
-    others = [o for o in overrides if o.key_or_group != "experiment"]
-    sweeps = [narrowed for sweep in listed if (narrowed := _narrowed(sweep.split(), others))]
-    if not sweeps:
-        raise UserError(
-            f"no run of the experiment has {' '.join(str(o.input_line) for o in others)}; give values that its file"
-            " lists, or leave the experiment out"
-        )
-    return _bounded(sweeps, flags)
-
-
-def _bounded(sweeps: Sequence[list[str]], flags: list[str]) -> list[list[str]]:
-    """Return the arguments of each sweep. Raises `UserError` if they ask for more than `MAX_RUNS` runs together."""
+    if listed:
+        others = [o for o in overrides if o.key_or_group != "experiment"]
+        sweeps = [narrowed for sweep in listed if (narrowed := _narrowed(sweep.split(), others))]
+        if not sweeps:
+            raise UserError(
+                f"no run of the experiment has {' '.join(str(o.input_line) for o in others)}; give values that its"
+                " file lists, or leave the experiment out"
+            )
+    else:
+        sweeps = [given] if any(o.is_sweep_override() for o in overrides) else []
     runs = sum(math.prod(len(_values(override)) for override in _parsed(sweep)) for sweep in sweeps)
     if runs > MAX_RUNS:
         raise UserError(f"a command must have at most {MAX_RUNS:,} runs, not {runs:,}; split the sweep")
     return [flags + sweep for sweep in sweeps]
+
+
+def job_overrides(overrides: Sequence[str]) -> list[list[str]]:
+    """Return the overrides of each job of one sweep, in the order of Hydra's own sweeper."""
+    settings = {o.get_key_element(): _values(o) for o in _parsed(overrides)}
+    return [
+        list(job) for job in product(*([f"{key}={v}" for v in values] for key, values in settings.items()))
+    ]
 
 
 def _parsed(overrides: Sequence[str]) -> list[Override]:

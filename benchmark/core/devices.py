@@ -6,7 +6,7 @@ import ctypes
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from benchmark.core.errors import UserError
 from benchmark.core.ranges import DEVICES
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import torch
 
 PRECISIONS = ("fp32", "bf16")
+Device: TypeAlias = "torch.device"  # for annotations in modules that do not import torch
 
 
 def has_gpu() -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from benchmark.core.errors import UserError
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.requirements import Requirement, State
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ def writable_results(results: Path) -> Path:
     try:
         return require_writable("results_dir", results)
     except UserError as error:
-        kept = cache_dir() / "kept_results"
+        kept = cache_folder("kept_results")
         log.warning("%s; the result of this run goes to %s", error, kept)
         return kept
 

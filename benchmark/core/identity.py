@@ -1,11 +1,10 @@
 """What an output depends on, as a cache key."""
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from benchmark.core.hashes import hash_json
 from benchmark.core.requirements import Requirement
 
 
@@ -49,8 +48,7 @@ class Identified:
 
     def _key(self, inputs: Any) -> str:
         """Return the class's name in lower case and a hash of `inputs`."""
-        text = json.dumps(inputs, sort_keys=True, default=str)
-        return f"{type(self).__name__.lower()}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+        return f"{type(self).__name__.lower()}-{hash_json(inputs, 12)}"
 
 
 def _of_parts(value: Any) -> Iterator[Requirement]:

@@ -5,13 +5,13 @@ as such a file is only renamed there, and two processes would hold one lock. 100
 """
 
 import errno
-import hashlib
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmark.core.paths import cache_dir
+from benchmark.core.hashes import hash_text
+from benchmark.core.paths import cache_folder
 
 log = logging.getLogger(__name__)
 # Of a system call that is missing, of NFS without a lock daemon, and of FUSE.
@@ -24,13 +24,13 @@ def locked(path: Path) -> Iterator[None]:
 
     Another process may have made it in the meantime: check whether `path` exists before making it. The lock of a
     process that dies is released. On a file system without locks, such as some of clusters, nothing is held: files
-    are written whole, so two processes that make the same do so twice. Shares of a pool (``shards=3/8``) and workers
-    of one run never make the same.
+    are written whole, so two processes that make the same do so twice. Parts of a pool (``task.shards=3/8``) and
+    workers of one run never make the same.
     """
     from filelock import FileLock, Timeout
 
-    name = hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:32]
-    file = cache_dir() / "locks" / f"{name}.lock"
+    name = hash_text(str(path.absolute()), 32)
+    file = cache_folder("locks") / f"{name}.lock"
     file.parent.mkdir(parents=True, exist_ok=True)
     # A file that marks what is held, the fallback, would outlive a process that is killed on another machine.
     lock = FileLock(file, fallback_to_soft=False)

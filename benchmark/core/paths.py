@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal, get_args
 from urllib.parse import unquote
 
 from benchmark.core.disk_errors import disk_errors_as_one_line
@@ -16,6 +17,15 @@ from benchmark.core.temporaries import is_temporary, remove_folder, temporary_be
 PROJECT = "pairsift"
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 FLUSHED_AT_ONCE = 16
+CACHE_VERSION = "v2"  # raised when files of an earlier one cannot be read; these are not seen then
+# Files of users, or with fingerprints and versions in their names.
+_Kept = Literal["augmented", "corenlp", "demo", "exports", "icc", "kept_results", "remote", "sweeps"]
+_Computed = Literal[
+    "content", "downloads", "evaluation_images", "evalsets", "features", "fits", "hub", "launches", "locks",
+    "matplotlib", "near_images", "parts", "readable", "same_bytes", "scores", "selections", "subsets", "survivors",
+    "tar_index", "targets", "torchinductor", "trained", "weak_labels",
+]  # fmt: skip
+Room = _Kept | _Computed  # the folders of the cache
 
 
 def cache_dir() -> Path:
@@ -24,6 +34,12 @@ def cache_dir() -> Path:
     if "://" in base:
         raise UserError(f"XDG_CACHE_HOME={base} must be a folder of this machine; results_dir may be a URL")
     return Path(base) / PROJECT
+
+
+def cache_folder(room: Room, *parts: str) -> Path:
+    """Return a folder of the cache. Rooms whose files can be computed again have the cache's version in the path."""
+    base = cache_dir() if room in get_args(_Kept) else cache_dir() / CACHE_VERSION
+    return base.joinpath(room, *parts)
 
 
 def _cache_home() -> str:
@@ -37,7 +53,9 @@ def user_path(text: str | Path) -> Path:
 
 def mirrors_dir() -> Path:
     """Return the folder with copies of remote folders, each named by its quoted URL."""
-    return Path(_cache_home()) / PROJECT / "remote"
+    return (
+        Path(_cache_home()) / PROJECT / "remote"
+    )  # an unusable XDG_CACHE_HOME must not end messages about it
 
 
 def remote_paths(text: str) -> str:

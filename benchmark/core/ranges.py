@@ -1,12 +1,18 @@
-"""Types of numbers with a range, of devices and of names, for the arguments of classes that a configuration builds.
+"""Types of arguments with a range, declared once: the command line and the constructors refuse other values.
 
-The command line reads these annotations from the source and refuses other values by the setting's name, before
-anything is imported. The description says what must hold; it stands behind "must be" in the error.
+The description of a type says what must hold; in an error it follows "must be".
 """
 
-from typing import Annotated
+import functools
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from benchmark.core.errors import UserError
 
 DEVICES = r"^(auto|cpu|cuda(:\d{1,3})?)$"
 
@@ -30,3 +36,80 @@ Name = Annotated[
         description="a name of at most 60 characters without slashes, not beginning with a dot",
     ),
 ]
+
+Made = TypeVar("Made")
+TYPE_NAMES = {int: "an integer", float: "a number", str: "text", bool: "true or false", NoneType: "null"}
+
+
+def checked(made: type[Made]) -> type[Made]:
+    """Let the constructor of a class raise `UserError` for arguments outside the ranges that it declares."""
+    construct: Callable[..., None] = made.__init__
+    signature = inspect.signature(construct)
+
+    @functools.wraps(construct)
+    def construct_checked(self: Made, *arguments: Any, **named: Any) -> None:
+        given = signature.bind(self, *arguments, **named).arguments
+        for name, kind in _declared_ranges(construct).items():
+            if name in given and not fits(given[name], kind):
+                raise UserError(f"{made.__name__}: {name}={given[name]} must be {requirement(kind)}")
+        construct(self, *arguments, **named)
+
+    made.__init__ = construct_checked  # type: ignore[assignment]
+    return made
+
+
+@functools.cache
+def _declared_ranges(construct: Callable[..., None]) -> dict[str, Any]:
+    """Return the types of the arguments that are more than a class: ranges, choices, and these or None."""
+    hints = {name: plain_type(hint) for name, hint in get_type_hints(construct, include_extras=True).items()}
+    return {
+        name: kind for name, kind in hints.items() if "Any" not in str(kind) and not isinstance(kind, type)
+    }
+
+
+def fits(value: Any, kind: Any) -> bool:
+    """Return whether a value has a type, in its range; text is not a number, nor is a truth value."""
+    try:
+        _adapter(kind).validate_python(value, strict=True)
+    except ValidationError:
+        return False
+    return True
+
+
+@functools.cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def plain_type(hint: Any) -> Any:
+    """Return the annotation of an argument as a type that YAML can write; Any for objects."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint in TYPE_NAMES or origin is Literal:
+        return hint
+    if origin is Annotated:
+        return hint if plain_type(arguments[0]) is not Any else Any
+    if origin in (Union, UnionType):
+        parts = [plain_type(part) for part in arguments]
+        return Any if Any in parts else Union[*parts]
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return dict[str, plain_type(arguments[1])]  # type: ignore[misc]
+    if isinstance(origin, type) and issubclass(origin, Collection):
+        return list[plain_type(arguments[0])]  # type: ignore[misc]
+    return Any
+
+
+def requirement(kind: Any) -> str:
+    """Return the words for a type that follow "must be" in an error."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        field = next((a for a in arguments if isinstance(a, FieldInfo)), None)
+        return str(field.description) if field and field.description else requirement(arguments[0])
+    if origin is Literal:
+        return " or ".join(map(str, arguments))
+    if origin in (Union, UnionType):
+        return ", or ".join(dict.fromkeys(requirement(part) for part in arguments))
+    if origin is list:
+        return "a list"
+    if origin is dict:
+        return "a group of settings"
+    return TYPE_NAMES.get(kind, "another value")

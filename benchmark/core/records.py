@@ -1,6 +1,5 @@
 """Typed records on disk: one JSON file per record, validated when it is read."""
 
-import hashlib
 import json
 import logging
 import reprlib
@@ -12,6 +11,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from benchmark.core.hashes import hash_text
 from benchmark.core.json_text import json_text
 from benchmark.core.paths import portable_paths, write_text
 from benchmark.core.redaction import map_texts, redact
@@ -147,7 +147,7 @@ def _text_of_kind(path: Path, schema: Schema) -> tuple[str, bool] | None:
 def _checksum(data: dict[str, Any]) -> str:
     """Return the hash of a record's fields, in whatever order and spacing they are written."""
     fields = {name: value for name, value in data.items() if name != _CHECKSUM}
-    return hashlib.sha256(json_text(fields, sort_keys=True).encode()).hexdigest()
+    return hash_text(json_text(fields, sort_keys=True))
 
 
 def _check_version(version: Any, schema: Schema) -> None:

@@ -1,13 +1,14 @@
 """What a command needs on this machine: whether it is there, comes with its first use, or is missing."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
 from benchmark.core.errors import UserError
+
+T = TypeVar("T")
 
 
 class State(StrEnum):
@@ -39,37 +40,41 @@ class Requirement:
 
 
 class OnFirstUseError(Exception):
-    """Something would now be fetched or made, which is not done within `only_looking`; see `Requirement`."""
+    """Something has to be fetched or made before it can be used; `provide` does so.
 
-    def __init__(self, detail: str, size: int = 0, folder: Path | None = None) -> None:
+    Args:
+        detail: its name, and where it will be.
+        size: as in `Requirement`.
+        folder: as in `Requirement`.
+        make: fetches or makes it.
+    """
+
+    def __init__(
+        self,
+        detail: str,
+        size: int = 0,
+        folder: Path | None = None,
+        make: Callable[[], object] = lambda: None,
+    ) -> None:
         super().__init__(detail)
         self.size = size
         self.folder = folder
+        self.make = make
 
 
-_only_looking = ContextVar("only_looking", default=False)
-
-
-@contextmanager
-def only_looking() -> Iterator[None]:
-    """Have `looks_only` return True: nothing large is fetched or made within the block."""
-    token = _only_looking.set(True)
+def provide(build: Callable[[], T]) -> T:
+    """Return the result of `build`, after fetching or making what it lacks."""
     try:
-        yield
-    finally:
-        _only_looking.reset(token)
-
-
-def looks_only() -> bool:
-    """Return whether the caller must raise `OnFirstUseError` in place of fetching or making something."""
-    return _only_looking.get()
+        return build()
+    except OnFirstUseError as later:
+        later.make()
+        return build()
 
 
 def look(name: str, locate: Callable[[], object]) -> Requirement:
     """Return the requirement `name`: present where `locate` says, or missing for the reason of its `UserError`."""
     try:
-        with only_looking():
-            return Requirement(name, State.PRESENT, str(locate()))
+        return Requirement(name, State.PRESENT, str(locate()))
     except OnFirstUseError as later:
         return on_first_use(name, later)
     except UserError as error:

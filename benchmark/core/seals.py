@@ -5,13 +5,13 @@ A file whose size and time are those of its seal counts as intact; any other is 
 older versions wrote, count as intact.
 """
 
-import hashlib
 import json
 import logging
 import time
 from contextlib import suppress
 from pathlib import Path
 
+from benchmark.core.hashes import hash_file
 from benchmark.core.temporaries import remove_folder, temporary_beside
 
 SEAL = ".seal"
@@ -73,7 +73,7 @@ def _damage(path: Path) -> str:
             stat = file.stat()
             if stat.st_size != size:
                 return f"{file.name} has {stat.st_size:,} bytes instead of {size:,}"
-            if stat.st_mtime_ns != written and _hash(file) != sha256:
+            if stat.st_mtime_ns != written and hash_file(file) != sha256:
                 return f"the content of {file.name} has changed"
             current[name] = size, stat.st_mtime_ns, sha256
     except FileNotFoundError as error:
@@ -107,9 +107,4 @@ def _replace(path: Path, seal: Seal) -> None:
 
 def _sealed(file: Path) -> tuple[int, int, str]:
     stat = file.stat()
-    return stat.st_size, stat.st_mtime_ns, _hash(file)
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return stat.st_size, stat.st_mtime_ns, hash_file(file)

@@ -14,7 +14,7 @@ import numpy as np
 from benchmark.core.disk_errors import disk_errors_as_one_line
 from benchmark.core.errors import UserError
 from benchmark.core.launch import barrier_group, is_main_process, process_count, wait_for_all
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.temporaries import temporary_beside
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def shared_by_main(value: T | None, device: torch.device) -> Iterator[T]:
         return
     assert value is not None
     # Each launch has a file of its own: another one of the same command ends, and removes its file, at any time.
-    with temporary_beside(cache_dir() / "launches" / "arrays") as path:
+    with temporary_beside(cache_folder("launches") / "arrays") as path:
         _send(value, path, device)
         wait_for_all(device)  # until every process has mapped the file
         yield value
@@ -86,7 +86,7 @@ def _write(path: Path, parts: Sequence[memoryview]) -> None:
 def _mapped(path: Path, sizes: Sequence[int]) -> Iterator[memoryview]:
     if not path.exists():
         raise UserError(
-            f"{path.parents[1]}, the cache of the launch's main process, must be seen by all its nodes; set"
+            f"{path.parents[2]}, the cache of the launch's main process, must be seen by all its nodes; set"
             " XDG_CACHE_HOME to a folder that they share"
         )
     with path.open("rb") as file:

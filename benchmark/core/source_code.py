@@ -1,7 +1,6 @@
 """A hash of the code behind a class, so that what other code computed is not taken from a cache."""
 
 import ast
-import hashlib
 import inspect
 import logging
 import sys
@@ -10,6 +9,8 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, version
 from pathlib import Path
+
+from benchmark.core.hashes import hash_text
 
 log = logging.getLogger(__name__)
 PROJECT = Path(__file__).resolve().parents[2]
@@ -38,7 +39,7 @@ def code_hash(of: type) -> str:
             parts[installed] = version(installed)
         else:
             _add_module(parts, Path(file).resolve(), name)
-    return hashlib.sha256("\n".join(f"{name} {parts[name]}" for name in sorted(parts)).encode()).hexdigest()
+    return hash_text("\n".join(f"{name} {parts[name]}" for name in sorted(parts)))
 
 
 def _hash_without_file(of: type) -> str:
@@ -114,7 +115,7 @@ def _hash(nodes: list[ast.AST]) -> str:
     for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = [part for part in node.body if not _is_text(part)]
-    return hashlib.sha256(ast.dump(nodes[0]).encode()).hexdigest()
+    return hash_text(ast.dump(nodes[0]))
 
 
 def _is_text(part: ast.stmt) -> bool:

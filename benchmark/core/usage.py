@@ -11,22 +11,17 @@ _helpers_peak_rss_bytes = 0
 
 @dataclass(frozen=True)
 class Seconds:
-    """Seconds of work on the clock, and processor seconds of the process, its ended children and its helpers.
-
-    `processor` is None for work of versions that did not record it.
-    """
+    """Seconds of work on the clock, and processor seconds of the process, its ended children and its helpers."""
 
     clock: float = 0.0
-    processor: float | None = 0.0
+    processor: float = 0.0
 
     def __add__(self, other: "Seconds") -> "Seconds":
-        known = self.processor is not None and other.processor is not None
-        processor = (self.processor or 0.0) + (other.processor or 0.0)
-        return Seconds(self.clock + other.clock, processor if known else None)
+        return Seconds(self.clock + other.clock, self.processor + other.processor)
 
     def times(self, factor: float) -> "Seconds":
         """Return the seconds of so many times the work."""
-        return Seconds(self.clock * factor, None if self.processor is None else self.processor * factor)
+        return Seconds(self.clock * factor, self.processor * factor)
 
 
 def now() -> Seconds:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import cv2
@@ -10,9 +11,9 @@ import pyarrow.parquet as pq
 
 from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
-from benchmark.core.paths import atomic_folder, cache_dir
+from benchmark.core.paths import atomic_folder, cache_folder
 from benchmark.core.ranges import Name, Percentage, PositiveInt
-from benchmark.core.requirements import OnFirstUseError, looks_only
+from benchmark.core.requirements import OnFirstUseError
 from benchmark.core.seals import intact
 from benchmark.demo.draws import DRAWS
 from benchmark.demo.pictures import draw_picture, read_pictures
@@ -50,7 +51,7 @@ class ClassesConfig:
 def demo_classes(
     name: Name, score: Score, templates: Sequence[str], probe_epochs: PositiveInt, drawn: ClassesConfig
 ) -> ClassificationSet:
-    """Return the demo's classification set, and generate it into the cache first if it is missing.
+    """Return the demo's classification set. Raises `OnFirstUseError` if it is not drawn yet.
 
     Args:
         name: name of the set in results.
@@ -59,17 +60,20 @@ def demo_classes(
         probe_epochs: training epochs of the linear probe.
         drawn: settings of the images.
     """
-    return image_folder(name, str(ensure_classes(drawn)), score, templates, probe_epochs)
+    root = classes_root(drawn)
+    if not intact(root):
+        raise OnFirstUseError(f"will be drawn into {root}", folder=root, make=partial(ensure_classes, drawn))
+    return image_folder(name, str(root), score, templates, probe_epochs)
+
+
+def classes_root(config: ClassesConfig) -> Path:
+    """Return the folder of the set. It is in the same folder as the demo pools, as several of them may share it."""
+    return cache_folder("demo", f"classes-{config.fingerprint}")
 
 
 def ensure_classes(config: ClassesConfig) -> Path:
-    """Return the folder with ``train`` and ``test``, and generate it first if it is missing.
-
-    It lies beside the demo pools, as several of them may share it.
-    """
-    root = cache_dir() / "demo" / f"classes-{config.fingerprint}"
-    if looks_only() and not intact(root):
-        raise OnFirstUseError(f"will be drawn into {root}", folder=root)
+    """Return the folder with ``train`` and ``test``, and generate it first if it is missing."""
+    root = classes_root(config)
     with locked(root):
         if not intact(root):
             log.info("evaluation sets: generating the demo's classification set in %s", root)

@@ -3,11 +3,11 @@
 import logging
 import os
 from collections.abc import Sequence
+from functools import partial
 
 from benchmark.core.ranges import Name, PositiveInt
-from benchmark.core.requirements import OnFirstUseError, looks_only
+from benchmark.core.requirements import OnFirstUseError
 from benchmark.core.seals import intact
-from benchmark.demo.build import ensure_demo
 from benchmark.demo.settings import DemoConfig, demo_root
 from benchmark.pool.pool import Pool
 
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 def demo_pool(name: Name, scale: PositiveInt, hidden: Sequence[str], demo: DemoConfig) -> Pool:
-    """Return the demo pool with the settings `demo`, and generate it first if it is missing.
+    """Return the demo pool with the settings `demo`. Raises `OnFirstUseError` if it is not drawn yet.
 
     Args:
         name: name of the pool in results and logs.
@@ -24,10 +24,16 @@ def demo_pool(name: Name, scale: PositiveInt, hidden: Sequence[str], demo: DemoC
         hidden: metadata columns that only the oracle filter may read.
         demo: settings of the demo.
     """
-    if not intact(demo_root(demo)):
-        if looks_only():
-            size = demo.pairs * BYTES_PER_PAIR
-            drawn = f"{demo.pairs:,} pairs will be drawn into {demo_root(demo)}, {size / 1e6:,.0f} MB"
-            raise OnFirstUseError(drawn, size, demo_root(demo))
-        log.info("pool: drawing the demo, %s pairs, into %s", f"{demo.pairs:,}", demo_root(demo))
-    return Pool(name, str(ensure_demo(demo, os.cpu_count() or 1)), scale=scale, hidden=hidden)
+    root = demo_root(demo)
+    if not intact(root):
+        size = demo.pairs * BYTES_PER_PAIR
+        drawn = f"{demo.pairs:,} pairs will be drawn into {root}, {size / 1e6:,.0f} MB"
+        raise OnFirstUseError(drawn, size, root, partial(_draw, demo))
+    return Pool(name, str(root), scale=scale, hidden=hidden)
+
+
+def _draw(demo: DemoConfig) -> None:
+    from benchmark.demo.build import ensure_demo  # a pool that is drawn needs no renderer
+
+    log.info("pool: drawing the demo, %s pairs, into %s", f"{demo.pairs:,}", demo_root(demo))
+    ensure_demo(demo, os.cpu_count() or 1)

@@ -1,12 +1,11 @@
 """The settings of the demo, its fingerprint, and its cache folder."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmark.core.paths import cache_dir
+from benchmark.core.hashes import hash_json
+from benchmark.core.paths import cache_folder
 from benchmark.core.ranges import Percentage, PositiveInt, Seed, Share
 from benchmark.demo.worlds import check_world, read_card
 
@@ -51,10 +50,9 @@ class DemoConfig:
 
 def fingerprint_of(settings: Mapping[str, object]) -> str:
     """Return a hash of settings and of the shipped worlds."""
-    text = json.dumps([settings, read_card(), DRAWING_VERSION], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hash_json([settings, read_card(), DRAWING_VERSION], 16)
 
 
 def demo_root(config: DemoConfig) -> Path:
     """Return the folder of this demo in the user's cache; it may not exist yet."""
-    return cache_dir() / "demo" / config.fingerprint
+    return cache_folder("demo", config.fingerprint)

@@ -18,8 +18,7 @@ from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent
 from benchmark.core.paths import cache_dir
 from benchmark.core.ranges import Device, Processes
 from benchmark.engine.base import Work
-from benchmark.engine.worker_usage import Usage, own_usage
-from benchmark.engine.workers import WorkerDiedError, WorkerRun
+from benchmark.engine.workers import Usage, WorkerDiedError, WorkerRun, own_usage
 
 Piece = TypeVar("Piece")
 T = TypeVar("T")

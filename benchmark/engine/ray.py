@@ -18,8 +18,7 @@ from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.ranges import NonNegativeFloat, PositiveFloat, PositiveInt
 from benchmark.core.seals import remove_sealed
 from benchmark.engine.base import Work
-from benchmark.engine.worker_usage import Usage, own_usage
-from benchmark.engine.workers import WorkerDiedError, WorkerRun
+from benchmark.engine.workers import Usage, WorkerDiedError, WorkerRun, own_usage
 
 Piece = TypeVar("Piece")
 T = TypeVar("T")

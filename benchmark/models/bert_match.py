@@ -1,23 +1,19 @@
 """BERTScore F1 of pairs of texts (Zhang et al. 2019): bert-score's matching with any encoder."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, look
-from benchmark.models.checkpoints import load_model, load_pretrained, locate_checkpoint
-
-if TYPE_CHECKING:
-    import torch
+from benchmark.models.checkpoints import find_checkpoint, load_model, load_pretrained, locate_checkpoint
 
 BATCH = 64
 
@@ -28,10 +24,10 @@ class BertMatcher:
 
     encoder: Any
     tokenizer: Any
-    device: torch.device
+    device: Device
 
     def f1(self, candidates: Sequence[str], references: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return the F1 of each candidate with its reference, shape (n,), at most 1; 0 where one is empty."""
+        """Return the F1 of each candidate with its reference, shape (n,), at most 1; 0 if either is empty."""
         from bert_score.utils import bert_cos_score_idf
 
         pairs = [(c.strip(), r.strip()) for c, r in zip(candidates, references, strict=True)]
@@ -56,19 +52,17 @@ class BertMatcher:
         return scores
 
 
-def load_bert_matcher(model: str, num_layers: int, device: torch.device) -> BertMatcher:
+def load_bert_matcher(model: str, num_layers: int, device: Device) -> BertMatcher:
     """Load the first `num_layers` layers of `model` (hub name or folder).
 
     bert-score's own loader treats any path with "t5" in it as a T5, and needs a table of layers.
     Raises `UserError` for more layers than the encoder has, or missing weights.
     """
-    from transformers import AutoConfig, AutoModel, AutoTokenizer
-
     folder = locate_checkpoint(model)
-    config = load_pretrained(AutoConfig, model)
+    config = load_pretrained("AutoConfig", model)
     _check_layers(folder, num_layers, config.num_hidden_layers)
-    encoder = load_model(AutoModel, model, ("pooler.",), num_hidden_layers=num_layers)
-    tokenizer = load_pretrained(AutoTokenizer, model)
+    encoder = load_model("AutoModel", model, ("pooler.",), num_hidden_layers=num_layers)
+    tokenizer = load_pretrained("AutoTokenizer", model)
     # A tokenizer saved without its maximum length reports 10^30, and a long caption then exceeds the positions.
     # RoBERTa counts positions from after its padding token.
     first = config.pad_token_id + 1 if "roberta" in config.model_type else 0
@@ -80,7 +74,7 @@ def bert_requirement(model: str, num_layers: int) -> Requirement:
     """Return whether `model` is on this machine and has so many layers, or how large its download is."""
 
     def locate() -> Path:
-        folder = locate_checkpoint(model)
+        folder = find_checkpoint(model)
         try:  # not transformers' own reader, whose import takes seconds
             config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:

@@ -7,13 +7,17 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import huggingface_hub  # its parts are imported when they are used
+from safetensors import SafetensorError, safe_open
+
 from benchmark.core.errors import UserError
+from benchmark.core.identity import Identified
 from benchmark.core.paths import user_path
-from benchmark.core.requirements import Requirement, look, looks_only
+from benchmark.core.requirements import Requirement, look, provide
 from benchmark.models.hub import download, hub_errors, hub_sizes, unused_files
 from benchmark.models.hub_files import without_damaged
 
@@ -23,12 +27,17 @@ if TYPE_CHECKING:
 WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.ckpt")
 
 
-@lru_cache
 def locate_checkpoint(name: str) -> Path:
-    """Return the local folder of `name`: a path, or a hub name that is cached or can be downloaded.
+    """Return the local folder of `name`, after downloading it if necessary. Raises `UserError`."""
+    return provide(partial(find_checkpoint, name))
 
-    A download that was interrupted, or damaged since, is completed. Raises `UserError`, which says what to do, if
-    there is no such folder or files are missing in it; `OnFirstUseError` for a download within `only_looking`.
+
+@lru_cache
+def find_checkpoint(name: str) -> Path:
+    """Return the local folder of `name`: a path, or a hub name that is cached.
+
+    Raises `UserError`, which says what to do, if the folder or files in it are missing; `OnFirstUseError` for a
+    download, which completes one that was interrupted, or damaged since.
     """
     path = user_path(name)
     if path.is_dir():
@@ -40,33 +49,46 @@ def locate_checkpoint(name: str) -> Path:
         raise UserError(
             f"checkpoint {name} is not there; give an existing folder in the hub's format, or a hub name"
         )
-    # Imported here: the hub client takes half a second to import, and local folders do not need it.
-    from huggingface_hub import list_repo_files, snapshot_download
-    from huggingface_hub.errors import HFValidationError
-
     found = "it is not on this machine"
     try:
-        path = Path(snapshot_download(name, local_files_only=True))
+        path = Path(huggingface_hub.snapshot_download(name, local_files_only=True))
         missing = _damaged(path) or _missing_weights(path) or ("" if _has_weights(path) else "all weights")
         if not missing:
             return path
         found = f"only a part of it is on this machine (without {missing})"
-    except HFValidationError:
+    except huggingface_hub.errors.HFValidationError:
         raise UserError(f"checkpoint {name!r} must be a folder or a hub name") from None
     except (OSError, ValueError):
         pass
-    if looks_only():
-        sizes = hub_sizes(name, found)
-        unused = unused_files(list(sizes))
-        used = [file for file in sizes if not any(fnmatch.fnmatch(file, pattern) for pattern in unused)]
-        raise download(name, sum(sizes[file] for file in used))
-    with hub_errors(name, found):
-        return Path(snapshot_download(name, ignore_patterns=unused_files(list_repo_files(name))))
+    sizes = hub_sizes(name, found)
+    unused = unused_files(list(sizes))
+    used = [file for file in sizes if not any(fnmatch.fnmatch(file, pattern) for pattern in unused)]
+
+    def fetch() -> None:
+        with hub_errors(name, found):
+            huggingface_hub.snapshot_download(name, ignore_patterns=unused)
+
+    raise download(name, sum(sizes[file] for file in used), fetch)
 
 
 def checkpoint_requirement(name: str) -> Requirement:
     """Return whether the checkpoint `name` is on this machine, or how large its download is."""
-    return look(f"checkpoint {Path(name).name}", lambda: locate_checkpoint(name))
+    return look(f"checkpoint {Path(name).name}", partial(find_checkpoint, name))
+
+
+class FromCheckpoint(Identified):
+    """An object that loads `checkpoint`, a hub name or folder, and whose output depends on its revision."""
+
+    checkpoint: str
+
+    def identity(self) -> dict[str, Any]:
+        """Name the checkpoint by its revision."""
+        return super().identity() | {"checkpoint": revision(locate_checkpoint(self.checkpoint))}
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the checkpoint, and the requirements of the parts."""
+        yield checkpoint_requirement(self.checkpoint)
+        yield from super().requirements()
 
 
 def _damaged(folder: Path) -> str:
@@ -92,23 +114,23 @@ def _missing_weights(folder: Path) -> str:
     return ""
 
 
-def load_pretrained(auto_class: Any, name: str, **options: Any) -> Any:
-    """Load `name`, a folder or hub name, with a transformers Auto class. Python that comes with it is never run.
+def load_pretrained(loader: str | Any, name: str, **options: Any) -> Any:
+    """Load `name`, a folder or hub name, without running any Python that comes with it.
 
+    `loader` is a class of transformers by its name, such as ``"AutoTokenizer"``, or a class of another library.
     Raises `UserError` if files are missing or do not fit. For a tokenizer without files, transformers would make an
     empty one, to which every word is unknown.
     """
-    from safetensors import SafetensorError
+    import transformers
 
+    loader = getattr(transformers, loader) if isinstance(loader, str) else loader
     folder = locate_checkpoint(name)
     try:
         with quiet_transformers():
-            loaded = auto_class.from_pretrained(
-                folder, local_files_only=True, trust_remote_code=False, **options
-            )
+            loaded = loader.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         reason = str(error).strip().split("\n")[0][:200]
-        raise UserError(f"checkpoint {name} does not load as {auto_class.__name__}: {reason}") from error
+        raise UserError(f"checkpoint {name} does not load as {loader.__name__}: {reason}") from error
     tokenizer = getattr(loaded, "tokenizer", loaded)
     special = getattr(tokenizer, "all_special_tokens", None)
     if special is not None and len(tokenizer) <= len(special):
@@ -117,17 +139,15 @@ def load_pretrained(auto_class: Any, name: str, **options: Any) -> Any:
 
 
 def load_model(
-    auto_class: Any, name: str, new: tuple[str, ...] = (), dtype: torch.dtype | None = None, **options: Any
+    loader: str | Any, name: str, new: tuple[str, ...] = (), dtype: torch.dtype | None = None, **options: Any
 ) -> Any:
-    """Load a model with its weights, by default in fp32; only those whose names contain one of `new` may be missing.
+    """Load a model with its weights, by default in fp32; only weights named with one of `new` may be missing.
 
     transformers initialises missing weights at random and only logs it: a whole tower would be noise.
     Raises `UserError` if others are missing.
     """
-    import torch
-
-    options |= {"dtype": dtype or torch.float32, "output_loading_info": True}
-    model, info = load_pretrained(auto_class, name, **options)
+    options |= {"dtype": dtype or "float32", "output_loading_info": True}
+    model, info = load_pretrained(loader, name, **options)
     missing = sorted(key for key in info["missing_keys"] if not any(part in key for part in new))
     if missing:
         raise UserError(
@@ -151,7 +171,7 @@ def no_questions() -> Iterator[None]:
 
 @lru_cache
 def revision(folder: Path) -> str:
-    """Return what identifies the weights in a folder or file: the hub's commit, or a hash of the content."""
+    """Return the identity of the weights in a folder or file: the hub's commit, or a hash of the content."""
     if folder.parent.name == "snapshots":
         return folder.name
     digest = hashlib.sha256()
@@ -172,11 +192,11 @@ def read_weights(path: Path) -> dict[str, Any]:
     Raises `UserError` for a file in neither format.
     """
     import torch
-    from safetensors.torch import load_file
 
     try:
         if path.suffix == ".safetensors":
-            return load_file(path)
+            with safe_open(path, "pt") as file:
+                return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, not a dictionary
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises errors of any kind on a broken file
         raise UserError(f"{path} cannot be read as weights: {str(error).split(chr(10))[0][:200]}") from None

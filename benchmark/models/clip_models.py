@@ -100,14 +100,14 @@ def load_clip(
     Args:
         model: an open_clip architecture, or ``local-dir:FOLDER``, or ``hf-hub:NAME``.
         pretrained: open_clip's tag or a weights file; None for the two forms that include their weights.
-        device: where it runs.
+        device: device of the model.
         precision: ``fp32``, or ``bf16``, in which matrix products have 8 significant bits: twice as fast or more.
         load_weights: False leaves random weights, for a caller that has others; the tag, if there is one, then
             determines only the preprocessing of images and the activation function.
 
     Raises:
         UserError: unknown model or tag, weights that cannot be loaded, or no weights named at all; an unknown
-            precision, or one that the device does not compute.
+            precision, or a precision that the device does not compute.
     """
     import open_clip
 
@@ -147,7 +147,7 @@ def _numpy(parts: list[torch.Tensor]) -> npt.NDArray[np.float32]:
 
 @contextmanager
 def _errors_only() -> Iterator[None]:
-    root = logging.getLogger()  # open_clip has no logger of its own
+    root = logging.getLogger()  # open_clip logs to the root logger
     level = root.level
     root.setLevel(logging.ERROR)
     try:

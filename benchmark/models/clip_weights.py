@@ -1,4 +1,4 @@
-"""Where the weights of an open_clip model lie, and which they are; nothing is loaded, and torch is not imported."""
+"""The location and identity of the weights of an open_clip model, without loading them or importing torch."""
 
 from pathlib import Path
 

@@ -1,9 +1,11 @@
-"""Repositories of the Hugging Face hub: what of them is on this machine, how large a download is, and its errors."""
+"""Repositories of the Hugging Face hub: files on this machine, sizes of downloads, and errors."""
 
 import fnmatch
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+
+import huggingface_hub
 
 from benchmark.core.errors import UserError
 from benchmark.core.installation import program
@@ -16,11 +18,9 @@ UNUSED = ["*.msgpack", "*.h5", "*.onnx", "*.ot", "onnx/*", "*.ckpt", "*-ema.safe
 
 
 def on_the_hub(repository: str, files: Sequence[str]) -> Path:
-    """Return the cached one of the alternative `files` of a hub repository. Raises as `locate_checkpoint`."""
-    from huggingface_hub import try_to_load_from_cache
-
+    """Return the cached one of the alternative `files` of a hub repository. Raises as `find_checkpoint`."""
     for file in files:
-        cached = try_to_load_from_cache(repository, file)
+        cached = huggingface_hub.try_to_load_from_cache(repository, file)
         if isinstance(cached, str) and without_damaged([Path(cached)]):
             return Path(cached)
     sizes = hub_sizes(repository, "it is not on this machine")
@@ -29,31 +29,32 @@ def on_the_hub(repository: str, files: Sequence[str]) -> Path:
 
 def hub_sizes(name: str, found: str) -> dict[str, int]:
     """Return the bytes of each file of a hub repository, by asking the hub; `found` and errors as in `hub_errors`."""
-    from huggingface_hub import HfApi
-
-    with hub_errors(name, f"{found}, its size is unknown"):
-        info = HfApi().model_info(name, files_metadata=True, timeout=HUB_TIMEOUT)
+    with hub_errors(name, found):
+        hub = huggingface_hub.HfApi()
+        info = hub.model_info(name, files_metadata=True, timeout=HUB_TIMEOUT)
         if info.gated:  # its files are listed for everybody
-            HfApi().auth_check(name)
+            hub.auth_check(name)
         return {file.rfilename: file.size or 0 for file in info.siblings or []}
 
 
-def download(name: str, size: int) -> OnFirstUseError:
-    """Return what to raise where `size` bytes of the hub repository `name` would be downloaded."""
-    from huggingface_hub.constants import HF_HUB_CACHE
-
-    return OnFirstUseError(f"{name}: {size / 1e6:,.0f} MB from the hub", size, Path(HF_HUB_CACHE))
+def download(name: str, size: int, fetch: Callable[[], object] = lambda: None) -> OnFirstUseError:
+    """Return the error to raise if `size` bytes of the hub repository `name` have to be downloaded, by `fetch`."""
+    cache = Path(huggingface_hub.constants.HF_HUB_CACHE)
+    return OnFirstUseError(f"{name}: {size / 1e6:,.0f} MB from the hub", size, cache, fetch)
 
 
 @contextmanager
 def hub_errors(name: str, found: str) -> Iterator[None]:
-    """Turn what the hub client raises into a `UserError`; `found` says what is on this machine of `name`."""
+    """Turn what the hub client raises into a `UserError`; `found` describes the files of `name` on this machine."""
     import httpx2  # what the hub client raises
-    from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
 
     try:
         yield
-    except (LocalEntryNotFoundError, OfflineModeIsEnabled, httpx2.TransportError):
+    except (
+        huggingface_hub.errors.LocalEntryNotFoundError,
+        huggingface_hub.errors.OfflineModeIsEnabled,
+        httpx2.TransportError,
+    ):
         reason = f"{found}, and the hub is disabled or cannot be reached"
     except (OSError, ValueError, httpx2.HTTPError) as error:  # absent, gated, refused
         reason = str(error).strip().split("\n")[0][:200]
@@ -68,7 +69,7 @@ def hub_errors(name: str, found: str) -> Iterator[None]:
 def unused_files(files: Sequence[str]) -> list[str]:
     """Return patterns of the `files` of a hub repository that need no download.
 
-    Those are `UNUSED`, and weights in PyTorch's format where the same folder has them as safetensors.
+    They are `UNUSED`, and weights in PyTorch's format if the same folder has them as safetensors.
     """
     used = [file for file in files if not any(fnmatch.fnmatch(file, pattern) for pattern in UNUSED)]
     safe = {PurePosixPath(file).parent for file in used if file.endswith(".safetensors")}

@@ -6,8 +6,9 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
+from benchmark.core.hashes import hash_file
 from benchmark.core.json_text import json_text
-from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.paths import cache_folder, write_text
 from benchmark.core.seals import intact
 
 # The hub's cache names a file by its hash: large files by SHA-256, the others as git does.
@@ -17,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 def without_damaged(files: Iterable[Path]) -> list[Path]:
-    """Return those of some files in a folder of snapshots that are as they were downloaded.
+    """Return the files of a folder of snapshots that are as they were downloaded.
 
     The others are named in the log and removed, so that the hub's client fetches them again.
     """
@@ -29,8 +30,8 @@ def _is_whole(link: Path) -> bool:
     if not (seen := _stat(file)):
         return False  # another process has found it damaged
     if len(file.name) not in (_SHA256, _GIT_SHA1) or file.parent.name != "blobs":
-        return True  # a copy, as on disks without links: its name is no hash
-    record = cache_dir() / "hub" / f"{file.name}.json"
+        return True  # a copy, as on disks without links: its name is not a hash
+    record = cache_folder("hub") / f"{file.name}.json"
     if intact(record) and json.loads(record.read_text()) == seen:
         return True
     if _hash(file, seen[0]) == file.name:
@@ -53,9 +54,7 @@ def _stat(file: Path) -> Stat:
 
 
 def _hash(file: Path, size: int) -> str:
-    with file.open("rb") as opened:
-        if len(file.name) == _SHA256:
-            return hashlib.file_digest(opened, "sha256").hexdigest()
-        digest = hashlib.sha1(f"blob {size}\0".encode(), usedforsecurity=False)
-        digest.update(opened.read())  # at most 10 MB, above which the hub takes SHA-256
-        return digest.hexdigest()
+    if len(file.name) == _SHA256:
+        return hash_file(file)
+    # At most 10 MB are read, above which the hub takes SHA-256.
+    return hashlib.sha1(f"blob {size}\0".encode() + file.read_bytes(), usedforsecurity=False).hexdigest()

@@ -1,4 +1,4 @@
-"""The CLIP of PAC-S (Sarto et al. 2023) and PAC-S++ (2024): the papers' checkpoints, and partial ones.
+"""The CLIP of PAC-S (Sarto et al. 2023) and PAC-S++ (2024): the papers' checkpoints, and partial checkpoints.
 
 A ``.pth`` is one of the papers' files: its ``state_dict`` holds every weight of the CLIP, under the names that OpenAI
 and open_clip share, and in PAC-S++ also LoRA factors. A ``.safetensors`` holds only the tensors that the fine-tuning
@@ -38,7 +38,7 @@ def load_pac_clip(
         pretrained: its tag. With a whole checkpoint it determines only the preprocessing of images and the activation
             function: ``openai`` for ViT-B-32 and for PAC-S++, ``laion2b_s32b_b82k`` for openClip_ViT-L-14.
         checkpoint: a ``.pth`` or ``.safetensors`` file.
-        device: where it runs.
+        device: device of the model.
         precision: as for `load_clip`.
 
     Raises:
@@ -60,7 +60,7 @@ def load_pac_clip(
 
 
 def merge_lora(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the weights with LoRA factors merged, ``W + B A * alpha / r``, where the authors' code merges them.
+    """Return the weights with LoRA factors merged, ``W + B A * alpha / r``, in the same layers as the authors' code.
 
     It does so in attention (``in_proj_weight_lora_A``, ``out_proj.lora_A``) and in the patch convolution. In the MLPs
     it treats the layers as already merged and uses the weights as stored; so do we, since the published results were

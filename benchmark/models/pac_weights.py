@@ -1,4 +1,4 @@
-"""Where the weights of PAC-S and PAC-S++ lie, and the numbers of the metric; `pac_clip` loads them, with torch."""
+"""The files of PAC-S and PAC-S++ and the numbers of the metric; `pac_clip` loads the weights, with torch."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +29,7 @@ def locate_pac_checkpoint(checkpoint: str | None) -> Path:
 
 
 def pac_requirements(model: str, pretrained: str | None, checkpoint: str | None) -> Iterator[Requirement]:
-    """Yield the checkpoint, and the weights of the base model where the checkpoint is a partial one."""
+    """Yield the checkpoint, and the weights of the base model if the checkpoint is partial."""
     own = look(PAC_WEIGHTS, lambda: locate_pac_checkpoint(checkpoint))
     yield own
     if own.state is State.PRESENT and is_partial(Path(own.detail)):

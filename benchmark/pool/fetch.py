@@ -1,12 +1,10 @@
-"""The selected samples of a remote pool, copied into tars of the cache: by ranges where the offsets are known.
+"""The selected samples of a remote pool, copied into tars of the cache: by ranges if the offsets are known.
 
 The members of a sample are copied byte for byte with their headers, so the ranges one after the other are a tar. A
 tar whose index is not in the cache is downloaded once, for its index and its samples: to find a member one needs the
 header before it, and that many small requests take longer than one stream (docs/own_pool.md has the figures).
 """
 
-import hashlib
-import json
 import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,8 +13,9 @@ from typing import BinaryIO
 import numpy as np
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_bytes, hash_json
 from benchmark.core.locks import locked
-from benchmark.core.paths import cache_dir, put_in_place
+from benchmark.core.paths import cache_folder, put_in_place
 from benchmark.core.progress import progress
 from benchmark.core.seals import intact
 from benchmark.core.storage import CHUNK, gives_ranges, read_ranges
@@ -39,7 +38,7 @@ def fetch_subset(pool: Pool, uids: UidArray) -> Pool:
     What an earlier, killed process has fetched is not fetched again. Raises `UserError` if no tar holds any.
     """
     distinct = unite_uids([uids])
-    folder = cache_dir() / "subsets" / _key(pool, distinct)
+    folder = cache_folder("subsets", _key(pool, distinct))
     with locked(folder):
         fetched = [folder / "sample_ids.npy", *sorted((folder / "shards").glob("*.tar"))]
         if not all(intact(path) for path in fetched):
@@ -47,15 +46,13 @@ def fetch_subset(pool: Pool, uids: UidArray) -> Pool:
             _fetch(pool, distinct, folder / "shards")
             write_subset(folder / "sample_ids.npy", distinct)
     local = Pool(pool.name, str(folder), pool.columns)
-    local.fields.keyed = pool.fields.keyed  # without metadata it cannot tell
+    local.fields.keyed = pool.fields.keyed  # unknown without metadata
     return local
 
 
 def _key(pool: Pool, distinct: UidArray) -> str:
     shards = [[shard.name, shard.fingerprint] for shard in pool.shards(_NEEDS)]
-    digest = hashlib.sha256(json.dumps([pool.key, shards]).encode())
-    digest.update(distinct.tobytes())
-    return digest.hexdigest()[:16]
+    return hash_json([pool.key, shards, hash_bytes(distinct.tobytes())], 16)
 
 
 def _fetch(pool: Pool, distinct: UidArray, folder: Path) -> None:
@@ -112,7 +109,7 @@ def _read(file: BinaryIO, ranges: Iterable[Range]) -> Iterator[bytes]:
 
 
 def _joined(samples: TarIndex) -> Iterator[Range]:
-    """Yield (start, end) of the samples' bytes, adjacent ones as one."""
+    """Yield (start, end) of the samples' bytes, adjacent samples as one range."""
     first, last = 0, 0
     for extents in samples.extents:
         for start, end in zip(extents[::2], extents[1::2], strict=True):

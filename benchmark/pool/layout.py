@@ -1,17 +1,25 @@
-"""Which files of a folder or URL are a pool's shards: img2dataset's and DataComp's layouts, nested or listed."""
+"""The shards of a pool in img2dataset's or DataComp's layout, nested or listed, and the fields that they have."""
 
-import hashlib
+import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 
-from benchmark.core.errors import UserError
-from benchmark.core.file_systems import is_remote
-from benchmark.core.prefetch import prefetch_map
-from benchmark.core.storage import CONNECTIONS, Entry, file_name, find_file, list_files, with_sizes
+import pyarrow.parquet as pq
 
+from benchmark.core.arrow import DAMAGE
+from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.file_systems import is_remote
+from benchmark.core.hashes import hash_text
+from benchmark.core.prefetch import prefetch_map
+from benchmark.core.storage import CONNECTIONS, Entry, file_name, find_file, list_files, open_file, with_sizes
+from benchmark.pool.sample_fields import known_names, pick_column
+from benchmark.pool.tar_samples import field_names
+
+log = logging.getLogger(__name__)
 TAR, PARQUET = ".tar", ".parquet"
 DEPTH = 3  # folders that are searched below the one where shards may be nested
 _BRACES = re.compile(r"\{([^{}]*)\}")
@@ -43,7 +51,7 @@ def find_shards(url: str) -> tuple[list[Shard], list[Shard]]:
     Only if there is none of these, deeper folders are searched. Instead of a folder, `url` may list files, as
     webdataset's do: ``shards/{00000..00099}.tar``, several such patterns joined by ``::``.
 
-    Raises `UserError` for what is named like a shard there and is not a file.
+    Raises `UserError` for anything named like a shard there that is not a file.
     """
     patterns = url.split("::")
     listed = all(file_name(pattern).endswith((TAR, PARQUET)) for pattern in patterns)
@@ -96,7 +104,7 @@ def _require_files(paths: Iterable[Path]) -> None:
 
 
 def expand_braces(pattern: str) -> list[str]:
-    """Return what ``{00..11}`` and ``{a,b}`` in `pattern` stand for. Raises `UserError` for a malformed range."""
+    """Expand ``{00..11}`` and ``{a,b}`` in `pattern`. Raises `UserError` for a malformed range."""
     parts = _BRACES.split(pattern)
     choices = [_choices(part, pattern) if number % 2 else [part] for number, part in enumerate(parts)]
     return ["".join(chosen) for chosen in product(*choices)]
@@ -122,5 +130,93 @@ def _shards(files: Mapping[str, Entry], suffix: str) -> list[Shard]:
 
 def _shard(name: str, file: Entry) -> Shard:
     """Describe a file by its path, which is made a file's name, its size, and its version or time of writing."""
-    fingerprint = hashlib.sha256(f"{file.size} {file.written}".encode()).hexdigest()[:12]
+    fingerprint = hash_text(f"{file.size} {file.written}", 12)
     return Shard(name.replace("/", "%2F"), file.url, fingerprint)
+
+
+class PoolFields:
+    """The fields of the files of a pool.
+
+    Args:
+        pool: name of the pool, for messages.
+        columns: our column names to the file's.
+        metadata: the parquet files.
+        tar: a local tar, whose first sample's JSON is read; None if there is none.
+    """
+
+    def __init__(
+        self, pool: str, columns: Mapping[str, str], metadata: Sequence[Shard], tar: Path | None
+    ) -> None:
+        self._pool = pool
+        self._columns = columns
+        self._metadata = metadata
+        self._tar = tar
+
+    @cached_property
+    def keyed(self) -> bool:
+        """Whether keys distinguish samples without uid and url: False if the metadata lacks keys."""
+        names = next(self._schemas(), None)
+        if names is None:
+            return True
+        present = [ours for ours in ("uid", "url", "key") if pick_column(ours, self._columns, names)]
+        if not present:
+            log.warning(
+                "pool %s has no column uid, url or key: captions tell its pairs apart, and those with the same"
+                " caption count as one; its columns are %s (name that of urls with pool.columns.url=NAME)",
+                self._pool,
+                ", ".join(names),
+            )
+        return "key" in present
+
+    def check_names(self) -> None:
+        """Raise `UserError` for a name in ``pool.columns`` that neither the files nor other data sets have."""
+        named = {ours: name for ours, name in self._columns.items() if name not in known_names(ours)}
+        if not named:
+            return
+        present = set[str]()
+        for names in self._all_fields():
+            present.update(names)
+            if present.issuperset(named.values()):
+                return
+        if present:
+            ours, name = next((ours, name) for ours, name in named.items() if name not in present)
+            raise UserError(
+                f"pool.columns.{ours}={name}: pool {self._pool} has no such column; {did_you_mean(name, present)}"
+            )
+
+    def check_columns(self, columns: Collection[str]) -> None:
+        """Raise `UserError` for one of our columns that no parquet has; opens them until all columns are found."""
+        present = set[str]()
+        for names in self._schemas():
+            present.update(names)
+            missing = sorted(c for c in columns if pick_column(c, self._columns, present) is None)
+            if not missing:
+                return
+        if present:
+            hint = did_you_mean(missing[0], present)
+            if missing[0] == "nsfw":
+                hint = "name it with pool.columns.nsfw, or set pool.nsfw=[] to keep all samples"
+            if missing[0] == "text":
+                hint = self.naming_hint()
+            raise UserError(f"pool {self._pool} has no column {missing[0]!r} in its metadata; {hint}")
+
+    def naming_hint(self) -> str:
+        """Return the fields of the first file that can be read, and how to name that of the captions."""
+        names = next(self._all_fields(), [])
+        columns = f"the columns {', '.join(names)}" if names else "no columns"
+        return f"it has {columns}; name that of the captions with pool.columns.text=NAME"
+
+    def _all_fields(self) -> Iterator[list[str]]:
+        yield from self._schemas()
+        if self._tar is not None:
+            yield field_names(self._tar)
+
+    def _schemas(self) -> Iterator[list[str]]:
+        """Yield the columns of each metadata parquet that can be opened."""
+        for shard in self._metadata:
+            try:
+                with open_file(shard.url) as file:
+                    names = pq.ParquetFile(file).schema_arrow.names
+            except DAMAGE:
+                continue  # a broken file; the next one shows the columns
+            yield names

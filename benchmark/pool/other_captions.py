@@ -1,7 +1,5 @@
 """Captions that samples have besides their own: from columns of the pool, or from files that task=augment wrote."""
 
-import hashlib
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +13,11 @@ import pyarrow.parquet as pq
 from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import CAPTION_TOO_LONG, METADATA_INVALID, SampleError
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.hashes import hash_json
 from benchmark.core.storage import local_path
 from benchmark.core.temporaries import whole_files
 from benchmark.core.uids import UidArray, UidIndex, decode_uids, unite_uids
+from benchmark.pool.parquet_reader import listed_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.sample_fields import check_caption
 from benchmark.pool.tar_samples import MAX_CAPTION_BYTES
@@ -28,21 +28,20 @@ _BATCH = 65536
 
 @dataclass(frozen=True)
 class OtherCaptions:
-    """Captions by uid in hex, besides the samples' own; `drops` counts unusable ones by reason."""
+    """Additional captions by uid in hex; `drops` counts unusable captions by reason."""
 
     by_uid: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     drops: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def sha256(self) -> str | None:
-        """A hash of the captions, independent of where they were read; None without any."""
+        """A hash of the captions, independent of their source; None without any."""
         if not self.by_uid:
             return None
-        text = json.dumps(sorted(self.by_uid.items()))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hash_json(sorted(self.by_uid.items()))
 
     def counts(self) -> dict[str, int]:
-        """Return the number of samples with other captions, of these captions, and of unusable ones by reason."""
+        """Return the numbers of samples with other captions, of these captions, and of each drop reason."""
         captions = sum(map(len, self.by_uid.values()))
         return {"samples": len(self.by_uid), "captions": captions, **self.drops}
 
@@ -76,7 +75,7 @@ class CaptionSources:
     def of(self, uids: UidArray) -> OtherCaptions:
         """Return the usable captions of `uids`: from the columns first, then from the files, in their order.
 
-        Missing, empty and too long ones are left out and counted. Raises `UserError` for a damaged file, and when
+        Missing, empty and too long captions are left out and counted. Raises `UserError` for a damaged file, and when
         sources were given and hold no caption of any of the `uids`.
         """
         if not self:
@@ -115,8 +114,6 @@ class CaptionSources:
 
     def _of_files(self, uids: UidIndex, drops: Counter[str]) -> Iterator[tuple[int, object]]:
         """Yield the rows in `uids` and the captions that the files have of them; count malformed uids."""
-        from benchmark.pool.parquet_reader import listed_uids  # only with files: it imports pyarrow.compute
-
         for record in (record for file in self._files for record in _records(file)):
             listed, given = listed_uids(record[UID])
             if len(listed) < len(record):
@@ -143,7 +140,7 @@ def _checked(value: object) -> str:
 
 
 def _parquet_files(path: Path) -> list[Path]:
-    """Return the parquet files at `path`. Raises `UserError` without any, or for one that has no captions."""
+    """Return the parquet files at `path`. Raises `UserError` without any, or for a file without captions."""
     files = whole_files(path, "*.parquet") if path.is_dir() else [path]
     if not files or not files[0].is_file():
         raise UserError(f"captions.files: no parquet file at {path}; give what task=augment printed")

@@ -29,7 +29,7 @@ _BATCH = 8192
 
 @dataclass(frozen=True)
 class Written:
-    """What `write_pairs` wrote: the number of pairs, and how many of them have a url; 0: there is no such column."""
+    """The numbers of pairs that `write_pairs` wrote, and of those with a url; 0 means no such column."""
 
     pairs: int
     urls: int
@@ -46,10 +46,10 @@ def write_pairs(
 
     Args:
         path: the parquet to write.
-        pool: where the pairs are: in its metadata if it has any, else in its tars.
+        pool: the pairs are in its metadata if it has any, else in its tars.
         uids: the pairs, each once, shape (k,).
         scores: their scores, shape (k,).
-        tolerate: the share of the pairs that the pool's metadata may lack.
+        tolerate: the fraction of the pairs that the pool's metadata may lack.
 
     Raises:
         UserError: when it lacks more, or has none.
@@ -85,7 +85,7 @@ def _kept(pool: Pool, uids: UidArray, scores: Scores) -> Iterator[pa.Table]:
     shards = pool.shards(_TEXT)
     with progress("export", len(shards), "shards") as advance:
         for shard in shards:
-            # Shards are those of captions alone: a pool without urls can be exported, too.
+            # Shards with captions are enough: a pool without urls can be exported, too.
             for batch in pool.batches(shard, _TEXT | {"url"}, _BATCH, Counter()):
                 rows = index.find(batch.uids)
                 first = np.sort(np.unique(rows, return_index=True)[1])

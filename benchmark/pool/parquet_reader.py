@@ -8,19 +8,30 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from benchmark.core import batch
-from benchmark.core.arrow import from_numpy, from_strings, to_mask, to_numpy
+from benchmark.core.arrow import DAMAGE, from_numpy, from_strings, to_mask, to_numpy
 from benchmark.core.batch import Batch
+from benchmark.core.storage import open_file
 from benchmark.core.uids import UidArray, UidIndex, decode_uids, encode_uid_column, encode_uids, make_uids
-from benchmark.pool.caption_column import as_text, checked, is_text, usable_captions, values_of
-from benchmark.pool.parquet_records import IDENTITY, NSFW, Record, read_records
-from benchmark.pool.sample_fields import check_uid
+from benchmark.pool.sample_fields import (
+    as_text,
+    check_uid,
+    checked,
+    is_text,
+    pick_column,
+    usable_captions,
+    values_of,
+)
 
+IDENTITY = ("uid", "url", "key", "text", "status")
+NSFW = "nsfw"
 _IN_PLACE_OF_UID = frozenset({"url", "key"})
 _LOOKUP_ROWS = 65536  # rows that are searched at a time for the captions of given uids
 _EXACT = 1 << 53  # float64 holds every integer up to here
 _Rows = npt.NDArray[np.int64]
+Record = Mapping[str, pa.Array]
 
 
 def read_metadata(
@@ -57,7 +68,7 @@ def read_numbers(
 ) -> Iterator[tuple[_Rows, npt.NDArray[np.float64]]]:
     """Yield the numbers in the columns `names`, shape (n, len(names)), of n of the `uids`, with their rows in `uids`.
 
-    NaN stands for a missing number, for a column that the file lacks, and for one of another type.
+    NaN stands for a missing number, for a column that the file lacks, and for a column of another type.
     """
     for rows, values in _values_of(url, columns, names, uids):
         numbers = np.full((len(rows), len(names)), np.nan)
@@ -109,7 +120,7 @@ def listed_uids(column: pa.Array) -> tuple[_Rows, UidArray]:
         return np.arange(len(column)), encode_uid_column(pa.chunked_array([column.cast(pa.string())]))
     except ValueError:  # not all of them are
         pass
-    # As bytes: one string that is not valid UTF-8 costs its own row alone.
+    # As bytes: a string that is not valid UTF-8 costs only its own row.
     column = column.cast(pa.large_binary())
     well_formed = pc.fill_null(pc.match_substring_regex(column, "^[0-9a-fA-F]{32}$"), False)
     uids = encode_uid_column(pa.chunked_array([column.filter(well_formed).cast(pa.string())]))
@@ -167,7 +178,7 @@ def _downloaded(status: pa.Array, drops: Counter[str]) -> _Rows:
 
 
 def _is_in(column: pa.Array, values: Sequence[str]) -> npt.NDArray[np.bool_]:
-    """Return where a column of strings has one of the `values`, shape (n,); anything else is none of them."""
+    """Return whether each string of a column is one of the `values`, shape (n,); False for other types."""
     try:
         return to_mask(pc.is_in(column.cast(pa.string()), pa.array(values, pa.string())))
     except pa.ArrowException:  # of another type, or not all valid UTF-8
@@ -204,7 +215,7 @@ def _made_uids(columns: Sequence[pa.Array], drops: Counter[str]) -> tuple[_Rows,
 def _column(array: pa.Array) -> npt.NDArray[Any]:
     """Return the values of a column; strings with invalid UTF-8 come back as bytes.
 
-    Of a type that numpy does not have, each value is the name of the type: whoever wants numbers can tell it.
+    If numpy lacks the type, each value is the name of the type, for the error of a filter that wants numbers.
     """
     if array.null_count and array.type in (pa.float32(), pa.float64()):
         array = array.fill_null(np.nan)
@@ -222,6 +233,102 @@ def _column(array: pa.Array) -> npt.NDArray[Any]:
 
 
 def _beyond_floats(array: pa.Array) -> bool:
-    """Tell whether float64 would round one of the integers, which numpy makes of those with missing values."""
+    """Return whether float64, which numpy uses for integers with missing values, would round any of them."""
     bounds = pc.min_max(array).as_py()
     return any(bound is not None and abs(bound) > _EXACT for bound in bounds.values())
+
+
+def read_records(
+    url: str,
+    columns: Mapping[str, str],
+    names: tuple[str, ...] | None,
+    batch_size: int,
+    drops: Counter[str],
+    in_place_of_uid: frozenset[str] = frozenset(),
+) -> Iterator[Record]:
+    """Yield the columns `names` that the file has, by our names; all of the file's columns for None.
+
+    The columns `in_place_of_uid` are not read from a file that has a uid in each row. `drops` counts the pairs of a
+    broken file that cannot be read, the file itself if its footer is broken, and all pairs of a file that has none of
+    the columns, or one of them twice.
+    """
+    left = None  # rows to read
+    with open_file(url) as file:
+        if file.seek(0, 2) == 0:
+            drops[batch.SHARD_EMPTY] += 1
+            return
+        try:
+            parquet = pq.ParquetFile(file, page_checksum_verification=True)
+            present = _present(parquet, columns, names)
+            left = parquet.metadata.num_rows
+            if reason := _unusable(parquet, present):
+                drops[reason] += left
+                return
+            for record in _batches(parquet, batch_size, present, in_place_of_uid):
+                left -= len(record)
+                yield {
+                    ours: _plain(record[name])
+                    for ours, name in present.items()
+                    if name in record.schema.names
+                }
+        except DAMAGE:
+            pass
+    if left is None:
+        drops[batch.SHARD_CORRUPT] += 1
+    elif left > 0:
+        drops[batch.PAIR_OF_CORRUPT_SHARD] += left
+
+
+def _batches(
+    parquet: pq.ParquetFile, batch_size: int, present: Mapping[str, str], in_place_of_uid: frozenset[str]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows, with the columns `in_place_of_uid` from the first batch on that lacks a uid.
+
+    The footer may count missing values, too, but pyarrow ends the process if that part of it is damaged.
+    """
+    every = sorted(set(present.values()))
+    done, uid = 0, present.get("uid")
+    if uid is not None:
+        others = sorted({name for ours, name in present.items() if ours not in in_place_of_uid})
+        for record in parquet.iter_batches(batch_size, columns=others):
+            if others != every and record[uid].null_count:
+                break
+            done += len(record)
+            yield record
+        else:
+            return
+    for record in parquet.iter_batches(batch_size, columns=every):
+        skipped = min(done, len(record))
+        done -= skipped
+        if skipped < len(record):
+            yield record.slice(skipped)
+
+
+def _present(
+    parquet: pq.ParquetFile, columns: Mapping[str, str], names: tuple[str, ...] | None
+) -> dict[str, str]:
+    """Return the file's columns by our names; see `read_records`."""
+    theirs = parquet.schema_arrow.names
+    ours_first = names if names is not None else (*IDENTITY, NSFW, *columns)
+    picked = {ours: pick_column(ours, columns, theirs) for ours in ours_first}
+    present = {ours: name for ours, name in picked.items() if name is not None}
+    if names is None:
+        once = {name for name, count in Counter(theirs).items() if count == 1}
+        others = once - set(present.values()) - set(present)
+        present |= {name: name for name in sorted(others)}
+    return present
+
+
+def _unusable(parquet: pq.ParquetFile, present: Mapping[str, str]) -> str | None:
+    """Return why no row of a file can be used, None if some may be."""
+    if not present:
+        return batch.CAPTION_MISSING
+    theirs = Counter(parquet.schema_arrow.names)
+    return batch.METADATA_INVALID if any(theirs[name] > 1 for name in present.values()) else None
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """Return a column of views of strings or bytes as one of strings or bytes: few kernels take views."""
+    if pa.types.is_string_view(column.type):
+        return column.cast(pa.large_string())
+    return column.cast(pa.large_binary()) if pa.types.is_binary_view(column.type) else column

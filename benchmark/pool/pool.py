@@ -2,16 +2,14 @@
 
 Which caption counts. A pool may hold the caption of a sample three times: in the metadata parquet, in the tar's JSON
 (which img2dataset writes from the same row) and in the tar's ``.txt``. Text filters score the parquet's, so the
-metadata's caption counts wherever there is one: the parquet's for what is trained on or resharded, the JSON's for
-what is read from tars. The ``.txt`` counts only where the metadata has no caption. A sample that brings no uid gets
-the hash of its url and the caption that counts, so parquet and tar give it the same one; without a url, of its key
-(img2dataset's, or the name of its files in the tar). Where the metadata has neither, captions alone tell samples
-apart, and a warning says so. Where the files disagree the sample is kept, and counted as ``caption_mismatch`` when
-the selected samples are opened.
+metadata's caption counts if it has one: the parquet's for training and resharding, the JSON's for samples read from
+tars. The ``.txt`` counts only if the metadata lacks a caption. A sample without a uid gets the hash of its url and
+the caption that counts, so parquet and tar give it the same uid; without a url, the hash of its key (img2dataset's,
+or the name of its files in the tar) and caption. If the metadata has neither, only captions distinguish samples, and
+a warning says so. If the files disagree the sample is kept, and counted as ``caption_mismatch`` when the selected
+samples are opened.
 """
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -25,16 +23,17 @@ from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import CAPTION_MISSING, Batch, counts
 from benchmark.core.errors import UserError
 from benchmark.core.file_systems import is_remote
+from benchmark.core.hashes import hash_json
 from benchmark.core.locks import locked
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.pixel_workers import PixelWorkers
 from benchmark.core.ranges import Name, PositiveInt
 from benchmark.core.redaction import redact
 from benchmark.core.seals import intact
 from benchmark.core.storage import download, open_file
 from benchmark.core.uids import UidArray, UidIndex, unite_uids
-from benchmark.pool.layout import TAR, Shard, find_shards
-from benchmark.pool.pool_fields import PoolFields
+from benchmark.pool.layout import TAR, PoolFields, Shard, find_shards
+from benchmark.pool.parquet_reader import read_captions, read_metadata, read_numbers
 from benchmark.pool.tar_index import VERSION, TarIndex, index_tar, load_index, save_index
 from benchmark.pool.tar_reader import read_images, read_pixels, read_texts
 
@@ -87,8 +86,7 @@ class Pool:
     def key(self) -> str:
         """What identifies the pool in the cache: its url, how its files are read, and which samples are kept."""
         inputs = [redact(self.url), self.columns, READER_VERSION, *([self.nsfw] if self.nsfw else [])]
-        digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode())
-        return f"{self.name}-{digest.hexdigest()[:12]}"
+        return f"{self.name}-{hash_json(inputs, 12)}"
 
     @property
     def is_local(self) -> bool:
@@ -106,7 +104,7 @@ class Pool:
         return list(self._metadata)
 
     def shards(self, needs: frozenset[str]) -> list[Shard]:
-        """Return the shards that a filter with `needs` reads: tars for images, else metadata alone."""
+        """Return the shards that a filter with `needs` reads: tars for images, else only metadata."""
         self.fields.check_names()
         _ = self.fields.keyed  # its warning is of this process, and not of every worker
         if "image" in needs:
@@ -136,8 +134,6 @@ class Pool:
         """
         extra_columns = needs - SAMPLE_FIELDS
         if not shard.is_tar:
-            from benchmark.pool.parquet_reader import read_metadata  # cached scores need no pyarrow.compute
-
             texts = "text" in needs
             yield from read_metadata(
                 shard.url, self.columns, extra_columns, batch_size, drops, self.nsfw, texts
@@ -185,7 +181,7 @@ class Pool:
         if self.is_local:
             yield shard.path
             return
-        path = cache_dir() / "downloads" / self.key / f"{shard.name}-{shard.fingerprint}{TAR}"
+        path = cache_folder("downloads", self.key) / f"{shard.name}-{shard.fingerprint}{TAR}"
         path.parent.mkdir(parents=True, exist_ok=True)
         with locked(path):
             download(shard.url, path)
@@ -195,7 +191,7 @@ class Pool:
                 path.unlink(missing_ok=True)
 
     def count(self) -> int | None:
-        """Return the number of samples that the metadata lists; None for a pool of tars alone."""
+        """Return the number of samples that the metadata lists; None for a pool without metadata."""
         if not self._metadata:
             return None
         total = 0
@@ -208,12 +204,10 @@ class Pool:
         return total
 
     def metadata_captions(self, uids: UidArray) -> list[str | None]:
-        """Return the caption that the metadata parquet has of each of n uids, None where it has none.
+        """Return the caption that the metadata parquet has of each of n uids, or None.
 
-        Of a uid that occurs in several rows the first counts.
+        If a uid occurs in several rows the first counts.
         """
-        from benchmark.pool.parquet_reader import read_captions
-
         distinct = unite_uids([uids])
         index = UidIndex(distinct)
         captions: list[str | None] = [None] * len(distinct)
@@ -226,8 +220,6 @@ class Pool:
 
     def metadata_numbers(self, uids: UidArray, names: tuple[str, ...]) -> npt.NDArray[np.float64]:
         """Return the numbers that the metadata parquet has in m columns of each of n uids, shape (n, m), else NaN."""
-        from benchmark.pool.parquet_reader import read_numbers
-
         distinct = unite_uids([uids])
         index = UidIndex(distinct)
         numbers = np.full((len(distinct), len(names)), np.nan)
@@ -239,7 +231,7 @@ class Pool:
     def _index_path(self, shard: Shard) -> Path:
         keyed = "-keyed" * self.fields.keyed
         name = f"{shard.name}-{shard.fingerprint}{keyed}-v{VERSION}.arrow"
-        return cache_dir() / "tar_index" / self.key / name
+        return cache_folder("tar_index", self.key) / name
 
     def nothing_usable(self, drops: Counter[str]) -> UserError:
         """Return the error for a pool whose samples were all dropped, by reason."""

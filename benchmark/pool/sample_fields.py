@@ -1,12 +1,23 @@
-"""The fields of a sample as its files name them, and whether their values can be used."""
+"""The fields of a sample as its files name them, and whether their values can be used: one by one or as columns."""
 
-from collections.abc import Container, Mapping
+from collections import Counter
+from collections.abc import Callable, Container, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from benchmark.core import batch
+from benchmark.core.arrow import from_numpy, to_mask
 from benchmark.core.batch import SampleError
 from benchmark.core.uids import is_uid, make_uid
 
-# Other names of our columns: img2dataset's, those of LAION's parquet files, and those of CC3M and CC12M on the hub.
+_Rows = npt.NDArray[np.int64]
+# What `str.strip` removes beyond ASCII, and the three bytes of each as one number; the third is 0 if it has two.
+_SPACES = "\x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
+_SPACE_CODES = [int.from_bytes(space.encode().ljust(3, b"\0")) for space in _SPACES]
+# Other names of our columns: in img2dataset, in LAION's parquet files, in CC3M and CC12M on the hub.
 ALIASES = {
     "text": ("caption", "TEXT"),
     "url": ("URL", "image_url"),
@@ -59,3 +70,89 @@ def check_uid(uid: object, url: object, key: object, caption: str) -> str:
     if not is_uid(uid):
         raise SampleError(batch.METADATA_INVALID)
     return str(uid).lower()
+
+
+def usable_captions(column: pa.Array, drops: Counter[str]) -> tuple[_Rows, pa.LargeStringArray]:
+    """Return the rows of `column` with a usable caption, and the captions; count the others by reason in `drops`.
+
+    A caption that begins with neither a space nor a control character is usable, if all are valid UTF-8; only the
+    others are looked at one by one, see `check_caption`.
+    """
+    texts = as_text(column)
+    if texts is None:
+        values = values_of(column)
+        rows, captions = checked(len(values), lambda row: check_caption(values[row]), drops)
+        return rows, pa.array(captions, pa.large_string())
+    usable = _begins_visible(texts)
+    others = np.flatnonzero(~usable)
+    if not len(others):
+        return np.arange(len(texts)), texts
+    values = texts.take(from_numpy(others)).to_pylist()
+    passed, _ = checked(len(values), lambda row: check_caption(values[row]), drops)
+    usable[others[passed]] = True
+    rows = np.flatnonzero(usable)
+    return rows, texts.take(from_numpy(rows))
+
+
+def checked(count: int, check: Callable[[int], str], drops: Counter[str]) -> tuple[_Rows, list[str]]:
+    """Return the rows of `count` that pass the check, and their checked values; count the others by reason."""
+    rows, values = [], []
+    for row in range(count):
+        try:
+            values.append(check(row))
+        except SampleError as error:
+            drops[error.reason] += 1
+        else:
+            rows.append(row)
+    return np.array(rows, np.int64), values
+
+
+def values_of(array: pa.Array) -> list[Any]:
+    """Return the values; strings with invalid UTF-8 come back as bytes, for the caption check to find."""
+    try:
+        return list(array.to_pylist())
+    except UnicodeDecodeError:
+        return [value.as_py() for value in array.cast(pa.binary())]
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether a column of this type holds strings."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def as_text(column: pa.Array) -> pa.LargeStringArray | None:
+    """Return the column as valid UTF-8; None if a value is not, or if the column is not text or bytes."""
+    kind = column.type
+    if not (
+        is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_null(kind)
+    ):
+        return None
+    try:
+        texts = column.cast(pa.large_string())
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        return None
+    return texts
+
+
+def _begins_visible(texts: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
+    """Return which of n strings begin with a character that is neither a space nor a control of ASCII, shape (n,)."""
+    first = np.zeros(len(texts), np.uint8)
+    _, offsets, data = texts.buffers()
+    if data is None or not data.size:
+        return np.zeros(len(texts), bool)
+    values = np.frombuffer(data, np.uint8)
+    bounds = np.frombuffer(offsets, np.int64)[texts.offset :][: len(texts) + 1]
+    filled = np.flatnonzero(bounds[1:] > bounds[:-1])
+    first[filled] = values[bounds[filled]]
+    begins: npt.NDArray[np.bool_] = (first > ord(" ")) & (first != 0x7F)
+    # Among all first bytes beyond ASCII, only these may be of spaces.
+    unsure = np.flatnonzero((first == 0xC2) | ((first >= 0xE1) & (first <= 0xE3)))
+    if len(unsure):
+        at = bounds[unsure, None] + np.arange(3)
+        code = values[np.minimum(at, len(values) - 1)] @ np.array([1 << 16, 1 << 8, 1], np.uint32)
+        code[first[unsure] == 0xC2] &= 0xFFFF00  # a character of two bytes
+        begins[unsure] = ~np.isin(code, _SPACE_CODES)
+    if texts.null_count:
+        begins &= to_mask(texts.is_valid())
+    return begins

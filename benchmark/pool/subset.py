@@ -1,7 +1,5 @@
 """The selected samples of a pool, at random offsets of its tars."""
 
-import hashlib
-import json
 import logging
 from collections import Counter
 from collections.abc import Sequence
@@ -15,6 +13,7 @@ import pyarrow as pa
 from benchmark.core.arrow import from_numpy
 from benchmark.core.batch import CAPTION_MISMATCH, IMAGE_MISSING, Sample
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_json
 from benchmark.core.progress import progress
 from benchmark.core.uids import (
     UID_DTYPE,
@@ -26,23 +25,24 @@ from benchmark.core.uids import (
     sort_uids,
     unite_uids,
 )
+from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.other_captions import OtherCaptions
 from benchmark.pool.pool import Pool
-from benchmark.pool.tar_index import Integers, TarIndex
+from benchmark.pool.tar_index import TarIndex
 from benchmark.pool.tar_reader import read_image
 
 log = logging.getLogger(__name__)
 IMAGE_NEEDS = frozenset({"image", "text"})
+_LIGHT = 5  # tars of 10,000 samples, which take as long as two workers with their start
 
 
 @dataclass(frozen=True)
 class ShardSamples:
-    """The selected samples of one tar, and their rows in its index; one that was selected twice is there twice."""
+    """The selected samples of one tar; a sample that was selected twice is there twice."""
 
     shard: Shard
     samples: TarIndex
-    rows: Integers
 
 
 class Subset:
@@ -109,7 +109,7 @@ class Subset:
 
     @property
     def lost(self) -> dict[str, int]:
-        """Selected samples that cannot be read, by reason: `missing` without those that are only counted."""
+        """Selected samples that cannot be read, by reason: `missing` without mismatched captions."""
         return {reason: count for reason, count in self.missing.items() if reason != CAPTION_MISMATCH}
 
     def __len__(self) -> int:
@@ -125,14 +125,14 @@ class Subset:
     def identity(self, selection: str) -> str:
         """Return `selection`, the hash of the selected uids; hashed with the captions where files disagree on some.
 
-        The uids alone do not say which captions are read then: a caption in the metadata may have changed.
+        The uids do not determine the captions then: a caption in the metadata may have changed.
         """
         if not self._mismatched.any():
             return selection
         rows = np.flatnonzero(self._mismatched)
         texts = self._texts.take(from_numpy(rows)).to_pylist()
         captions = list(zip(decode_uids(self._uids[rows]), texts, strict=True))
-        return hashlib.sha256(json.dumps([selection, captions]).encode()).hexdigest()
+        return hash_json([selection, captions])
 
 
 def selected_samples(pool: Pool, uids: UidArray) -> list[ShardSamples]:
@@ -152,7 +152,7 @@ def selected_samples(pool: Pool, uids: UidArray) -> list[ShardSamples]:
             repeated = np.repeat(rows, remaining[positions[rows]])
             remaining[positions[rows]] = 0
             if len(repeated):
-                parts.append(ShardSamples(shard, samples.take(repeated), repeated))
+                parts.append(ShardSamples(shard, samples.take(repeated)))
             advance(1, "")
     return parts
 
@@ -173,7 +173,7 @@ def captions_of(pool: Pool, uids: UidArray) -> list[str | None]:
 
 
 def use_metadata_captions(parts: Sequence[ShardSamples], pool: Pool) -> list[ShardSamples]:
-    """Return the samples with the captions of the pool's metadata parquet, where it has them.
+    """Return the samples with the captions of the pool's metadata parquet, if it has them.
 
     Those that count are explained in `benchmark.pool.pool`. Where captions differ, samples are marked as mismatched
     and counted in one line of the log.
@@ -201,3 +201,35 @@ def use_metadata_captions(parts: Sequence[ShardSamples], pool: Pool) -> list[Sha
 def _locations(shard: int, samples: TarIndex) -> npt.NDArray[np.int64]:
     """Return the shard's number, the offset and the size of each image, shape (n, 3)."""
     return np.stack([np.full(len(samples), shard), samples.offsets, samples.sizes], axis=1)
+
+
+class IndexTar:
+    """Makes the index of a local tar and leaves it in the cache.
+
+    Args:
+        pool: the pool of the tars.
+        tars: how many there are in all.
+    """
+
+    def __init__(self, pool: Pool, tars: int) -> None:
+        self.pool = pool
+        self.light = tars < _LIGHT
+
+    def setup(self, device: str) -> None:
+        """Load nothing."""
+
+    def __call__(self, shard: Shard) -> int:
+        """Index one tar; return its number of samples."""
+        return len(self.pool.index(shard))
+
+
+def index_tars(pool: Pool, engine: Engine) -> None:
+    """Make the missing indexes of a local pool; a remote tar is indexed when its samples are fetched."""
+    missing = (
+        [shard for shard in pool.shards(IMAGE_NEEDS) if not pool.has_index(shard)] if pool.is_local else []
+    )
+    if not missing:  # an engine may start a cluster
+        return
+    with progress("index", len(missing), "shards") as advance:
+        for _ in engine.run(IndexTar(pool, len(missing)), missing):
+            advance(1, "")

@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from benchmark.core import batch
 from benchmark.core.arrow import from_lists, from_mask, from_numpy, from_strings, to_mask, to_numpy
-from benchmark.core.garbage import no_collection
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UidArray, encode_uids, read_uid_columns, uid_columns
 from benchmark.pool.tar_samples import UNDECODABLE, Extents, SampleReader, TarSample
@@ -48,9 +47,9 @@ class TarIndex:
     Args:
         uids: shape (n,).
         rows: what else is known of each, in Arrow; may be mapped from a file. ``text``: the caption that counts
-            (see `Pool`). ``offset`` and ``size``: where the image lies, bytes. ``mismatched``: whether the ``.txt``
-            differs from the JSON's caption. ``extents``: where all members lie, headers and padding included: start
-            and end in bytes, once or more often, as members need not be contiguous. ``extensions``: those of all
+            (see `Pool`). ``offset`` and ``size`` of the image, bytes. ``mismatched``: whether the ``.txt``
+            differs from the JSON's caption. ``extents`` of all members, headers and padding included: start
+            and end in bytes, once or more often, as members need not be contiguous. ``extensions`` of all
             members, joined by slashes. ``members``: offset and size of the data of each, bytes.
         columns: metadata columns by name, object arrays of shape (n,).
         drops: samples that cannot be used, by reason.
@@ -66,17 +65,17 @@ class TarIndex:
 
     @property
     def texts(self) -> list[str]:
-        """The captions, as Python strings made anew."""
+        """The captions, as new Python strings."""
         return list(self.rows["text"].to_pylist())
 
     @property
     def extents(self) -> list[Extents]:
-        """The extents, as Python lists made anew."""
+        """The extents, as new Python lists."""
         return list(self.rows["extents"].to_pylist())
 
     @property
     def members(self) -> list[Members]:
-        """The members of each sample, as Python lists made anew."""
+        """The members of each sample, as new Python lists."""
         extensions, places = (self.rows[name].to_pylist() for name in ("extensions", "members"))
         return [
             list(zip(names.decode(errors=UNDECODABLE).split("/"), where[::2], where[1::2], strict=True))
@@ -133,8 +132,7 @@ def index_tar(
     if path.stat().st_size == 0:
         drops[batch.SHARD_EMPTY] += 1
     else:
-        with no_collection():
-            samples = list(SampleReader(columns, keep, nsfw, keyed).read(path, drops))
+        samples = list(SampleReader(columns, keep, nsfw, keyed).read(path, drops))
     rows = pa.table(
         [
             _strings([sample.text for sample in samples]),
@@ -160,7 +158,7 @@ def save_index(path: Path, index: TarIndex) -> None:
 
 
 def load_index(path: Path) -> TarIndex:
-    """Map an index that `save_index` wrote: only the uids, and what is taken of it, come into memory."""
+    """Map an index that `save_index` wrote: only the uids, and the rows that are taken, come into memory."""
     table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
     drops = Counter[str](json.loads(table.schema.metadata[_INFO]))
     return TarIndex(read_uid_columns(table), table.select(_SCHEMA.names), drops=drops)

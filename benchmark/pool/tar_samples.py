@@ -1,4 +1,4 @@
-"""The members of a tar as samples: those of one key, their caption and the fields of their JSON."""
+"""The members of a tar as samples: members of one key, with their caption and the fields of their JSON."""
 
 import json
 from collections import Counter
@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 from benchmark.core import batch
 from benchmark.core.batch import SampleError
-from benchmark.core.tar_members import Member
+from benchmark.core.tar_members import Member, tar_members
 from benchmark.pool.sample_fields import check_caption, check_uid, pick_column
-from benchmark.pool.tar_headers import read_members
 
 IMAGE_EXTENSIONS = frozenset({"jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"})
 MAX_CAPTION_BYTES = 1_000_000
@@ -115,7 +114,7 @@ class _Members:
 
     Args:
         key: their name without folder and extension.
-        extents: where they lie in the file, headers and padding included.
+        extents: their start and end in the file, headers and padding included.
         extensions: of each.
         places: offset and size of the data of each.
         image: offset and size of the image.
@@ -147,7 +146,7 @@ def _group(path: Path, drops: Counter[str]) -> Iterator[_Members]:
     """Yield samples once all members are known: the members of a key need not be contiguous."""
     samples: dict[str, list[_Members]] = {}
     with path.open("rb") as file:
-        for member in read_members(file, drops):
+        for member in tar_members(file, drops):
             folder, _, base = member.name.rpartition("/")
             stem, _, extension = base.partition(".")
             of_key = samples.setdefault(f"{folder}/{stem}", [])
@@ -165,9 +164,9 @@ def _group(path: Path, drops: Counter[str]) -> Iterator[_Members]:
 
 
 def _checked(samples: Collection[Sequence[_Members]], *, damaged: bool) -> Iterator[_Members]:
-    """Yield the samples of each key; those whose members may belong to others, or are lost, with a reason.
+    """Yield the samples of each key; with a reason if members may belong to another sample, or are lost.
 
-    Of a key that is used again, members that do not lie together may be the image of one sample and the caption of
+    If a key is used again, members that are not adjacent may be the image of one sample and the caption of
     another. In a damaged tar a sample without JSON, where others have it, has lost it and would get another uid.
     """
     lost = damaged and any(sample.metadata is not None for of_key in samples for sample in of_key)

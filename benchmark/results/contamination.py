@@ -1,22 +1,90 @@
-"""Evaluation images that are among the pairs of a pool, and among the kept ones."""
+"""Evaluation images that are among the pairs of a pool, and among the kept pairs."""
 
+import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
-from benchmark.core.uids import UidArray, encode_uids, find_uids
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from benchmark.core.hashes import hash_json
+from benchmark.core.paths import cache_folder, write_text
+from benchmark.core.seals import intact
+from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids, unite_uids
+from benchmark.models.clip_models import ClipModel, load_clip
+from benchmark.pool.content import find_images
 from benchmark.pool.pool import Pool
-from benchmark.pool.same_bytes import find_images
-from benchmark.results.contamination_counts import Contamination
-from benchmark.results.near_images import NearImages
+from benchmark.results.result import Contamination
+from benchmark.scoring.feature_cache import load_features
+from benchmark.scoring.shard_reader import features_path
+from downstream.batching import StoredImages, pixel_batches, stack_pixels
 from downstream.evaluation.classification_sets import ClassificationSet
-from downstream.evaluation.evaluation_sets import EvaluationSet
-from downstream.evaluation.image_digests import digest_images
-from downstream.evaluation.image_files import ImageFile
+from downstream.evaluation.evaluation_sets import EvaluationSet, Item
+from downstream.evaluation.image_files import ImageFile, digest_images
+from filters.clip import ClipFeatures
 
 log = logging.getLogger(__name__)
-# What the protocol says of evaluation images in the pool. Whether embeddings were cached changes no metric.
-FACT = "counted by bytes, and by CLIP embeddings where these are cached; not excluded"
+ROWS = 1024  # images that are compared at a time
+EMBEDDED_AT_ONCE = 256
+Embeddings = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class NearImages:
+    """Finds images whose embeddings by one CLIP model have a cosine above `similarity`, which depends on the model.
+
+    Args:
+        features: the pool's embeddings.
+        similarity: cosine above which two images are near-duplicates.
+        device: where evaluation images are embedded.
+    """
+
+    features: ClipFeatures
+    similarity: float
+    device: torch.device
+
+    def find(self, pool: Pool, sets: Mapping[str, Sequence[ImageFile]]) -> dict[str, UidArray] | None:
+        """Return the uids of pairs near to an image of each evaluation set, by its name.
+
+        None unless all embeddings of the pool are in the cache.
+        """
+        paths = [features_path(pool, shard, self.features) for shard in pool.tars]
+        if not paths or not all(intact(path) for path in paths):
+            return None
+        digests = {name: [digest.sha256 for digest in digest_images(images)] for name, images in sets.items()}
+        inputs = [[path.name for path in paths], self.features.key(), self.similarity, digests]
+        key = hash_json(inputs, 16)
+        cached = cache_folder("near_images", pool.key) / f"{key}.json"
+        if not intact(cached):
+            clip = load_clip(
+                self.features.model, self.features.pretrained, self.device, self.features.precision
+            )
+            targets = {name: _embed(clip, images) for name, images in sets.items()}
+            near: dict[str, list[str]] = {name: [] for name in sets}
+            for path in paths:
+                table = load_features(path)
+                for name, target in targets.items():
+                    near[name] += decode_uids(table.uids[self._near(table.half("image"), target)])
+            write_text(cached, json.dumps(near))
+        return {
+            name: unite_uids([encode_uids(uids)]) for name, uids in json.loads(cached.read_text()).items()
+        }
+
+    def _near(self, images: npt.NDArray[np.float16], targets: Embeddings) -> npt.NDArray[np.bool_]:
+        """Return which of n images (n, d) are near to one of m others (m, d), shape (n,)."""
+        parts = np.split(images, range(ROWS, len(images), ROWS))
+        return np.concatenate(
+            [(part.astype(np.float32) @ targets.T).max(axis=1) > self.similarity for part in parts]
+        )
+
+
+def _embed(clip: ClipModel, images: Sequence[ImageFile]) -> Embeddings:
+    stored = StoredImages([Item(image.path.name, image, []) for image in images])
+    batches = pixel_batches(stored, partial(stack_pixels, clip.preprocess), EMBEDDED_AT_ONCE, clip.device)
+    return np.concatenate([clip.embed_pixels(pixels) for pixels in batches])
 
 
 def contamination(
@@ -26,26 +94,23 @@ def contamination(
     sets: Iterable[EvaluationSet | ClassificationSet],
     near: NearImages | None,
 ) -> dict[str, Contamination]:
-    """Count the pairs whose image is in each of the evaluation sets with images, by its name; warn of kept ones.
+    """Count the pairs whose image is in each of the evaluation sets with images, by its name; warn of kept pairs.
 
     Args:
         pool: the pool.
         kept: uids of the selection.
         tars: the local pool that holds the images of the selection.
         sets: the evaluation sets.
-        near: finds near-duplicates; None counts equal bytes alone.
+        near: finds near-duplicates; None counts only equal bytes.
     """
-    images = {
-        evaluation_set.name: files for evaluation_set in sets if (files := evaluation_set.image_files())
-    }
-    same = _same_bytes(tars, images)
+    images = {of_set.name: files for of_set in sets if (files := of_set.image_files())}
     similar = near.find(pool, images) if near else None
     counts = {}
-    for name, uids in same.items():
-        counts[name] = Contamination(len(uids) if pool.is_local else None, _among(kept, uids))
+    for name, uids in _same_bytes(tars, images).items():
+        counts[name] = Contamination(len(uids) if pool.is_local else None, _count(kept, uids))
         if similar is not None:
-            of_set = similar[name]
-            counts[name] = replace(counts[name], near_pool=len(of_set), near_kept=_among(kept, of_set))
+            near_uids = similar[name]
+            counts[name] = replace(counts[name], near_pool=len(near_uids), near_kept=_count(kept, near_uids))
         _warn(name, counts[name], len(kept))
     return counts
 
@@ -62,7 +127,7 @@ def _same_bytes(tars: Pool, images: Mapping[str, Sequence[ImageFile]]) -> dict[s
     return same
 
 
-def _among(kept: UidArray, uids: UidArray) -> int:
+def _count(kept: UidArray, uids: UidArray) -> int:
     return int((find_uids(kept, uids) >= 0).sum())
 
 

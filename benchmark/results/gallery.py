@@ -1,33 +1,71 @@
-"""Picks the pairs of `GalleryPair`: what a filter ranks first, around its threshold and last."""
+"""Picks the pairs and the evaluation images that pages and trackers show, as small JPEGs and short texts."""
+
+import io
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image
 
 from benchmark.core.batch import SampleError
+from benchmark.core.hashes import hash_text
+from benchmark.core.images import THUMBNAIL
 from benchmark.core.ties import hash_uids, highest
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, decode_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of, selected_samples
 from benchmark.pool.tar_reader import read_image
-from benchmark.results.pictures import GalleryPair, Place
-from benchmark.results.thumbnails import short_text, thumbnail
+from benchmark.results.run_folder import CAPTION_CHARACTERS, Example, GalleryPair, Place
 from benchmark.scoring.repeated_uids import Block
 from benchmark.scoring.score_table import ArraySource, ScoreSource
+from downstream.evaluation.evaluation_sets import EvaluationSet
 from filters.base import Scores
 
+QUALITY = 70
 PAIRS = 6  # per place
+IMAGES = 8  # per evaluation set
+
+
+def thumbnail(image: Image.Image) -> bytes:
+    """Return the RGB `image` as a JPEG whose longer side is at most `THUMBNAIL`, without any metadata."""
+    small = image.copy()
+    small.thumbnail((THUMBNAIL, THUMBNAIL))
+    small.info = {}  # Pillow would write a comment in it again
+    buffer = io.BytesIO()
+    small.save(buffer, "JPEG", quality=QUALITY, optimize=True)
+    return buffer.getvalue()
+
+
+def short_text(text: str) -> str:
+    """Return at most `CAPTION_CHARACTERS` of a caption, on one line, without control characters."""
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    return " ".join(printable.split())[:CAPTION_CHARACTERS]
+
+
+def examples(sets: Iterable[EvaluationSet]) -> list[Example]:
+    """Return `IMAGES` images of every set, chosen by a hash of their ids. Raises `UserError` for damage."""
+    return [
+        Example(
+            evaluation_set.name,
+            str(item.image_id),
+            tuple(map(short_text, item.references)),
+            thumbnail(item.load()),
+        )
+        for evaluation_set in sets
+        for item in sorted(evaluation_set.items, key=lambda item: hash_text(str(item.image_id)))[:IMAGES]
+    ]
 
 
 def gallery(scores: ScoreSource, kept: ArraySource, seed: int, tars: Pool) -> list[GalleryPair]:
     """Return the pairs of every place in the order of their ranks, the best first.
 
-    A pair that `tars` lacks has no thumbnail; one whose caption it lacks too is left out.
+    A pair whose image `tars` lacks gets an empty thumbnail; a pair whose caption it lacks is left out.
 
     Args:
-        scores: the scored pairs; a pair whose score is NaN has no rank.
-        kept: the selected ones.
+        scores: the scored pairs; a pair whose score is NaN is not ranked.
+        kept: the selected pairs.
         seed: seed of the run, which ranks equal scores.
-        tars: a local pool with images and captions of these pairs, or of the selected ones only.
+        tars: a local pool with images and captions of these pairs, or only of the selected pairs.
     """
     by_place = ranked_pairs(scores, kept, seed)
     places = [place for place, (uids, _) in by_place.items() for _ in uids]

@@ -1,10 +1,10 @@
 """The protocol of a run: what two runs must share for their metrics to be comparable."""
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from benchmark.core.hashes import hash_json
 
 # Experiments in conf/experiment that are the setting of a paper, with the sizes that it reports.
 PUBLISHED = {"icc_paper": (100_000, 200_000, 500_000), "ds_clip": (7_500_000,)}
@@ -14,8 +14,10 @@ INERT = frozenset(
 )
 # Groups of the configuration that the protocol depends on besides pool and size.
 GROUPS = frozenset({"models", "downstream", "training", "evalset", "metrics"})
-LIMIT = "limit"  # of evalset, beside its sets: the number of images of each, for a quick try
+LIMIT = "limit"  # of evalset, next to its sets: the number of images of each, for a quick try
 QUICK_TRY = "quick try"  # the fact of a run with such a limit, which is comparable to nothing
+# The fact on evaluation images in the pool. Whether embeddings were cached changes no metric.
+CONTAMINATION = "counted by bytes, and by CLIP embeddings where these are cached; not excluded"
 SIZE = "size"  # the fact that may differ in a chart of quality against size
 MAX_DIFFERENCES = 4  # named in a line
 
@@ -39,7 +41,7 @@ class Protocol:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the facts; runs are comparable where it is equal."""
+        """A hash of the facts; runs are comparable if it is equal."""
         return _hash(self.facts)
 
     @property
@@ -65,11 +67,11 @@ class Protocol:
 
 
 def _hash(facts: Mapping[str, str]) -> str:
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
+    return hash_json(facts, 12)
 
 
 def flat_facts(name: str, node: Any) -> Iterator[tuple[str, str]]:
-    """Yield the settings of `node` as facts with dotted names below `name`, without those in `INERT`."""
+    """Yield the settings of `node` as facts with dotted names below `name`, but for `INERT` settings."""
     if isinstance(node, Mapping):
         for key, value in node.items():
             if key not in INERT:
@@ -81,8 +83,8 @@ def flat_facts(name: str, node: Any) -> Iterator[tuple[str, str]]:
 def protocol_overrides(overrides: Sequence[str]) -> tuple[str, ...]:
     """Return those overrides of the command line that change settings of the protocol, like ``models.bertscore=...``.
 
-    ``downstream=captioner`` is none of them: it only picks models. Nor are settings that change no metric. Of the
-    pool's settings those of the demo are, as they make another world; ``pool.url`` and others say where a pool lies.
+    ``downstream=captioner`` only picks models, so it is not returned; nor are settings that change no metric.
+    The demo's settings are returned, as they make another world; ``pool.url`` and others only locate a pool.
     """
     keys = {override: _key(override) for override in overrides}
     return tuple(

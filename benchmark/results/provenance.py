@@ -11,24 +11,10 @@ from typing import Any
 from benchmark.core.devices import has_gpu
 
 LIBRARIES = (
-    "torch",
-    "transformers",
-    "open-clip-torch",
-    "accelerate",
-    "numpy",
-    "pyarrow",
-    "pillow",
-    "hydra-core",
-    "faiss-cpu",
-    "faiss-gpu-cu12",
-    "onnxruntime",
-    "opencv-python-headless",
-    "rapidfuzz",
-    "rapidocr",
-    "scikit-learn",
-    "spacy",
+    "torch", "transformers", "open-clip-torch", "accelerate", "numpy", "pyarrow", "pillow", "hydra-core", "faiss-cpu",
+    "faiss-gpu-cu12", "onnxruntime", "opencv-python-headless", "rapidfuzz", "rapidocr", "scikit-learn", "spacy",
     "timm",
-)
+)  # fmt: skip
 
 
 def provenance() -> dict[str, Any]:

@@ -1,15 +1,61 @@
-"""The result of a run: what is needed to read it, compare it and repeat it."""
+"""The records of a run and of an evaluation, which the report reads."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from benchmark.core.records import Schema
-from benchmark.results.contamination_counts import Contamination
 from benchmark.results.protocol import Protocol
 from benchmark.results.stopwatch import Stage
 from benchmark.selection.manifest import Manifest
 from downstream.metrics.metric import Metric
 from downstream.training.train_report import TrainReport
+
+
+@dataclass(frozen=True)
+class Contamination:
+    """How many pairs have an image that is in an evaluation set.
+
+    Args:
+        pool: pairs of the pool with the bytes of an evaluation image; None for a remote pool, which is not read.
+        kept: likewise pairs of the selection.
+        near_pool: pairs of the pool that `NearImages` finds, including pairs with the same bytes; None if it
+            does not look.
+        near_kept: likewise pairs of the selection.
+    """
+
+    pool: int | None
+    kept: int
+    near_pool: int | None = None
+    near_kept: int | None = None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One evaluation without a run.
+
+    Args:
+        run_id: a readable name and a hash of all that the metrics depend on.
+        label: name of the model or of the file of captions.
+        identity: kind, settings and revision of weights of the evaluated model.
+        evaluations: metrics by evaluation set.
+        config: the resolved evaluation sets and metrics.
+        git_commit: commit that the code was run from; None outside git.
+        versions: versions of Python and libraries by name.
+        machine: architecture, cores, GPUs.
+        finished: time, in ISO 8601.
+    """
+
+    SCHEMA: ClassVar[Schema] = Schema("evaluation", 1, "evaluations", "python -m benchmark task=evaluate ...")
+
+    run_id: str
+    label: str
+    identity: dict[str, Any]
+    evaluations: dict[str, list[Metric]]
+    config: dict[str, Any]
+    git_commit: str | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+    machine: str = ""
+    finished: str = ""
 
 
 @dataclass(frozen=True)
@@ -20,8 +66,8 @@ class DownstreamResult:
         checkpoint: folder of its weights.
         training: the training's report.
         missing: samples of the subset that could not be read, counted by reason.
-        other_captions: counts of samples with captions besides their own, of these captions, and of those left out
-            by reason; empty where none were given.
+        other_captions: counts of samples with other captions than their own, of these captions, and of captions
+            left out, by reason; empty if none were given.
         evaluations: metrics by evaluation set.
     """
 
@@ -34,15 +80,14 @@ class DownstreamResult:
 
 @dataclass(frozen=True)
 class Scoring:
-    """What the scores cost when they were made, by this run or an earlier one.
+    """The cost of making the scores, in this run or an earlier one.
 
-    What this run itself took to score or to read scores, and to select, is its stage ``select``.
+    The stage ``select`` has the time that this run took to score or to read scores, and to select.
 
     Args:
         seconds: seconds on the clock, summed over workers.
-        reused: share of score parts that an earlier run had written.
-        cpu_seconds: processor seconds; None where some of the scores or features were made by a version that did not
-            record them.
+        reused: fraction of score parts that an earlier run had written.
+        cpu_seconds: processor seconds; None if they are unknown.
     """
 
     seconds: float
@@ -55,27 +100,26 @@ class Result:
     """One run.
 
     Args:
-        run_id: a readable name and a hash of what the metrics depend on.
-        protocol: what it shares with the runs that it can be compared with.
+        run_id: a readable name and a hash of all that the metrics depend on.
+        protocol: the facts that it shares with comparable runs.
         filter: name of the filter's config.
-        family: the filter's family, see `benchmark.results.report.families`; empty if its config names none.
+        family: the filter's family, see `benchmark.results.report.leaderboard`; empty if its config names none.
         size: pairs to keep, as written for the paper's pool.
         k: pairs kept.
         pool: name of the pool.
         seed: random seed of the run.
         selection: manifest of the subset file.
-        subset: path of the subset file, of several epochs' files the first.
+        subset: path of the subset file; of the first if there is a file per epoch.
         scoring: cost of the scores.
         downstream: trained models by name.
         stages: cost of each stage by name.
         config: the resolved configuration.
         kept: draws that carry each planted kind of noise; empty for pools whose noise is unknown.
         contamination: pairs that have an image of an evaluation set, by its name.
-        peak_rss_bytes: largest resident memory of this process or an ended child; engine workers are no children.
-        workers_peak_rss_bytes: peak resident memory of each engine worker, or process that preprocesses images, added
-            up over those that ran side by side; an upper bound of what they held at once, as the peaks may have been
-            at different times and pages that they share count for each. 0 if none was started, None in results of
-            older versions.
+        peak_rss_bytes: largest resident memory of this process or an ended child; engine workers do not count.
+        workers_peak_rss_bytes: peak resident memory of engine workers and of processes that preprocess images, added
+            up over processes that ran side by side; 0 if none was started. An upper bound: pages that they share
+            count for each, and the peaks may have been at different times.
         git_commit: commit that the code was run from; None outside git.
         versions: versions of Python and libraries by name.
         machine: architecture, cores, GPUs.
@@ -101,11 +145,16 @@ class Result:
     kept: dict[str, int] = field(default_factory=dict)
     contamination: dict[str, Contamination] = field(default_factory=dict)
     peak_rss_bytes: int = 0
-    workers_peak_rss_bytes: int | None = None
+    workers_peak_rss_bytes: int = 0
     git_commit: str | None = None
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ""
     finished: str = ""
+
+    def metrics(self, model: str, evaluation: str) -> list[Metric]:
+        """Return the metrics of a model on an evaluation set; none if the run did not train or evaluate it."""
+        trained = self.downstream.get(model)
+        return trained.evaluations.get(evaluation, []) if trained else []
 
     @property
     def failed_metrics(self) -> list[str]:

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def damage_as_one_line(path: Path) -> Iterator[None]:
-    """Raise `UserError` where a file that a run left beside its result cannot be read within the block."""
+    """Raise `UserError` if a file that a run left cannot be read within the block."""
     try:
         yield
     except (ValueError, KeyError, TypeError, OSError) as error:
@@ -26,7 +26,7 @@ def damage_as_one_line(path: Path) -> Iterator[None]:
 
 
 class ResultsFolders:
-    """Records of several folders; of those with one run id the one that finished last counts.
+    """Records of several folders; among records with one run id, the last one to finish counts.
 
     `left_out` holds, by path, the files so far that were not readable, and quick tries, which no table may show.
     """

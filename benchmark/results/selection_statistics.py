@@ -1,35 +1,42 @@
-"""Counts what `SelectionSummary` holds: scores of the whole pool, captions of a sample."""
+"""Counts what `SelectionSummary` holds: scores of the whole pool, captions and images of a sample."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.counting import ScoreArrays, ScoreCounts
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.ties import hash_uids
-from benchmark.core.uids import UID_DTYPE, UidArray
+from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, unite_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of
-from benchmark.results.histograms import Numbers, histogram
-from benchmark.results.selection_summary import SKETCH, SelectionSummary, Shares
-from benchmark.results.text_in_images import have_text
+from benchmark.results.selection_summary import SKETCH, Fractions, Histogram, SelectionSummary
+from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.score_table import ArraySource, ScoreSource
-from filters.base import Filter
+from benchmark.scoring.shard_reader import features_path
+from filters.base import Filter, Reader
+from filters.ocr.features import TextDetection
 
-SAMPLE = 20_000  # captions of the pool, and as many kept ones: a share of them has a standard error of at most .0035
+BINS = 60
+OUTLIERS = 0.001  # fraction of numbers at each end that may be beyond the edges
+# Captions of the pool, and as many kept ones: a fraction of them has a standard error of at most .0035.
+SAMPLE = 20_000
 LANGUAGE_SAMPLE = 5_000  # of these; .12 s
 LANGUAGES = 10
 WORDS = 30
-# Not a seed of a run: `filter=random` ranks by the hash of its own.
+# Not a seed of a run: `filter=random` ranks by the hash with the run's seed.
 SEED = 0x736B65746368
 MAX_CHARACTERS = 2_000  # of a caption that are searched for words and language: it may be a megabyte
 WORD = re.compile(r"[^\W\d_]{1,40}")
 SIDES = ("original_width", "original_height", "width", "height")
 Floats = npt.NDArray[np.floating[Any]]
+Pair = tuple[Sequence[str], Sequence[str]]  # captions of the pool, and kept captions
 
 
 def summarise(scores: ScoreSource, kept: ArraySource, scorer: Filter, pool: Pool | None) -> SelectionSummary:
@@ -37,32 +44,33 @@ def summarise(scores: ScoreSource, kept: ArraySource, scorer: Filter, pool: Pool
 
     Args:
         scores: the scored pairs; a score that is NaN is left out of the histogram.
-        kept: the selected ones.
-        scorer: the filter; if it looked for text in the images, their share is counted.
+        kept: the selected pairs.
+        scorer: the filter; if it looked for text in the images, images with text are counted.
         pool: the pool, to read captions from; None leaves out all that depends on them.
     """
     of_pool, of_kept = (_sample(uids for uids, _ in source.blocks()) for source in (scores, kept))
     both = np.concatenate([of_pool, of_kept])
     texts = captions_of(pool, both) if pool else []
-    captions = [[text for text in part if text] for part in (texts[: len(of_pool)], texts[len(of_pool) :])]
+    captions = (
+        [text for text in texts[: len(of_pool)] if text],
+        [text for text in texts[len(of_pool) :] if text],
+    )
     counts = {
         "words per caption": [np.array([len(text.split()) for text in part]) for part in captions],
         "characters per caption": [np.array([len(text) for text in part]) for part in captions],
     }
-    shares = _language_shares(*captions)
+    fractions = _language_fractions(captions)
     if pool:
         sides, text = shorter_sides(pool, both), have_text(pool, scorer, both)
         counts["shorter side of the image (pixels)"] = [sides[: len(of_pool)], sides[len(of_pool) :]]
-        shares |= _text_shares(text[: len(of_pool)], text[len(of_pool) :])
+        fractions |= _text_fractions(text[: len(of_pool)], text[len(of_pool) :])
     histograms = {name: histogram(*map(Numbers.of, values)) for name, values in counts.items()}
     hashes = np.sort(hash_uids(kept.arrays()[0], SEED))
     return SelectionSummary(
         scores=histogram(Numbers(scores.scores, scores.dtype), Numbers(kept.scores, kept.dtype)),
         sampled=(len(captions[0]), len(captions[1])),
-        histograms={
-            name: counted for name, counted in histograms.items() if any(counted.pool) and any(counted.kept)
-        },
-        shares=shares,
+        histograms={name: h for name, h in histograms.items() if any(h.pool) and any(h.kept)},
+        shares=fractions,
         words=changed_words(*captions),
         sketch=tuple(hashes[:SKETCH].tolist()),
     )
@@ -81,21 +89,81 @@ def _sample(arrays: Iterable[UidArray]) -> UidArray:
     return sample
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """Any number of numbers, or NaN: `arrays` gives them whenever it is called, in arrays of `dtype`."""
+
+    arrays: ScoreArrays
+    dtype: npt.DTypeLike
+
+    @classmethod
+    def of(cls, array: npt.NDArray[Any]) -> "Numbers":
+        """Return the numbers of an array, (n,)."""
+        return cls(lambda: iter([np.asarray(array, np.float64)]), np.float64)
+
+    def finite(self) -> Iterator[npt.NDArray[np.float32 | np.float64]]:
+        """Yield the finite numbers, an array at a time."""
+        return (array[np.isfinite(array)] for array in self.arrays())
+
+    def ends(self) -> list[float]:
+        """Return two numbers that enclose all finite numbers but `OUTLIERS`; nothing without numbers."""
+        counts = ScoreCounts(self.finite, self.dtype)
+        count = counts.scored
+        # The nearest ranks, as in numpy's quantiles.
+        ranks = [int(np.rint((count - 1) * fraction)) for fraction in (OUTLIERS, 1 - OUTLIERS)]
+        return [counts.kth_highest(count - rank).score for rank in ranks] if count else []
+
+    def are_whole(self) -> bool:
+        """Return whether all finite numbers are whole numbers."""
+        return all((array == np.round(array)).all() for array in self.finite())
+
+    def count(self, low: float, high: float, bins: int) -> tuple[int, ...]:
+        """Count all but NaN in bins of equal width; numbers beyond the edges count in the outer bins."""
+        counts = np.zeros(bins, np.int64)
+        for array in self.arrays():
+            values = np.asarray(array[~np.isnan(array)], np.float64)
+            counts += np.histogram(np.clip(values, low, high), bins, (low, high))[0]
+        return tuple(counts.tolist())
+
+
+def histogram(pool: Numbers, kept: Numbers) -> Histogram:
+    """Count numbers of the pool, and of kept pairs, in at most `BINS` bins of equal width; NaN is left out."""
+    low, high, bins = _bins(pool, kept)
+    edges = np.linspace(low, high, bins + 1).tolist()
+    return Histogram(tuple(edges), pool.count(low, high, bins), kept.count(low, high, bins))
+
+
+def _bins(pool: Numbers, kept: Numbers) -> tuple[float, float, int]:
+    """Return the outer edges, which enclose all of both but `OUTLIERS`, and the number of bins."""
+    ends = pool.ends() + kept.ends()
+    if not ends:
+        return -0.5, 0.5, 1
+    low, high = min(ends), max(ends)
+    if pool.are_whole() and kept.are_whole() and max(-low, high) < 2**31:
+        width = -(-(high - low + 1) // BINS)  # as many whole numbers in every bin
+        bins = int(-(-(high - low + 1) // width))
+        return low - 0.5, low - 0.5 + width * bins, bins
+    if low == high:
+        margin = max(0.5, abs(low) / 2)
+        return low - margin, high + margin, 1
+    return low, high, BINS
+
+
 def shorter_sides(pool: Pool, uids: UidArray) -> npt.NDArray[np.float64]:
-    """Return the shorter side of each of n images in pixels, shape (n,), NaN where the metadata does not say."""
+    """Return the shorter side of each of n images in pixels, shape (n,), NaN if the metadata does not say."""
     width, height, downloaded_width, downloaded_height = pool.metadata_numbers(uids, SIDES).T
     original = np.minimum(width, height)
     downloaded = np.minimum(downloaded_width, downloaded_height)
     return np.asarray(np.where(np.isnan(original), downloaded, original))
 
 
-def changed_words(pool: Sequence[str], kept: Sequence[str]) -> dict[str, Shares]:
-    """Return the `WORDS` words whose share of captions differs most between pool and kept pairs, in that order."""
+def changed_words(pool: Sequence[str], kept: Sequence[str]) -> dict[str, Fractions]:
+    """Return the `WORDS` words whose fraction of captions differs most between pool and kept pairs, in that order."""
     if not pool or not kept:
         return {}
-    shares = _shares(_words(pool), _words(kept), len(pool), len(kept))
-    ranked = sorted(shares, key=lambda word: (-abs(shares[word].kept - shares[word].pool), word))
-    return {word: shares[word] for word in ranked[:WORDS]}
+    words = _fractions(_words(pool), _words(kept), len(pool), len(kept))
+    ranked = sorted(words, key=lambda word: (-abs(words[word].kept - words[word].pool), word))
+    return {word: words[word] for word in ranked[:WORDS]}
 
 
 def _words(texts: Iterable[str]) -> Counter[str]:
@@ -103,40 +171,60 @@ def _words(texts: Iterable[str]) -> Counter[str]:
     return Counter(word for text in texts for word in set(WORD.findall(text[:MAX_CHARACTERS].lower())))
 
 
-def _language_shares(pool: Sequence[str], kept: Sequence[str]) -> dict[str, dict[str, Shares]]:
-    """Return the shares of the most frequent languages; nothing where the extra `language` is not installed."""
+def _language_fractions(captions: Pair) -> dict[str, dict[str, Fractions]]:
+    """Return the fractions of the most frequent languages; nothing unless the extra `language` is installed."""
     try:
         require("language")
     except UserError:
         return {}
-    if not pool or not kept:
+    if not all(captions):
         return {}
-    from filters.text.language import language_detector
+    from filters.english import language_detector
 
     detect = language_detector()
-    counts = [_languages(texts[:LANGUAGE_SAMPLE], detect) for texts in (pool, kept)]
+    counts = [_languages(texts[:LANGUAGE_SAMPLE], detect) for texts in captions]
     totals = [count.total() for count in counts]
     frequent = [name for name, _ in (counts[0] + counts[1]).most_common(LANGUAGES)]
     named = [Counter({name: count[name] for name in frequent}) for count in counts]
     for count, total in zip(named, totals, strict=True):
         count["other"] = total - count.total()
-    return {"language": _shares(named[0], named[1], totals[0], totals[1])}
+    return {"language": _fractions(named[0], named[1], totals[0], totals[1])}
 
 
 def _languages(texts: Iterable[str], detect: Callable[[str], str | None]) -> Counter[str]:
     return Counter(detect(text[:MAX_CHARACTERS]) or "unknown" for text in texts)
 
 
-def _text_shares(pool: Floats, kept: Floats) -> dict[str, dict[str, Shares]]:
-    """Return the shares of images with and without text, of those where it is known."""
+def _text_fractions(pool: Floats, kept: Floats) -> dict[str, dict[str, Fractions]]:
+    """Return the fractions of images with and without text, among images for which it is known."""
     known = [array[~np.isnan(array)] for array in (pool, kept)]
     if not all(map(len, known)):
         return {}
     counts = [Counter({"yes": int(array.sum()), "no": int((array == 0).sum())}) for array in known]
-    return {"text area in the image": _shares(counts[0], counts[1], len(known[0]), len(known[1]))}
+    return {"text area in the image": _fractions(counts[0], counts[1], len(known[0]), len(known[1]))}
 
 
-def _shares(pool: Counter[str], kept: Counter[str], of_pool: int, of_kept: int) -> dict[str, Shares]:
-    """Return the shares of all values, the most frequent of the pool first."""
+def _fractions(pool: Counter[str], kept: Counter[str], of_pool: int, of_kept: int) -> dict[str, Fractions]:
+    """Return the fractions of all values, the most frequent of the pool first."""
     names = sorted(pool.keys() | kept.keys(), key=lambda name: (-pool[name], name))
-    return {name: Shares(round(pool[name] / of_pool, 6), round(kept[name] / of_kept, 6)) for name in names}
+    return {name: Fractions(round(pool[name] / of_pool, 6), round(kept[name] / of_kept, 6)) for name in names}
+
+
+def have_text(pool: Pool, scorer: Reader, uids: UidArray) -> npt.NDArray[np.float64]:
+    """Return for each of n images 1 if it has a text area, 0 if not, NaN if `scorer` did not look, shape (n,).
+
+    It reads the cached features of the filter.
+    """
+    distinct = unite_uids([uids])
+    index = UidIndex(distinct)
+    text = np.full(len(distinct), np.nan)
+    detection = next(
+        (part for part in scorer.all_features().values() if isinstance(part, TextDetection)), None
+    )
+    for path in [features_path(pool, shard, detection) for shard in pool.tars] if detection else []:
+        if path.is_file():
+            table = load_features(path)
+            rows = np.flatnonzero(index.find(table.uids) >= 0)
+            polygons = table.take(rows)["polygons"]
+            text[index.find(table.uids[rows])] = [len(of_image) > 0 for of_image in polygons]
+    return np.asarray(text[index.find(uids)])

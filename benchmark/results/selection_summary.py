@@ -1,4 +1,4 @@
-"""What a filter keeps, in figures: scores and captions of the kept pairs beside those of the pool."""
+"""Statistics of the pairs that a filter keeps, next to the statistics of the pool, as a run leaves them on disk."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +14,7 @@ FILE = "selection.json"
 
 @dataclass(frozen=True)
 class Histogram:
-    """Pairs of the pool, and the kept ones among them, in n bins; the outer bins hold those beyond the edges too.
+    """Pairs of the pool, and the kept pairs among them, in n bins; the outer bins include pairs beyond the edges.
 
     Args:
         edges: the n + 1 borders of the bins, ascending.
@@ -28,8 +28,8 @@ class Histogram:
 
 
 @dataclass(frozen=True)
-class Shares:
-    """How frequent a value is: its share among pairs of the pool, and among kept pairs, from 0 to 1."""
+class Fractions:
+    """How frequent a value is among pairs of the pool, and among kept pairs, from 0 to 1."""
 
     pool: float
     kept: float
@@ -37,22 +37,22 @@ class Shares:
 
 @dataclass(frozen=True)
 class SelectionSummary:
-    """The kept pairs beside the pool.
+    """The kept pairs next to the pool.
 
     Args:
         scores: histogram of all scores.
-        sampled: pairs of the pool, and kept ones, that everything below `scores` was counted on.
+        sampled: pairs of the pool, and kept pairs, that everything below `scores` was counted on.
         histograms: by what is counted, e.g. ``words per caption``, ``image side (pixels)``.
-        shares: shares of values by what they are values of, e.g. ``language``, then by value.
-        words: shares of captions with a word, of the words that the selection changes most.
+        shares: fractions by property, e.g. ``language``, then by its value.
+        words: fractions of captions with a word, for the words that the selection changes most.
         sketch: the smallest 64-bit hashes of the kept uids, ascending, at most `SKETCH` of them.
     """
 
     scores: Histogram
     sampled: tuple[int, int]
     histograms: Mapping[str, Histogram]
-    shares: Mapping[str, Mapping[str, Shares]]
-    words: Mapping[str, Shares]
+    shares: Mapping[str, Mapping[str, Fractions]]
+    words: Mapping[str, Fractions]
     sketch: tuple[int, ...]
 
 
@@ -65,10 +65,9 @@ def write_selection_summary(folder: Path, summary: SelectionSummary) -> None:
     write_text(folder / FILE, json_text(asdict(summary)))
 
 
-def read_selection_summary(folder: Path) -> SelectionSummary | None:
-    """Read ``selection.json`` in the folder of a run; None where there is none."""
-    path = folder / FILE
-    return _ADAPTER.validate_json(path.read_bytes()) if path.is_file() else None
+def read_selection_summary(path: Path) -> SelectionSummary:
+    """Read a file that `write_selection_summary` wrote."""
+    return _ADAPTER.validate_json(path.read_bytes())
 
 
 def jaccard(one: Sequence[int], other: Sequence[int]) -> float:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from benchmark.core.usage import helpers_peak_rss_bytes, now, since
-from benchmark.engine.worker_usage import WORKER_RUNS
+from benchmark.engine.workers import WORKER_RUNS
 
 
 @dataclass(frozen=True)
@@ -17,15 +17,14 @@ class Stage:
         cpu_seconds: processor seconds of this process, its ended children, and the workers of engines.
         device: type of the run's device.
         device_seconds: wall seconds on a GPU, processor seconds on a CPU.
-        worker_cpu_seconds: the processor seconds that were the workers' of engines; None in results of versions that
-            left these out of `cpu_seconds`.
+        worker_cpu_seconds: the part of `cpu_seconds` that engines' workers used.
     """
 
     wall_seconds: float
     cpu_seconds: float
     device: str
     device_seconds: float
-    worker_cpu_seconds: float | None = None
+    worker_cpu_seconds: float = 0.0
 
 
 class Stopwatch:

@@ -16,16 +16,14 @@ from benchmark.core.extras import require
 from benchmark.core.images import THUMBNAIL
 from benchmark.core.metric_logger import CaptionedImage
 from benchmark.core.visible import visible
-from benchmark.results.pictures import read_gallery
 from benchmark.results.result import Result
-from benchmark.results.run_facts import RunFacts
-from benchmark.results.selection_summary import read_selection_summary
-from benchmark.results.trackers import captioned_examples, result_values
+from benchmark.results.run_folder import GalleryPair, RunFiles
+from benchmark.results.trackers import RunFacts, Tracker, result_values
 
 MARKUP = frozenset("<>&\"'|`*_[]()!\\#~")
 
 
-class TensorBoardTracker:
+class TensorBoardTracker(Tracker):
     """Logs one run to `folder`/<run_id>. A run that was killed, or is repeated, adds a file there."""
 
     def __init__(self, folder: str) -> None:
@@ -55,22 +53,22 @@ class TensorBoardTracker:
     def finish(self, result: Result, folder: Path) -> None:
         """Log metrics, settings, the selection and the examples, and close."""
         self._log_result(result_values(result))
-        summary = read_selection_summary(folder)
-        if summary is not None:
+        files = RunFiles(folder)
+        if summary := files.summary():
             scores = summary.scores
             self._log_histogram("selection/scores_pool", scores.edges, scores.pool)
             self._log_histogram("selection/scores_kept", scores.edges, scores.kept)
-        self._log_pairs(folder)
+        self._log_pairs(files.gallery())
         for model in result.downstream:
-            self._log_examples(model, folder)
+            self._log_examples(model, files)
         self._writer.close()
 
     def _log_result(self, values: Mapping[str, float]) -> None:
-        """Log each metric, and all of them beside the run's columns in the table of hyperparameters."""
+        """Log each metric, and all of them with the run's columns in the table of hyperparameters."""
         from torch.utils.tensorboard.summary import hparams
 
         self.log(values)
-        for part in hparams(self._facts.columns(), dict(values)):  # add_hparams would make a run of its own
+        for part in hparams(self._facts.columns(), dict(values)):  # add_hparams would make a separate run
             self._writer.file_writer.add_summary(part)
 
     def _log_histogram(self, name: str, edges: Sequence[float], counts: Sequence[int]) -> None:
@@ -87,19 +85,19 @@ class TensorBoardTracker:
             bucket_counts=list(counts),
         )
 
-    def _log_pairs(self, folder: Path) -> None:
+    def _log_pairs(self, pairs: Sequence[GalleryPair]) -> None:
         """Log the pairs of each place: a strip of their images, and their captions in the same order."""
-        pairs = sorted(read_gallery(folder), key=lambda pair: pair.place)
-        for place, of_place in groupby(pairs, lambda pair: pair.place):
+        by_place = sorted(pairs, key=lambda pair: pair.place)
+        for place, of_place in groupby(by_place, lambda pair: pair.place):
             shown = list(of_place)
             images = _strip(_picture(pair.thumbnail) for pair in shown)
             self._writer.add_image(f"selection/{place}", images, dataformats="HWC")
             lines = [[f"{pair.score:.4g}", pair.caption] for pair in shown]
             self._writer.add_text(f"selection/{place}", _table(["score", "caption"], lines))
 
-    def _log_examples(self, model: str, folder: Path) -> None:
+    def _log_examples(self, model: str, files: RunFiles) -> None:
         """Log the captions that the trained `model` wrote for the examples of the evaluation sets."""
-        captioned = captioned_examples(folder, model)
+        captioned = files.captioned_examples(model)
         if captioned:
             lines = [[e.evaluation, caption, " / ".join(e.references)] for e, caption in captioned]
             self._writer.add_text(f"{model}/examples", _table(["evaluation", "caption", "references"], lines))
@@ -108,14 +106,14 @@ class TensorBoardTracker:
 
 
 def _picture(thumbnail: bytes) -> Image.Image:
-    """Return a JPEG as an image, grey where there is none."""
+    """Return a JPEG as an image, grey without one."""
     if not thumbnail:
         return Image.new("RGB", (THUMBNAIL, THUMBNAIL), "grey")
     return Image.open(io.BytesIO(thumbnail)).convert("RGB")
 
 
 def _strip(images: Iterator[Image.Image]) -> npt.NDArray[np.uint8]:
-    """Return images beside each other, each in a square of `THUMBNAIL` pixels; shape (height, width, 3)."""
+    """Return images side by side, each in a square of `THUMBNAIL` pixels; shape (height, width, 3)."""
     squares = []
     for image in images:
         square = Image.new("RGB", (THUMBNAIL, THUMBNAIL), "white")

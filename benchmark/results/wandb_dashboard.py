@@ -1,17 +1,18 @@
-"""A saved view and a report on W&B that compare the filters of a project. Both are described here without a login."""
+"""A saved view and a report on W&B that compare the filters of a project. Both are described here without a login.
 
-from __future__ import annotations
+To be imported when the extra ``dashboard`` is known to be there: its libraries take a second.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from wandb_workspaces import workspaces
+from wandb_workspaces.expr import Config
+from wandb_workspaces.reports.v2 import interface as reports
 
 from benchmark.core.errors import UserError
 from benchmark.results.trackers import CAPTIONS, EXAMPLES, HISTOGRAM, PAIRS, SAMPLES_SEEN, VALIDATION
-
-if TYPE_CHECKING:
-    from wandb_workspaces.reports.v2.interface import Report
-    from wandb_workspaces.workspaces import Workspace
 
 VIEW = "pairsiftfilters"  # in the view's address; always the same, so that the view is found and replaced
 GROUPS = ("protocol_fingerprint", "filter_name")  # runs of one protocol are compared; seeds are averaged
@@ -22,7 +23,7 @@ CURVES = ("loss", "lr", "gradient_norm", "samples_per_second")
 
 @dataclass(frozen=True)
 class DashboardSettings:
-    """What is compared.
+    """The project, and the metrics that are compared.
 
     Args:
         entity: user or team that owns the project.
@@ -41,34 +42,19 @@ class DashboardSettings:
 
 def panels(settings: DashboardSettings) -> dict[str, list[Any]]:
     """Return the panels by the name of their section."""
-    from wandb_workspaces.reports.v2.interface import (
-        BarPlot,
-        CustomChart,
-        Layout,
-        LinePlot,
-        WeavePanelSummaryTable,
-    )
-
     bars = [
-        BarPlot(title=name, metrics=[name], groupby_aggfunc="mean", groupby_rangefunc="minmax")
+        reports.BarPlot(title=name, metrics=[name], groupby_aggfunc="mean", groupby_rangefunc="minmax")
         for name in settings.headlines
     ]
-    curves = {
-        f"Training: {model}": [
-            LinePlot(title=f"{model}: {curve}", x=f"{model}/{SAMPLES_SEEN}", y=[f"{model}/{curve}"])
-            for curve in CURVES
-        ]
-        for model in settings.validated
-    }
     quality = [
-        LinePlot(
-            title=f"{model}: {metric} on a small part of the evaluation set",
-            x=f"{model}/{SAMPLES_SEEN}",
-            y=[f"{model}/{VALIDATION}/{metric}"],
-        )
+        _curve(model, f"{VALIDATION}/{metric}", f"{metric} on a small part of the evaluation set")
         for model, metric in settings.validated.items()
     ]
-    histogram = CustomChart(
+    curves = {
+        f"Training: {model}": [_curve(model, curve, curve) for curve in CURVES]
+        for model in settings.validated
+    }
+    histogram = reports.CustomChart(
         query={"summaryTable": {"tableKey": HISTOGRAM}},
         chart_name="wandb/lineseries/v0",
         chart_fields={"step": "score", "lineVal": "share", "lineKey": "pairs"},
@@ -80,52 +66,57 @@ def panels(settings: DashboardSettings) -> dict[str, list[Any]]:
         "Quality by samples seen": quality,
         **curves,
         "Selection": [histogram],
-        "Samples": [WeavePanelSummaryTable(table_name=name) for name in tables],
+        "Samples": [reports.WeavePanelSummaryTable(table_name=name) for name in tables],
     }
     for section, shown in sections.items():
         for number, panel in enumerate(shown):
             panel._id = f"{section} {number}"  # else random: the same settings would make another view
-            panel.layout = Layout(x=WIDTH * (number % 3), y=HEIGHT * (number // 3), w=WIDTH, h=HEIGHT)
+            x, y = WIDTH * (number % 3), HEIGHT * (number // 3)
+            panel.layout = reports.Layout(x=x, y=y, w=WIDTH, h=HEIGHT)
     return sections
 
 
-def workspace(settings: DashboardSettings) -> Workspace:
-    """Return the view, runs grouped by protocol and filter."""
-    from wandb_workspaces.expr import Config
-    from wandb_workspaces.workspaces import RunsetSettings, Section, Workspace
+def _curve(model: str, name: str, title: str) -> reports.LinePlot:
+    return reports.LinePlot(title=f"{model}: {title}", x=f"{model}/{SAMPLES_SEEN}", y=[f"{model}/{name}"])
 
-    return Workspace(
+
+def workspace(settings: DashboardSettings) -> workspaces.Workspace:
+    """Return the view, runs grouped by protocol and filter."""
+    return workspaces.Workspace(
         entity=settings.entity,
         project=settings.project,
         name=settings.title,
-        sections=[Section(name=name, panels=shown, is_open=True) for name, shown in panels(settings).items()],
-        runset_settings=RunsetSettings(
+        sections=[
+            workspaces.Section(name=name, panels=shown, is_open=True)
+            for name, shown in panels(settings).items()
+        ],
+        runset_settings=workspaces.RunsetSettings(
             groupby=[Config(name) for name in GROUPS],
             pinned_columns=[f"config:{name}.value" for name in COLUMNS],
         ),
     )
 
 
-def report(settings: DashboardSettings) -> Report:
+def report(settings: DashboardSettings) -> reports.Report:
     """Return the report: the sections of the view, each under its heading."""
-    from wandb_workspaces.reports.v2.interface import H2, P, PanelGrid, Report, Runset
-
     blocks: list[Any] = [
-        P("Runs are grouped by protocol and filter; only runs of one protocol can be compared.")
+        reports.P("Runs are grouped by protocol and filter; only runs of one protocol can be compared.")
     ]
     for name, shown in panels(settings).items():
-        runs = Runset(groupby=[f"config.{group}" for group in GROUPS])  # of the report's own project
+        runs = reports.Runset(groupby=[f"config.{group}" for group in GROUPS])  # of the report's own project
         runs._id = name
-        blocks += [H2(name), PanelGrid(runsets=[runs], panels=shown)]
-    return Report(settings.project, settings.entity, title=settings.title, blocks=blocks, width="fluid")
+        blocks += [reports.H2(name), reports.PanelGrid(runsets=[runs], panels=shown)]
+    return reports.Report(
+        settings.project, settings.entity, title=settings.title, blocks=blocks, width="fluid"
+    )
 
 
 def save(settings: DashboardSettings) -> list[str]:
-    """Save the view and the report, in place of those of an earlier call; return their addresses."""
+    """Save the view and the report, replacing an earlier call's; return their addresses."""
     import wandb
 
     try:
-        return [_save_view(settings), _save_report(settings)]
+        return [_save_view(settings), _save_report(settings, wandb.Api())]
     except wandb.errors.Error as error:
         raise UserError(
             f"W&B refused the dashboard of {settings.entity}/{settings.project}: {error}"
@@ -133,19 +124,18 @@ def save(settings: DashboardSettings) -> list[str]:
 
 
 def default_entity() -> str:
-    """Return the user or team that W&B logs to unless told otherwise."""
+    """Return the user or team that W&B logs to by default."""
     import wandb
 
     return str(wandb.Api().default_entity)
 
 
 def _save_view(settings: DashboardSettings) -> str:
-    from wandb_workspaces.workspaces import internal
-
     view = workspace(settings)
     view._internal_name = f"nw-{VIEW}-v"
     try:
-        view._internal_id = internal.get_view_dict(settings.entity, settings.project, VIEW)["id"]
+        known = workspaces.internal.get_view_dict(settings.entity, settings.project, VIEW)
+        view._internal_id = known["id"]
     except ValueError as error:
         if str(error).startswith("Project"):
             raise UserError(
@@ -155,10 +145,8 @@ def _save_view(settings: DashboardSettings) -> str:
     return str(view.save().url)
 
 
-def _save_report(settings: DashboardSettings) -> str:
-    import wandb
-
+def _save_report(settings: DashboardSettings, api: Any) -> str:
     made = report(settings)
-    reports = wandb.Api().reports(f"{settings.entity}/{settings.project}")
-    made.id = next((found.id for found in reports if found.display_name == settings.title), "")
+    known = api.reports(f"{settings.entity}/{settings.project}")
+    made.id = next((other.id for other in known if other.display_name == settings.title), "")
     return str(made.save().url)

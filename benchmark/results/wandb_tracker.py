@@ -16,21 +16,21 @@ from PIL import Image
 
 from benchmark.core.metric_logger import CaptionedImage
 from benchmark.core.visible import visible
-from benchmark.results.pictures import read_gallery
 from benchmark.results.result import Result
-from benchmark.results.run_facts import RunFacts
-from benchmark.results.selection_summary import Histogram, read_selection_summary
+from benchmark.results.run_folder import GalleryPair, RunFiles
+from benchmark.results.selection_summary import Histogram
 from benchmark.results.trackers import (
     EXAMPLES,
     HISTOGRAM,
     PAIRS,
     SAMPLES_SEEN,
-    captioned_examples,
+    RunFacts,
+    Tracker,
     result_values,
 )
 
 
-class WandbTracker:
+class WandbTracker(Tracker):
     """Logs one run.
 
     Args:
@@ -45,13 +45,17 @@ class WandbTracker:
         self.entity = entity
         self._prefixes: set[str] = set()
 
+    @property
+    def _wandb(self) -> Any:
+        import wandb  # takes a second
+
+        return wandb
+
     def start(self, run: RunFacts) -> None:
         """Open the run. A run that was killed, or is repeated, goes on under its own id."""
-        import wandb
-
         self._facts = run
         mode: Any = os.environ.get("WANDB_MODE") or ("online" if has_key() else "offline")
-        self._run = wandb.init(
+        self._run = self._wandb.init(
             project=self.project,
             group=self.group,
             entity=self.entity,
@@ -64,7 +68,7 @@ class WandbTracker:
             mode=mode,
             reinit="finish_previous",
             # Its metadata would be the command line, whose URLs may have credentials, and the machine's name.
-            settings=wandb.Settings(silent=True, x_disable_meta=True),
+            settings=self._wandb.Settings(silent=True, x_disable_meta=True),
         )
 
     def log(self, values: Mapping[str, float], step: int | None = None) -> None:
@@ -72,11 +76,9 @@ class WandbTracker:
         self._log(values, step)
 
     def log_captions(self, name: str, captions: Sequence[CaptionedImage], step: int) -> None:
-        """Log a table of the captions beside their images."""
-        import wandb
-
-        rows = [[wandb.Image(c.image), visible(c.caption), _lines(c.references)] for c in captions]
-        self._log({name: wandb.Table(["image", "caption", "references"], rows)}, step)
+        """Log a table of the captions with their images."""
+        rows = [[self._wandb.Image(c.image), visible(c.caption), _lines(c.references)] for c in captions]
+        self._log({name: self._wandb.Table(["image", "caption", "references"], rows)}, step)
 
     def _log(self, values: Mapping[str, Any], step: int | None) -> None:
         """Log values with `step` as ``samples_seen`` of the model that their names begin with."""
@@ -90,64 +92,63 @@ class WandbTracker:
     def finish(self, result: Result, folder: Path) -> None:
         """Put the metrics into the run's summary; log the selection, the examples and the files, and close."""
         self._run.summary.update(result_values(result))
-        summary = read_selection_summary(folder)
-        if summary is not None:
+        files = RunFiles(folder)
+        if summary := files.summary():
             self._log_scores(summary.scores, result.filter)
-        self._log_pairs(folder)
+        self._log_pairs(files.gallery())
         for model in result.downstream:
-            self._log_examples(model, folder)
+            self._log_examples(model, files)
         self._log_files(result, folder)
         self._run.finish()
 
     def _log_scores(self, scores: Histogram, filter_name: str) -> None:
-        """Log the histograms of all scores and of those kept, and a table that a chart of several runs reads."""
-        import wandb
-
+        """Log the histograms of all scores and of kept pairs, and a table that a chart of several runs reads."""
         edges = np.array(scores.edges)
         middles = np.convolve(edges, [0.5, 0.5], "valid")
-        table = wandb.Table(["score", "share", "pairs"])
+        table = self._wandb.Table(["score", "share", "pairs"])
         for name, counts in (("pool", scores.pool), ("kept", scores.kept)):
             self._run.log(
-                {f"selection/scores_{name}": wandb.Histogram(np_histogram=(np.array(counts), edges))}
+                {f"selection/scores_{name}": self._wandb.Histogram(np_histogram=(np.array(counts), edges))}
             )
             for middle, count in zip(middles, counts, strict=True):
                 table.add_data(float(middle), count / max(1, sum(counts)), f"{filter_name}: {name}")
         self._run.log({HISTOGRAM: table})
 
-    def _log_pairs(self, folder: Path) -> None:
-        import wandb
-
-        table = wandb.Table(["place", "image", "caption", "score", "uid"])
-        for pair in read_gallery(folder):
-            table.add_data(pair.place, _image(pair.thumbnail), visible(pair.caption), pair.score, pair.uid)
+    def _log_pairs(self, pairs: Sequence[GalleryPair]) -> None:
+        table = self._wandb.Table(["place", "image", "caption", "score", "uid"])
+        for pair in pairs:
+            table.add_data(
+                pair.place, self._image(pair.thumbnail), visible(pair.caption), pair.score, pair.uid
+            )
         if table.data:
             self._run.log({PAIRS: table})
 
-    def _log_examples(self, model: str, folder: Path) -> None:
+    def _log_examples(self, model: str, files: RunFiles) -> None:
         """Log the captions that the trained `model` wrote for the examples of the evaluation sets."""
-        import wandb
-
-        table = wandb.Table(["evaluation", "image", "caption", "references"])
-        for example, caption in captioned_examples(folder, model):
-            image, references = _image(example.thumbnail), _lines(example.references)
+        table = self._wandb.Table(["evaluation", "image", "caption", "references"])
+        for example, caption in files.captioned_examples(model):
+            image, references = self._image(example.thumbnail), _lines(example.references)
             table.add_data(example.evaluation, image, visible(caption), references)
         if table.data:
             self._run.log({f"{model}/{EXAMPLES}": table})
 
     def _log_files(self, result: Result, folder: Path) -> None:
         """Log the subset and the result as artifacts. The subset's is named by its uids, so that runs share it."""
-        import wandb
-
-        subset = wandb.Artifact(f"subset-{result.selection.sha256[:16]}", type="subset")
+        subset = self._wandb.Artifact(f"subset-{result.selection.sha256[:16]}", type="subset")
         for name in result.selection.files:
             subset.add_file(str(Path(result.subset).with_name(name)))
         with subset.new_file("manifest.json") as file:
             json.dump(asdict(result.selection), file, indent=2)
-        record = wandb.Artifact(f"result-{self._run.id}", type="result")
+        record = self._wandb.Artifact(f"result-{self._run.id}", type="result")
         record.add_file(f"{folder}.json")
         aliases = [_allowed(self._facts.filter_name), _allowed(self._facts.size_name)]
         for artifact in (subset, record):
             self._run.log_artifact(artifact, aliases=aliases)
+
+    def _image(self, thumbnail: bytes) -> Any:
+        """Return a JPEG as a cell of a table; None without one."""
+        image = Image.open(io.BytesIO(thumbnail)).convert("RGB") if thumbnail else None
+        return image and self._wandb.Image(image, file_type="jpg")
 
 
 def _allowed(name: str) -> str:
@@ -158,15 +159,6 @@ def _allowed(name: str) -> str:
 def _lines(references: Sequence[str]) -> str:
     """Return a line per reference."""
     return "\n".join(map(visible, references))
-
-
-def _image(thumbnail: bytes) -> Any:
-    """Return a JPEG as a cell of a table; None where there is none."""
-    import wandb
-
-    if not thumbnail:
-        return None
-    return wandb.Image(Image.open(io.BytesIO(thumbnail)).convert("RGB"), file_type="jpg")
 
 
 def has_key() -> bool:

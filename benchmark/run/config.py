@@ -1,11 +1,11 @@
-"""Resolvers for the YAML files, and functions that build objects from the Hydra configuration."""
+"""The YAML files: their resolvers, the values of a composed configuration, and the mistakes in one."""
 
 from __future__ import annotations
 
 import copy
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,23 +15,14 @@ from hydra.errors import HydraException, InstantiationException, MissingConfigEx
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from benchmark.core.disk_errors import disk_errors_as_one_line
 from benchmark.core.errors import UserError, did_you_mean
-from benchmark.core.file_systems import is_remote
-from benchmark.core.garbage import collect_again
-from benchmark.core.launch import is_main_process
-from benchmark.core.lost_processes import lost_processes_as_one_line
-from benchmark.core.mirror import writable_folder
 from benchmark.core.paths import PROJECT, remote_paths
 from benchmark.core.redaction import map_texts, redact
+from benchmark.core.requirements import OnFirstUseError
+from benchmark.results.protocol import LIMIT
 
-# Imported for annotations only: a misspelt command should be answered before torch is imported.
+# Imported for annotations only: a misspelt command is answered before numpy and pyarrow are imported.
 if TYPE_CHECKING:
-    from benchmark.engine.base import Engine
-    from benchmark.pool.pool import Pool
-    from benchmark.results.protocol import Protocol
-    from benchmark.results.run_facts import RunFacts
-    from benchmark.results.trackers import Tracker
     from filters.base import Filter
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
@@ -95,14 +86,21 @@ def size_name(cfg: DictConfig) -> str:
     return f"{samples // 1000}k" if samples % 1000 == 0 else str(samples)
 
 
-def make_pool(cfg: DictConfig) -> Pool:
-    """Build the pool. The demo pool is generated on first use."""
-    if "demo" in cfg.pool and "columns" in cfg.pool:
-        raise UserError(
-            "pool.columns names the columns of your own pool; add pool=img2dataset pool.url=FOLDER"
-        )
-    pool: Pool = hydra.utils.instantiate(cfg.pool, _convert_="all")
-    return pool
+def build(node: DictConfig) -> Any:
+    """Return what a node of the configuration describes. Raises `OnFirstUseError` if it has to be made first."""
+    try:
+        return hydra.utils.instantiate(node, _convert_="all")
+    except InstantiationException as error:
+        if isinstance(error.__cause__, OnFirstUseError):
+            raise error.__cause__ from None
+        raise
+
+
+def make_filter(cfg: DictConfig, choices: Mapping[str, str] | None = None) -> Filter:
+    """Build the filter; it loads its models later, in `setup`. With `choices` it has the name of its config."""
+    scorer: Filter = build(filter_settings(cfg))
+    scorer.take_names(choices or {})
+    return scorer
 
 
 def filter_settings(cfg: DictConfig) -> DictConfig:
@@ -128,43 +126,9 @@ def filter_family(cfg: DictConfig) -> str:
     return str(cfg.filter.get("family") or "")
 
 
-def make_filter(cfg: DictConfig) -> Filter:
-    """Build the filter; it loads its models later, in `setup`."""
-    scorer: Filter = hydra.utils.instantiate(filter_settings(cfg), _convert_="all")
-    return scorer
-
-
-def make_engine(cfg: DictConfig) -> Engine:
-    """Build the engine that runs work on shards."""
-    engine: Engine = hydra.utils.instantiate(cfg.engine)
-    return engine
-
-
-def make_tracker(cfg: DictConfig) -> Tracker:
-    """Build the experiment tracker; only the main process of a launch gets a real one."""
-    from benchmark.results.trackers import NoTracker
-
-    tracker: Tracker = hydra.utils.instantiate(cfg.tracker) if is_main_process() else NoTracker()
-    return tracker
-
-
-def run_facts(cfg: DictConfig, run_id: str, protocol: Protocol | None = None) -> RunFacts:
-    """Return what is known of a run before it trains."""
-    from benchmark.results.run_facts import RunFacts
-
-    return RunFacts(
-        run_id=run_id,
-        task=str(cfg.task.name),
-        filter_name=choice(cfg, "filter"),
-        filter_family=filter_family(cfg),
-        selector_name=choice(cfg, "selector"),
-        pool_name=str(cfg.pool.name),
-        size_name=size_name(cfg),
-        k=subset_size(cfg),
-        seed=int(cfg.seed),
-        config=recorded(cfg),
-        protocol=protocol,
-    )
+def evaluation_nodes(cfg: DictConfig) -> dict[str, DictConfig]:
+    """Return the settings of each evaluation set by its name."""
+    return {str(name): node for name, node in cfg.evalset.items() if name != LIMIT}
 
 
 def resolved(cfg: Any) -> Any:
@@ -183,38 +147,13 @@ def recorded(cfg: Any) -> Any:
     return map_texts(plain, lambda text: redact(remote_paths(text)))
 
 
-def choice(cfg: DictConfig, group: str) -> str:
-    """Return the config name chosen for a group, for example ``icc`` after ``filter=icc``."""
-    from hydra.core.hydra_config import HydraConfig
-
-    return str(HydraConfig.get().runtime.choices[group])
-
-
-def call_task(cfg: DictConfig) -> Any:
-    """Call the task that the configuration names. Raises `UserError` for any mistake of the user, or of his disk.
-
-    While it runs, a remote `results_dir` is its copy in the cache.
-    """
-    try:
-        task = hydra.utils.get_method(cfg.task._target_)
-        collect_again()
-        with disk_errors_as_one_line(), lost_processes_as_one_line():
-            if not is_remote(str(cfg.results_dir)):
-                return task(cfg)
-            with writable_folder(str(cfg.results_dir)) as folder:
-                OmegaConf.update(cfg, "results_dir", str(folder))
-                return task(cfg)
-    except USER_ERRORS as error:
-        raise UserError(explain(error)) from error
-
-
 def explain(error: Exception) -> str:
     """Return a one-line message for an error that the user caused, with a suggestion for a misspelt name.
 
     Any other error is raised again.
     """
     if isinstance(error, InstantiationException) and error.__cause__ is not None:
-        # Hydra wraps whatever a constructor raised; only these causes are mistakes of the user.
+        # Hydra wraps all errors of a constructor; only these causes are mistakes of the user.
         if isinstance(error.__cause__, UserError | OmegaConfBaseException):
             return explain(error.__cause__)
         if not str(error).startswith("Error locating target"):
@@ -234,7 +173,7 @@ def explain(error: Exception) -> str:
 
 
 def _unknown_config(path: str, known: Iterable[str]) -> str:
-    """Return the message for a config ``group/name`` that there is not."""
+    """Return the message for an unknown config ``group/name``."""
     group = path.rpartition("/")[0] if path.startswith("hydra/") else path.partition("/")[0]
     name = path.removeprefix(f"{group}/")
     if group == "pool" and "/" in name:

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 
-from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -13,17 +12,17 @@ from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import Requirement, State
 from benchmark.results.report.terminal import shown
-from benchmark.run.command_requirements import find_requirements
+from benchmark.run.job import Job
 
 STYLES = {State.PRESENT: "green", State.FIRST_USE: "yellow", State.WITHOUT: "yellow", State.MISSING: "red"}
 
 
-def doctor(cfg: DictConfig) -> None:
+def doctor(job: Job) -> None:
     """Print a table of what ``task=run`` with this command's other settings needs; nothing is fetched or drawn.
 
     Raises `UserError` if something is missing that the command cannot run without.
     """
-    found = {"machine": list(_machine())} | find_requirements(cfg, "run")
+    found = {"machine": list(_machine())} | job.requirements("run")
     table = Table(title="What this command needs", title_justify="left")
     for column in ("", "of", "what", "found, or how to get it"):
         table.add_column(column, overflow="fold")

@@ -6,18 +6,16 @@ from functools import partial
 
 import numpy as np
 import torch
-from omegaconf import DictConfig
 from PIL import Image
 
-from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import atomic_write
 from benchmark.core.pixel_workers import Preprocessing
 from benchmark.core.progress import progress
 from benchmark.core.storage import local_path
 from benchmark.models.clip_models import load_clip
-from benchmark.run.config import make_pool, resolved
-from benchmark.run.downstream_config import evaluation_nodes, load_evaluation_set
+from benchmark.run.config import evaluation_nodes, resolved
+from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from downstream.batching import StoredImages, pixel_batches
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
@@ -26,17 +24,17 @@ from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 BATCH = 256  # images preprocessed at a time
 
 
-def embed(cfg: DictConfig) -> None:
+def embed(job: Job) -> None:
     """Write unit vectors of `models.clip`, one row per image, float16 (m, d); print the path."""
-    name, path = str(cfg.task.evalset), local_path("task.output", str(cfg.task.output))
-    sets = evaluation_nodes(cfg)
+    task = job.cfg.task
+    name, path = str(task.evalset), local_path("task.output", str(task.output))
+    sets = evaluation_nodes(job.cfg)
     if name not in sets:
         raise UserError(f"task.evalset={name} is unknown; {did_you_mean(name, sets)}")
     if path.suffix != ".npy":
         raise UserError(f"task.output={path} must end in .npy")
-    make_pool(cfg)  # making the demo's pool also makes its evaluation sets
-    images = target_images(load_evaluation_set(sets[name]))
-    clip = load_clip(**resolved(cfg.models.clip), device=resolve_device(cfg.device))
+    images = target_images(job.evaluation_set(name))
+    clip = load_clip(**resolved(job.cfg.models.clip), device=job.device)
     parts = []
     batches = pixel_batches(StoredImages(images), partial(_stacked, clip.preprocess), BATCH, clip.device)
     started = time.monotonic()

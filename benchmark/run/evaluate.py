@@ -5,107 +5,122 @@ from __future__ import annotations
 import json
 import logging
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
-from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
+from benchmark.core.paths import write_text
 from benchmark.core.records import write_record
 from benchmark.models.checkpoints import revision
-from benchmark.results.evaluation import Evaluation
 from benchmark.results.provenance import provenance
-from benchmark.run.config import make_pool, recorded, resolved
-from benchmark.run.downstream_config import load_evaluation_sets, make_metrics, make_models
-from benchmark.run.evaluation import evaluate_all
+from benchmark.results.result import DownstreamResult, Evaluation
+from benchmark.run.config import recorded, resolved
+from benchmark.run.identity import evaluation_identity, portable_hash
+from benchmark.run.job import Job
 from benchmark.run.output import Finished, failure_text, print_result
-from benchmark.run.preflight import check_before_run
-from benchmark.run.run_id import evaluation_identity, portable_hash
+from benchmark.run.train import Trained
+from downstream.metrics.metric import Metric, failure
 from downstream.models.base import Downstream, model_folder
 from downstream.models.published import Published, PublishedCaptioner, PublishedCaptions, PublishedClip
 
-if TYPE_CHECKING:
-    import torch
-
 log = logging.getLogger(__name__)
 SOURCES = ("checkpoint", "captions", "clip.model", "captioner.checkpoint")
+EVALUATION = "evaluation"  # the set, and the metric, of an evaluation that failed as a whole
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """What is evaluated: a loaded model, the name that the report shows, and what its metrics depend on."""
+    """A loaded model to evaluate, the name that the report shows, and all that its metrics depend on."""
 
     model: Downstream | Published
     label: str
     identity: dict[str, Any]
 
 
-def evaluate(cfg: DictConfig) -> Finished | None:
+def evaluate(job: Job) -> Finished | None:
     """Evaluate one model or file of captions, write its record, and print its metrics as JSON."""
     if not is_main_process():
         return None
-    check_before_run(cfg)
-    device = resolve_device(cfg.device)
-    candidate = _candidate(cfg, device)
-    if "demo_evalset" in OmegaConf.to_yaml(cfg.evalset):
-        make_pool(cfg)  # making the demo's pool also makes its evaluation sets
-    config = {"evalset": evaluation_identity(cfg), "metrics": recorded(cfg.metrics)}
-    run_id = f"{_slug(candidate.label)}-{portable_hash(candidate.identity | config)}"
-    # Not beside the checkpoint: the captions that a run left there are its result's.
-    folder = Path(cfg.results_dir) / Evaluation.SCHEMA.folder / run_id
-    sets, metrics = load_evaluation_sets(cfg), make_metrics(cfg)
-    evaluations = evaluate_all(candidate.model, folder, sets, metrics, device)
+    candidate = _candidate(job)
+    config = {"evalset": evaluation_identity(job.cfg), "metrics": recorded(job.cfg.metrics)}
+    slug = re.sub(r"[^\w.-]+", "-", candidate.label).strip("-.") or "model"
+    run_id = f"{slug}-{portable_hash(candidate.identity | config)}"
+    # Not in the checkpoint's folder: the captions that a run left there are its result's.
+    folder = job.results_dir / Evaluation.SCHEMA.folder / run_id
+    evaluations = evaluate_model(job, candidate.model, folder)
     if not evaluations:
         raise UserError(f"no evaluation set fits {candidate.label}; choose others with evalset=...")
     record = Evaluation(run_id, candidate.label, candidate.identity, evaluations, config, **provenance())
-    path = write_record(Path(cfg.results_dir), record)
+    path = write_record(job.results_dir, record)
     log.info("evaluate: %s", path)
-    printed = {name: [asdict(metric) for metric in found] for name, found in evaluations.items()}
+    printed = {name: [asdict(metric) for metric in of_set] for name, of_set in evaluations.items()}
     print_result(json.dumps(printed, indent=2))
-    failed = [
-        f"{name}/{metric.name}" for name, found in evaluations.items() for metric in found if metric.failed
-    ]
+    failed = [f"{name}/{m.name}" for name, of_set in evaluations.items() for m in of_set if m.failed]
     return Finished(path, failure=failure_text(failed, path)) if failed else None
 
 
-def _candidate(cfg: DictConfig, device: torch.device) -> Candidate:
-    """Load what is evaluated. Raises `UserError` unless exactly one thing is named."""
-    given = [name for name in SOURCES if OmegaConf.select(cfg.task, name) is not None]
+def _candidate(job: Job) -> Candidate:
+    """Load the model to evaluate. Raises `UserError` unless exactly one is named."""
+    task = job.cfg.task
+    given = [name for name in SOURCES if OmegaConf.select(task, name) is not None]
     if len(given) != 1:
         names = ", ".join(f"task.{name}" for name in given) or "none"
         raise UserError(
             f"task=evaluate takes one of {', '.join(f'task.{name}' for name in SOURCES)}, but was given {names}"
         )
     if given == ["checkpoint"]:
-        return _trained(cfg, device)
+        return _trained(job)
     published: Published
     if given == ["captions"]:
-        published = PublishedCaptions(cfg.task.captions)
+        published = PublishedCaptions(task.captions)
     elif given == ["clip.model"]:
-        published = PublishedClip(**resolved(cfg.task.clip))
+        published = PublishedClip(**resolved(task.clip))
     else:
-        published = PublishedCaptioner(**resolved(cfg.task.captioner))
-    published.load(device)
+        published = PublishedCaptioner(**resolved(task.captioner))
+    published.load(job.device)
     return Candidate(published, published.label, published.identity())
 
 
-def _trained(cfg: DictConfig, device: torch.device) -> Candidate:
-    if len(cfg.downstream) != 1:
+def _trained(job: Job) -> Candidate:
+    if len(job.models) != 1:
         raise UserError(
             "task.checkpoint takes one model: add downstream=captioner or downstream=dual_encoder"
         )
-    folder = Path(cfg.task.checkpoint)
+    folder = Path(job.cfg.task.checkpoint)
     if not folder.is_dir():
         raise UserError(f"task.checkpoint={folder} must be a folder that task=train printed")
-    ((name, model),) = make_models(cfg).items()
-    model.load(folder, device)
+    ((name, model),) = job.models.items()
+    model.load(folder, job.device)
     return Candidate(
         model, folder.resolve().name, {"class": name, "revision": revision(model_folder(folder))}
     )
 
 
-def _slug(label: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", label).strip("-.") or "model"
+def evaluate_model(job: Job, model: Downstream | Published, folder: Path) -> dict[str, list[Metric]]:
+    """Evaluate a model on every evaluation set that fits it, leave its outputs in `folder`; return metrics by set."""
+    log.info("evaluate: %s", model.name if isinstance(model, Downstream) else model.label)
+    evaluations = model.evaluate(job.evaluation_sets, job.metrics, folder, job.device)
+    log.info("evaluate: %s", folder)
+    return evaluations
+
+
+def evaluate_trained(job: Job, trained: Trained, folder: Path) -> DownstreamResult:
+    """Return the part of a result on one trained model; the loss curve goes to ``losses.json`` in `folder`.
+
+    An evaluation that fails is one absent metric, as the training and the other models must not be lost.
+    """
+    try:
+        if trained.report.losses:
+            write_text(folder / "losses.json", json.dumps(trained.report.losses))
+        evaluations = evaluate_model(job, trained.model, folder)
+    except Exception as error:
+        reason = failure(f"the evaluation of {trained.model.name}", error)
+        evaluations = {EVALUATION: [Metric(EVALUATION, None, reason, 0, "")]}
+    report = replace(trained.report, losses=())
+    return DownstreamResult(
+        str(trained.folder / "model"), report, trained.missing, trained.other_captions, evaluations
+    )

@@ -7,29 +7,27 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from omegaconf import DictConfig
 
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.locks import locked
 from benchmark.core.mirror import writable_folder
-from benchmark.core.paths import cache_dir, write_text
+from benchmark.core.paths import cache_folder, write_text
 from benchmark.core.records import read_records
 from benchmark.core.temporaries import is_temporary
 from benchmark.core.uids import read_subset, write_subset
 from benchmark.pool.pairs import read_captions, write_pairs
-from benchmark.pool.pool import Pool
-from benchmark.results.eval_results import eval_results
 from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
+from benchmark.results.report.report_data import eval_results
 from benchmark.results.result import Result
-from benchmark.results.text_in_images import have_text
-from benchmark.run.choose import Chosen, choose
-from benchmark.run.config import make_pool
+from benchmark.results.selection_statistics import have_text
+from benchmark.run.job import Job
 from benchmark.run.output import print_result
-from benchmark.run.preflight import check_before_run
+from benchmark.run.score import score_pairs
+from benchmark.run.select import Selected, select_pairs
 from benchmark.selection.selection import Selection, subset_files
 from benchmark.studies.text_spotting.vocabulary import count_ngrams
-from filters.text.language import language_detector
+from filters.english import language_detector
 
 log = logging.getLogger(__name__)
 COUNTED, SHOWN = 100_000, 10  # n-grams
@@ -37,31 +35,29 @@ DETECTED = 20_000  # captions, at most, whose language is detected
 SHOWN_LANGUAGES = 8
 
 
-def export(cfg: DictConfig) -> None:
+def export(job: Job) -> None:
     """Select, and write the folder; its path is the last line on stdout."""
-    check_before_run(cfg)
-    if cfg.task.output is None:
-        _export(cfg, None)
+    if job.cfg.task.output is None:
+        _export(job, None)
         return
-    with writable_folder(str(cfg.task.output)) as folder:
+    with writable_folder(str(job.cfg.task.output)) as folder:
         if not _is_empty(folder) and not any(folder.glob("subset*.npy")):
             raise UserError(f"task.output={folder} holds other files; give an empty folder")
-        _export(cfg, folder)
+        _export(job, folder)
 
 
-def _export(cfg: DictConfig, output: Path | None) -> None:
+def _export(job: Job, output: Path | None) -> None:
     """Select, and write to `output`; None: to a folder in the cache."""
-    results = read_records(Path(cfg.results_dir), Result)
-    pool = make_pool(cfg)
-    chosen = choose(cfg, pool)
-    manifest, selection = chosen.manifest, chosen.selection
+    results = read_records(job.results_dir, Result)
+    pool = job.pool
+    selected = select_pairs(job, score_pairs(job))
+    manifest, selection = selected.manifest, selected.selection
     name = f"{pool.name}-{manifest.filter}-{manifest.k}-{manifest.sha256[:8]}"
-    folder = output or cache_dir() / "exports" / name
+    folder = output or cache_folder("exports", name)
     files = _write_subset_files(folder, selection)
     (folder / "eval_results.jsonl").unlink(missing_ok=True)  # of an earlier export, which had other results
-    _, scores = chosen.table.source.of_uids(selection.uids, selection.threshold).arrays()
-    tolerate = cfg.selection.tolerate
-    written = write_pairs(folder / "subset.parquet", pool, selection.uids, scores, tolerate)
+    _, scores = selected.table.source.of_uids(selection.uids, selection.threshold).arrays()
+    written = write_pairs(folder / "subset.parquet", pool, selection.uids, scores, job.cfg.selection.tolerate)
     if not written.urls:
         log.warning("export: pool %s has no urls, so img2dataset cannot download its images", pool.name)
     compared = [result for result in results if not result.protocol.is_quick_try]
@@ -69,17 +65,17 @@ def _export(cfg: DictConfig, output: Path | None) -> None:
     if same:
         write_text(folder / "eval_results.jsonl", eval_results(same))
     else:
-        log.info("export: results_dir=%s has no run on this subset; no eval_results.jsonl", cfg.results_dir)
+        log.info("export: results_dir=%s has no run on this subset; no eval_results.jsonl", job.results_dir)
     captions = replace(
-        caption_statistics(folder / "subset.parquet", written.pairs), text_rate=_text_rate(pool, chosen)
+        caption_statistics(folder / "subset.parquet", written.pairs), text_rate=_text_rate(job, selected)
     )
     write_text(folder / "README.md", data_card(manifest, written, [f.name for f in files], captions, same))
     print_result(str(folder))
 
 
-def _text_rate(pool: Pool, chosen: Chosen) -> float | None:
-    """Return the share of kept images with text, of those that the filter looked at; None if it looked at none."""
-    text = have_text(pool, chosen.scorer, chosen.selection.uids)
+def _text_rate(job: Job, selected: Selected) -> float | None:
+    """Return the fraction with text of the kept images that the filter looked at; None if it looked at none."""
+    text = have_text(job.pool, job.filter, selected.selection.uids)
     known = text[~np.isnan(text)]
     return float(known.mean()) if len(known) else None
 
@@ -117,9 +113,9 @@ def caption_statistics(pairs: Path, count: int) -> CaptionStatistics:
         ngrams.append(list(zip(counted.ngrams[:SHOWN], counted.counts[:SHOWN].tolist(), strict=True)))
     languages = Counter(_languages(pairs, count))
     detected = languages.total()
-    shares = {name: number / detected for name, number in languages.most_common(SHOWN_LANGUAGES)}
+    fractions = {name: number / detected for name, number in languages.most_common(SHOWN_LANGUAGES)}
     lengths = {"words": Lengths.of(words), "characters": Lengths.of(characters)}
-    return CaptionStatistics(lengths, ngrams, shares, detected)
+    return CaptionStatistics(lengths, ngrams, fractions, detected)
 
 
 def _languages(pairs: Path, count: int) -> Iterator[str]:

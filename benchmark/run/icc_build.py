@@ -6,27 +6,27 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.launch import one_launch, process_count, process_device
 from benchmark.models.checkpoints import locate_checkpoint
-from benchmark.run.config import make_engine, resolved
+from benchmark.run.config import resolved
+from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from benchmark.studies.icc_build.build import Build, Plan
-from benchmark.studies.icc_build.captions import Captions
+from benchmark.studies.icc_build.captions import CaptionSets
 from filters.icc.modes import choose_measure, measures
 from filters.icc.sba import FrozenParts, SemanticBottleneck
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
 
 
-def icc_build(cfg: DictConfig) -> None:
+def icc_build(job: Job) -> None:
     """Run the unfinished steps; the last line on stdout is the folder of the final scorer."""
-    plan = make_plan(cfg)
+    plan = make_plan(job.cfg)
     check_plan(plan)
-    root, device = Path(cfg.icc.output), process_device(resolve_device(cfg.device))
+    root, device = Path(job.cfg.icc.output), process_device(job.device)
     with one_launch(root, device):
-        scorer = Build(plan, root, make_engine(cfg), device).run()
+        scorer = Build(plan, root, job.engine, device).run()
     print_result(str(scorer))
 
 
@@ -73,7 +73,7 @@ def make_plan(cfg: DictConfig) -> Plan:
     )
 
 
-def _read_captions(source: DictConfig) -> Captions:
+def _read_captions(source: DictConfig) -> CaptionSets:
     """Return what the configuration describes: captions of files, or of the demo as a plain list."""
     captions = hydra.utils.instantiate(source)
-    return captions if isinstance(captions, Captions) else Captions(captions)
+    return captions if isinstance(captions, CaptionSets) else CaptionSets(captions)

@@ -4,41 +4,38 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from benchmark.core.errors import UserError
 from benchmark.core.file_systems import is_remote
 from benchmark.core.mirror import Mirror
 from benchmark.core.paths import write_text
 from benchmark.core.records import warn_of
-from benchmark.results.evaluation import Evaluation
-from benchmark.results.page.page import leaderboard_page
+from benchmark.results.page.leaderboard_page import leaderboard_page
 from benchmark.results.report.certainty import RunFolders
-from benchmark.results.report.evaluation_tables import evaluation_tables
-from benchmark.results.report.leaderboard_entries import leaderboards
+from benchmark.results.report.columns import choose_metrics, evaluations_of, only_metrics
+from benchmark.results.report.findings import findings_tables, rank_agreement_tables
+from benchmark.results.report.leaderboard import leaderboards
 from benchmark.results.report.leaderboard_tables import LEGEND, leaderboard
-from benchmark.results.report.left_out_tables import left_out_tables
-from benchmark.results.report.metric_columns import choose_metrics, evaluations_of, only_metrics
-from benchmark.results.report.paper_findings import findings_tables
-from benchmark.results.report.published_tables import paper_tables
-from benchmark.results.report.rank_agreement import rank_agreement_tables
+from benchmark.results.report.published_figures import paper_tables
 from benchmark.results.report.report_data import leaderboards_csv, leaderboards_json
+from benchmark.results.report.run_tables import evaluation_tables
 from benchmark.results.report.summary import publish, summary_entries, summary_picture, summary_table
-from benchmark.results.report.table import Table, to_markdown
+from benchmark.results.report.table import Table, left_out_tables, to_markdown
 from benchmark.results.report.terminal import print_tables
-from benchmark.results.result import Result
+from benchmark.results.result import Evaluation, Result
 from benchmark.results.results_folders import ResultsFolders
-from benchmark.run.config import choice
+from benchmark.run.job import Job
 from benchmark.run.output import print_result
 
 
-def report(cfg: DictConfig) -> None:
+def report(job: Job) -> None:
     """Write ``report.html``, ``.csv``, ``.json`` and ``.md``, and ``explained.html`` if captions were explained."""
-    folders = _folders(cfg)
+    task, folders = job.cfg.task, _folders(job)
     source = ResultsFolders(folders)
     runs = source.read(Result)
     results, evaluations = list(runs.values()), list(source.read(Evaluation).values())
-    names, chosen = _metric_names(cfg), None
+    names, chosen = _metric_names(job), None
     if names is not None and (results or evaluations):
         chosen = choose_metrics(names, results, evaluations)
         results = [only_metrics(result, chosen) for result in results]
@@ -61,32 +58,34 @@ def report(cfg: DictConfig) -> None:
     # Not printed: the papers' figures would stand below one's own by the screenful.
     tables += (paper_tables(chosen) if results else []) + left_out_tables(left_out)
     _write(folders[0] / "report.html", leaderboard_page(results, beside, tables))
-    if cfg.task.publish or cfg.task.picture is not None:
-        _publish([Path(name) for name in cfg.task.publish], cfg.task.picture, results, beside)
+    if task.publish or task.picture is not None:
+        _publish([Path(name) for name in task.publish], task.picture, results, beside)
     boards = leaderboards(results)
     _write(folders[0] / "report.csv", leaderboards_csv(boards))
     _write(folders[0] / "report.json", leaderboards_json(boards, left_out))
     _write(folders[0] / "report.md", to_markdown("Leaderboard", LEGEND, tables))
 
 
-def _folders(cfg: DictConfig) -> list[Path]:
+def _folders(job: Job) -> list[Path]:
     """Return the results folders, the first of which the report is written to."""
-    others = [Mirror(name).pull() if is_remote(name) else Path(name) for name in map(str, cfg.task.folders)]
+    names = map(str, job.cfg.task.folders)
+    others = [Mirror(name).pull() if is_remote(name) else Path(name) for name in names]
     for folder in others:
         if not folder.is_dir():
             raise UserError(f"task.folders: {folder} must be a folder with results")
-    return [Path(cfg.results_dir), *others]
+    return [job.results_dir, *others]
 
 
-def _metric_names(cfg: DictConfig) -> list[str] | None:
-    """Return the names that ``metric=`` lists; None for all metrics."""
-    if choice(cfg, "metrics") != "default":
+def _metric_names(job: Job) -> list[str] | None:
+    """Return the names that ``task.columns=`` lists; None for all metrics."""
+    if job.choices["metrics"] != "default":
         raise UserError(
-            "metrics= says what a run computes; the report shows the columns that metric=NAME names"
+            "metrics= says what a run computes; the report shows the columns that task.columns=NAME names"
         )
-    if cfg.metric is None:
+    columns = job.cfg.task.columns
+    if columns is None:
         return None
-    return [str(name) for name in cfg.metric] if OmegaConf.is_list(cfg.metric) else [str(cfg.metric)]
+    return [str(name) for name in columns] if OmegaConf.is_list(columns) else [str(columns)]
 
 
 def _study_tables(source: ResultsFolders) -> list[Table]:
@@ -119,8 +118,7 @@ def _explained(source: ResultsFolders) -> str | None:
     """Return the page of explained captions; None without any."""
     if not source.has("explained"):
         return None
-    from benchmark.studies.concreteness.coloured_captions import explanations_page
-    from benchmark.studies.concreteness.explanation import Explanation
+    from benchmark.studies.concreteness.explanation import Explanation, explanations_page
 
     explanations = list(source.read(Explanation).values())
     return explanations_page(explanations) if explanations else None

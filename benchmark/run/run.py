@@ -1,14 +1,182 @@
-"""``task=run``, once what it needs is there: a mistake is said before more is imported."""
+"""``task=run``: the whole chain for one filter and one size, ending in a result JSON."""
 
-from omegaconf import DictConfig
+import logging
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from functools import cache, partial
+from pathlib import Path
 
-from benchmark.run.output import Finished
-from benchmark.run.preflight import check_before_run
+from benchmark.core.disk import writable_results
+from benchmark.core.errors import UserError
+from benchmark.core.launch import is_main_process, main_process_first
+from benchmark.core.records import read_records, write_record
+from benchmark.core.sharing import require_shared_cache, shared_by_main
+from benchmark.core.usage import peak_rss_bytes
+from benchmark.pool.subset import Subset
+from benchmark.results.contamination import NearImages, contamination
+from benchmark.results.gallery import examples, gallery
+from benchmark.results.protocol import Protocol
+from benchmark.results.provenance import provenance
+from benchmark.results.report.run_tables import run_table
+from benchmark.results.report.terminal import print_tables
+from benchmark.results.result import Contamination, DownstreamResult, Result, Scoring
+from benchmark.results.run_folder import write_examples, write_gallery
+from benchmark.results.selection_statistics import summarise
+from benchmark.results.selection_summary import write_selection_summary
+from benchmark.results.stopwatch import Stopwatch
+from benchmark.run.config import filter_family, recorded, resolved
+from benchmark.run.earlier_result import earlier_result
+from benchmark.run.evaluate import evaluate_trained
+from benchmark.run.identity import make_protocol, make_run_id, run_facts
+from benchmark.run.job import Job
+from benchmark.run.open_samples import kept_by_noise, open_samples
+from benchmark.run.output import Finished, failure_text, print_result
+from benchmark.run.score import score_pairs
+from benchmark.run.select import Selected, select_pairs
+from benchmark.run.train import Trained, train_model
+from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.models.base import Downstream
+from downstream.models.captioner import Captioner
+from filters.clip import ClipFeatures
+
+log = logging.getLogger(__name__)
 
 
-def run(cfg: DictConfig) -> Finished | None:
-    """Check what the run needs, then do it, see `run_whole`."""
-    told = check_before_run(cfg)
-    from benchmark.run.whole_run import run_whole
+def run(job: Job) -> Finished | None:
+    """Score, select, train, evaluate; print the path of the result, the last line on stdout.
 
-    return run_whole(cfg, told)
+    A sweep skips what an earlier one did, see `earlier_result`; a single run replaces it. In a launch, the main
+    process does it all; the others train with it on the samples that it selected.
+    """
+    watch = Stopwatch(job.device.type)
+    require_shared_cache(job.device)
+    with main_process_first(job.device):
+        _fetch(job, watch)
+    if not is_main_process():
+        return _train_with_main(job)
+    with watch.stage("select"):
+        select = cache(lambda: select_pairs(job, score_pairs(job)))
+        if job.sweep and (earlier := earlier_result(job, partial(make_protocol, job), select)):
+            with shared_by_main(earlier, job.device):
+                print_result(str(earlier))
+            return Finished(earlier, skipped=True)
+        selected, protocol = select(), make_protocol(job)
+        log.info("protocol: %s (%s)", protocol.name, protocol.fingerprint)
+    with watch.stage("subset"):
+        subset, selected = open_samples(job, selected)
+        kept = kept_by_noise(job.pool, selected.selection)
+    sha256, run_id = selected.selection.sha256, make_run_id(job, subset.captions.sha256)
+    with shared_by_main((subset, sha256), job.device):
+        with watch.stage("describe"):  # before the training, which an error here would else cost
+            describe(job, job.results_dir / run_id, selected, subset)
+            contaminated = _contamination(job, selected, subset)
+        job.tracker.start(run_facts(job, run_id, protocol))
+        downstream: dict[str, DownstreamResult] = {}
+        for name, model in job.models.items():
+            with watch.stage(f"train/{name}"):
+                trained = _train(job, model, subset, sha256)
+            with watch.stage(f"evaluate/{name}"):
+                folder = writable_results(job.results_dir) / run_id / name
+                downstream[name] = evaluate_trained(job, trained, folder)
+        result = make_result(job, run_id, protocol, selected, downstream, kept, contaminated, watch)
+        return write_result(job, result)
+
+
+def _fetch(job: Job, watch: Stopwatch) -> None:
+    """Fetch or draw the pool, the evaluation sets and the starting weights, before anything is scored."""
+    with watch.stage("pool"):
+        _ = job.pool
+    _ = job.evaluation_sets
+    for model in job.models.values():
+        model.identity()
+
+
+def _train_with_main(job: Job) -> Finished | None:
+    """Train on the samples that the main process selected; there are none if it found an earlier result."""
+    sharing: AbstractContextManager[tuple[Subset, str] | Path] = shared_by_main(None, job.device)
+    with sharing as shared:
+        if isinstance(shared, Path):
+            return Finished(shared, skipped=True)
+        subset, sha256 = shared
+        for model in job.models.values():
+            _train(job, model, subset, sha256)
+    return None
+
+
+def _train(job: Job, model: Downstream, subset: Subset, sha256: str) -> Trained:
+    return train_model(model, subset, sha256, job.device, job.tracker, job.evaluation_sets)
+
+
+def describe(job: Job, folder: Path, selected: Selected, subset: Subset) -> None:
+    """Write ``selection.json``, ``gallery.parquet`` and, if a captioner is trained, ``examples.parquet``.
+
+    A remote pool is not read again: its summary has no captions, and its gallery only pairs of the `subset`.
+    """
+    pool, scores = job.pool, selected.table.source
+    kept = scores.of_uids(selected.selection.uids, selected.selection.threshold)
+    if not pool.is_local:
+        log.info("describe: pool %s is remote; captions and images of dropped pairs are left out", pool.name)
+    write_selection_summary(folder, summarise(scores, kept, job.filter, pool if pool.is_local else None))
+    write_gallery(folder, gallery(scores, kept, job.seed, subset.pool))
+    if any(isinstance(model, Captioner) for model in job.models.values()):
+        sets = [s for s in job.evaluation_sets if isinstance(s, EvaluationSet) and s.captioning]
+        write_examples(folder, examples(sets))
+
+
+def _contamination(job: Job, selected: Selected, subset: Subset) -> dict[str, Contamination]:
+    """Count evaluation images in the pool; near-duplicates too if the CLIP model has a threshold for them."""
+    near, models = None, job.cfg.models
+    if models.clip_duplicate is not None:
+        near = NearImages(ClipFeatures(**resolved(models.clip)), float(models.clip_duplicate), job.device)
+    return contamination(job.pool, selected.selection.uids, subset.pool, job.evaluation_sets, near)
+
+
+def write_result(job: Job, result: Result) -> Finished:
+    """Write the result, hand it to the tracker, and print it in a table with random selection.
+
+    Raises `UserError`, which names the result's path, if the results folder no longer takes files.
+    """
+    folder = writable_results(job.results_dir)
+    path = write_record(folder, result)
+    job.tracker.finish(result, folder / result.run_id)
+    others = [] if result.protocol.is_quick_try else read_records(folder, Result)
+    print_tables([run_table(result, others, job.told or frozenset())], stderr=True)
+    print_result(str(path))
+    if folder != job.results_dir:
+        raise UserError(f"results_dir={job.results_dir} takes no files; the result is {path}")
+    return Finished(path, failure=failure_text(result.failed_metrics, path))
+
+
+def make_result(
+    job: Job,
+    run_id: str,
+    protocol: Protocol,
+    selected: Selected,
+    downstream: dict[str, DownstreamResult],
+    kept: dict[str, int],
+    contaminated: Mapping[str, Contamination],
+    watch: Stopwatch,
+) -> Result:
+    """Return the result of a run; its fields are those of `Result`."""
+    cost = selected.selection.cost
+    return Result(
+        run_id=run_id,
+        protocol=protocol,
+        filter=job.choices["filter"],
+        family=filter_family(job.cfg),
+        size=int(job.cfg.size.samples),
+        k=selected.manifest.k,
+        pool=selected.manifest.pool,
+        seed=job.seed,
+        selection=selected.manifest,
+        subset=str(selected.paths[0]),
+        scoring=Scoring(round(cost.clock, 3), selected.table.reused, round(cost.processor, 3)),
+        downstream=downstream,
+        stages=watch.stages,
+        config=recorded(job.cfg),
+        kept=kept,
+        contamination=dict(contaminated),
+        peak_rss_bytes=peak_rss_bytes(),
+        workers_peak_rss_bytes=watch.workers_peak_rss_bytes,
+        **provenance(),
+    )

@@ -1,26 +1,33 @@
 """``task=score``: score the pool with one filter, and nothing else."""
 
-from omegaconf import DictConfig
-
 from benchmark.core.batch import counts
-from benchmark.run.choose import make_scores
-from benchmark.run.config import make_engine, make_filter, make_pool
+from benchmark.core.launch import is_main_process
+from benchmark.run.job import Job
 from benchmark.run.output import print_result
-from benchmark.run.preflight import check_before_run
-from benchmark.run.settings import shard_share
-from benchmark.scoring.score_folder import score_folder
-from benchmark.scoring.score_share import score_share
+from benchmark.scoring.score_folder import remove_scores, score_folder, score_paths
+from benchmark.scoring.score_pool import check_losses, score_pool
+from benchmark.scoring.score_table import ScoreTable
+from benchmark.scoring.shard_part import ShardPart
+from benchmark.scoring.work_ahead import score_part
 
 
-def score(cfg: DictConfig) -> None:
+def score(job: Job) -> None:
     """Score the pool; print the folder of the score parts."""
-    check_before_run(cfg)
-    pool, scorer = make_pool(cfg), make_filter(cfg)
-    if share := shard_share(cfg):
-        score_share(pool, scorer, make_engine(cfg), share)
-        print_result(str(score_folder(pool, scorer)))
-        return
-    table = make_scores(cfg, pool, scorer, make_engine(cfg))
-    dropped = counts(table.drops) or "none"
-    print_result(f"scored {len(table):,} pairs in {table.seconds:,.1f} worker seconds; dropped: {dropped}")
-    print_result(str(score_folder(pool, scorer)))
+    if job.shards is not None:
+        score_part(job.pool, job.filter, job.engine, ShardPart.parse(job.shards))
+    else:
+        table = score_pairs(job)
+        dropped = counts(table.drops) or "none"
+        print_result(
+            f"scored {len(table):,} pairs in {table.cost.clock:,.1f} worker seconds; dropped: {dropped}"
+        )
+    print_result(str(score_folder(job.pool, job.filter)))
+
+
+def score_pairs(job: Job) -> ScoreTable:
+    """Score the pool or reuse its scores, unless `rescore` is true; say what was lost, see `check_losses`."""
+    if job.cfg.rescore and is_main_process():  # the other processes of a launch read what this one makes
+        remove_scores(job.pool, job.filter, job.sweep)
+    table = score_pool(job.pool, job.filter, job.engine)
+    check_losses(job.pool, table, len(score_paths(job.pool, job.filter)), job.cfg.scoring.tolerate)
+    return table

@@ -1,15 +1,94 @@
 """``task=select``: score the pool, keep exactly k, write the subset file."""
 
-from omegaconf import DictConfig
+import logging
+from dataclasses import dataclass
+from pathlib import Path
 
-from benchmark.run.choose import choose
-from benchmark.run.config import make_pool
+from benchmark.core.hashes import hash_json
+from benchmark.core.json_text import finite_or_none
+from benchmark.core.paths import cache_folder
+from benchmark.results.provenance import library_versions
+from benchmark.run.config import filter_settings, recorded, resolved
+from benchmark.run.job import Job
 from benchmark.run.output import print_result
-from benchmark.run.preflight import check_before_run
+from benchmark.run.score import score_pairs
+from benchmark.scoring.score_folder import score_folder
+from benchmark.scoring.score_table import ScoreTable
+from benchmark.selection.manifest import Manifest
+from benchmark.selection.selection import Selection, subset_files, write_selection
+
+log = logging.getLogger(__name__)
 
 
-def select(cfg: DictConfig) -> None:
-    """Select; print the path of the subset file, or of each epoch's (their manifest lies beside them)."""
-    check_before_run(cfg)
-    for path in choose(cfg, make_pool(cfg)).paths:
+@dataclass(frozen=True)
+class Selected:
+    """A selection with its manifest, the subset file of each epoch, and the scores that it was made from."""
+
+    selection: Selection
+    manifest: Manifest
+    paths: list[Path]
+    table: ScoreTable
+
+
+def select(job: Job) -> None:
+    """Select; print the path of the subset file, or of each epoch's (their manifest is in the same folder)."""
+    for path in select_pairs(job, score_pairs(job)).paths:
         print_result(str(path))
+
+
+def select_pairs(job: Job, table: ScoreTable) -> Selected:
+    """Select exactly k pairs, write the subset files and their manifest."""
+    if job.pool.scale > 1:
+        paper, here = f"{job.k * job.pool.scale:,}", f"{job.k:,}"
+        log.info("size: %s of the paper's pool is %s here (scale 1:%d)", paper, here, job.pool.scale)
+    log.info("score: %s", score_folder(job.pool, job.filter))
+    selection = job.selector.select(table, job.k, count_epochs(job), job.seed, job.pool, job.engine)
+    path = subset_path(job)
+    paths = subset_files(path, selection)
+    manifest = Manifest(
+        pool=job.pool.name,
+        filter=job.choices["filter"],
+        config=recorded(filter_settings(job.cfg)),
+        k=job.k,
+        seed=job.seed,
+        threshold=finite_or_none(selection.threshold),
+        scored=selection.scored,
+        tied=selection.tied,
+        tied_kept=selection.tied_kept,
+        drops=selection.drops,
+        sha256=selection.sha256,
+        distinct=len(selection.uids),
+        files=[path.name for path in paths],
+        selector=job.choices["selector"],
+        selector_config=recorded(job.cfg.selector),
+        versions=library_versions(),
+    )
+    write_selection(path, selection, manifest)
+    log.info(
+        "select: %s of %s, down to score %.4g",
+        f"{manifest.k:,}",
+        f"{manifest.scored:,}",
+        selection.threshold,
+    )
+    if manifest.tied_kept < manifest.tied:
+        tied, kept = f"{manifest.tied:,}", f"{manifest.tied_kept:,}"
+        log.info("select: of %s pairs with that score %s are kept, which the seed decides", tied, kept)
+    if len(paths) > 1:
+        log.info("select: %d different epochs with %s distinct pairs", len(paths), f"{manifest.distinct:,}")
+    log.info("select: %s", paths[0])
+    return Selected(selection, manifest, paths, table)
+
+
+def subset_path(job: Job) -> Path:
+    """Return the path of the subset file (see `subset_files`); its name changes with the weights of the filter."""
+    suffix = ""
+    if job.choices["selector"] != "best":  # the default selector needs no suffix
+        settings = hash_json([resolved(job.cfg.selector), count_epochs(job)], 8)
+        suffix = f"-{job.choices['selector']}-{settings}"
+    name = f"{job.filter.key()}{suffix}-{job.k}-seed{job.seed}.npy"
+    return cache_folder("selections", job.pool.key) / name
+
+
+def count_epochs(job: Job) -> int:
+    """Return ceil(budget / k) for the largest budget of the downstream models."""
+    return max(-(-int(model.training.samples_seen) // job.k) for model in job.cfg.downstream.values())

@@ -3,11 +3,8 @@
 import logging
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
-import hydra
-from omegaconf import DictConfig
-
-from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.records import read_records, write_record
 from benchmark.models.checkpoints import revision
@@ -15,47 +12,51 @@ from benchmark.models.clip_models import load_clip
 from benchmark.models.clip_weights import LOCAL, clip_revision
 from benchmark.results.provenance import library_versions
 from benchmark.results.report.terminal import print_tables
-from benchmark.run.config import make_engine, make_pool
+from benchmark.run.config import build
+from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from benchmark.studies.text_spotting.evaluation import Model, TextSpottingEvaluation, evaluate
 from benchmark.studies.text_spotting.tables import text_spotting_tables
-from benchmark.studies.text_spotting.text_sources import captions, image_texts, read_texts
-from benchmark.studies.text_spotting.vocabulary import Vocabulary, count_ngrams
+from benchmark.studies.text_spotting.vocabulary import (
+    Vocabulary,
+    captions,
+    count_ngrams,
+    image_texts,
+    read_texts,
+)
 
 log = logging.getLogger(__name__)
 CAPTIONS, OCR = "captions", "ocr"
 
 
-def text_spotting(cfg: DictConfig) -> None:
+def text_spotting(job: Job) -> None:
     """Evaluate one model on one vocabulary; show the tables of all evaluations; print the path of the JSON."""
-    model = load_model(cfg)
-    vocabulary = load_vocabulary(cfg)
-    evaluation = evaluate(model, vocabulary, sample=cfg.task.sample, seed=int(cfg.seed))
+    model = load_model(job)
+    vocabulary = load_vocabulary(job)
+    evaluation = evaluate(model, vocabulary, sample=job.cfg.task.sample, seed=job.seed)
     if evaluation.left_out:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in evaluation.left_out.items())
         log.warning("text spotting: of %s n-grams left out: %s", f"{evaluation.drawn:,}", reasons)
-    folder = Path(cfg.results_dir)
-    path = write_record(folder, evaluation)
-    print_tables(text_spotting_tables(read_records(folder, TextSpottingEvaluation)))
+    path = write_record(job.results_dir, evaluation)
+    print_tables(text_spotting_tables(read_records(job.results_dir, TextSpottingEvaluation)))
     print_result(str(path))
 
 
-def load_vocabulary(cfg: DictConfig) -> Vocabulary:
+def load_vocabulary(job: Job) -> Vocabulary:
     """Count the n-grams of the pool's captions, of the text in its images, or of a file.
 
     Raises `UserError` when there are none.
     """
-    task = cfg.task
+    task = job.cfg.task
     if str(task.vocabulary) == CAPTIONS:
         drops: Counter[str] = Counter()
-        pool = make_pool(cfg)
-        vocabulary = count_ngrams(captions(pool, drops), f"captions of {pool.name}", task.ngram, task.top)
+        texts = captions(job.pool, drops)
+        vocabulary = count_ngrams(texts, f"captions of {job.pool.name}", task.ngram, task.top)
         if drops:
             log.warning("text spotting: captions left out: %s", dict(drops))
     elif str(task.vocabulary) == OCR:
-        pool, spotter = make_pool(cfg), hydra.utils.instantiate(cfg.ocr, _convert_="all")
-        texts = image_texts(pool, spotter, make_engine(cfg))
-        vocabulary = count_ngrams(texts, f"text in images of {pool.name}", task.ngram, task.top)
+        texts = image_texts(job.pool, build(job.cfg.ocr), job.engine)
+        vocabulary = count_ngrams(texts, f"text in images of {job.pool.name}", task.ngram, task.top)
     else:
         path = Path(str(task.vocabulary))
         vocabulary = count_ngrams(read_texts(path), path.name, task.ngram, task.top)
@@ -73,12 +74,12 @@ def load_vocabulary(cfg: DictConfig) -> Vocabulary:
     return vocabulary
 
 
-def load_model(cfg: DictConfig) -> Model:
+def load_model(job: Job) -> Model:
     """Load an open_clip model, or the folder of a trained dual encoder. Raises `UserError` if it is neither."""
-    name, device = str(cfg.task.model), resolve_device(cfg.device)
+    name = str(job.cfg.task.model)
     folder = Path(name)
     if folder.is_dir() and not (folder / "open_clip_config.json").is_file():
-        return _dual_encoder(cfg, folder)
+        return _dual_encoder(job, folder)
     if folder.is_dir():
         name = f"{LOCAL}{folder}"
     elif folder.is_absolute() or name.startswith("."):
@@ -86,22 +87,22 @@ def load_model(cfg: DictConfig) -> Model:
             f"task.model={name} does not exist; give the folder of a model, or an open_clip model"
         )
     carries_weights = name.startswith((LOCAL, "hf-hub:"))
-    pretrained = None if carries_weights else cfg.task.pretrained
+    pretrained = None if carries_weights else job.cfg.task.pretrained
     config = {"model": name, "pretrained": pretrained}
-    encoder = load_clip(name, pretrained, device)
+    encoder = load_clip(name, pretrained, job.device)
     # Weights given by a name alone depend on the library that fetches them.
     key = clip_revision(name).get("revision") or library_versions()["open-clip-torch"]
     return Model(encoder, config, key)
 
 
-def _dual_encoder(cfg: DictConfig, folder: Path) -> Model:
+def _dual_encoder(job: Job, folder: Path) -> Model:
     from downstream.models.base import model_folder
 
-    if "dual_encoder" not in cfg.downstream:
+    if "dual_encoder" not in job.models:
         raise UserError(
             f"task.model={folder} is not an open_clip model; to load it as a trained dual encoder, add"
             " downstream=dual_encoder"
         )
-    encoder = hydra.utils.instantiate(cfg.downstream.dual_encoder, _convert_="all")
-    encoder.load(folder, resolve_device(cfg.device))
+    encoder: Any = job.models["dual_encoder"]
+    encoder.load(folder, job.device)
     return Model(encoder, {"model": str(folder), "pretrained": None}, revision(model_folder(folder)))

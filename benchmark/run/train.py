@@ -1,47 +1,119 @@
 """``task=train``: score, select and train, without evaluation."""
 
-from omegaconf import DictConfig
+from __future__ import annotations
 
-from benchmark.core.devices import resolve_device
-from benchmark.core.launch import is_main_process, main_process_first
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmark.core.hashes import hash_json
+from benchmark.core.launch import is_main_process, main_process_first, one_launch
+from benchmark.core.paths import cache_folder
 from benchmark.core.sharing import require_shared_cache, shared_by_main
-from benchmark.pool.index_tars import index_tars
-from benchmark.pool.other_captions import CaptionSources
-from benchmark.pool.pool import Pool
 from benchmark.pool.subset import Subset
-from benchmark.run.choose import choose
-from benchmark.run.config import make_engine, make_pool, make_tracker, resolved, run_facts
-from benchmark.run.downstream_config import load_evaluation_sets, make_models
-from benchmark.run.open_subset import note_lost, open_subset
+from benchmark.results.trackers import Tracker
+from benchmark.run.identity import make_run_id, run_facts
+from benchmark.run.job import Job
+from benchmark.run.open_samples import open_samples
 from benchmark.run.output import print_result
-from benchmark.run.preflight import check_before_run
-from benchmark.run.run_id import make_run_id, without_evaluation_sets
-from benchmark.run.training import train as train_one
+from benchmark.run.score import score_pairs
+from benchmark.run.select import select_pairs
+from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.evaluation.validation import make_validation
+from downstream.models.base import Downstream, Trainable
+from downstream.training.train_report import TrainReport, finished
+
+if TYPE_CHECKING:
+    import torch
+
+log = logging.getLogger(__name__)
 
 
-def train(cfg: DictConfig) -> None:
+@dataclass(frozen=True)
+class Trained:
+    """A trained downstream model and the folder of the training.
+
+    `report`, `missing` and `other_captions` are those of `DownstreamResult`.
+    """
+
+    model: Downstream
+    folder: Path
+    report: TrainReport
+    missing: dict[str, int]
+    other_captions: dict[str, int]
+
+
+def train(job: Job) -> None:
     """Train every downstream model on the subset; print the folder of each."""
-    check_before_run(cfg)
-    device, tracker, models = resolve_device(cfg.device), make_tracker(cfg), make_models(cfg)
-    require_shared_cache(device)
-    with main_process_first(device):
-        pool = make_pool(cfg)
-        validated = any(model.training.validate_every for model in models.values())
-        cfg = cfg if validated else without_evaluation_sets(cfg)
-        sets = load_evaluation_sets(cfg)
-    selected = _select(cfg, pool) if is_main_process() else None
-    with shared_by_main(selected, device) as (subset, sha256):
-        tracker.start(run_facts(cfg, make_run_id(cfg, subset.captions.sha256)))
-        for model in models.values():
-            trained = train_one(model, subset, sha256, device, tracker, sets)
+    require_shared_cache(job.device)
+    if not any(model.training.validate_every for model in job.models.values()):
+        job.leave_out_evaluation_sets()
+    with main_process_first(job.device):
+        _ = job.pool, job.evaluation_sets
+    opened = None
+    if is_main_process():
+        subset, selected = open_samples(job, select_pairs(job, score_pairs(job)))
+        opened = subset, selected.selection.sha256
+    with shared_by_main(opened, job.device) as (subset, sha256):
+        job.tracker.start(run_facts(job, make_run_id(job, subset.captions.sha256)))
+        for model in job.models.values():
+            trained = train_model(model, subset, sha256, job.device, job.tracker, job.evaluation_sets)
             print_result(str(trained.folder))
 
 
-def _select(cfg: DictConfig, pool: Pool) -> tuple[Subset, str]:
-    """Return the selected samples, and the hash of their uids."""
-    sources = CaptionSources(pool, **resolved(cfg.captions))
-    chosen = choose(cfg, pool)
-    index_tars(pool, make_engine(cfg))
-    subset = open_subset(pool, chosen.selection, sources, cfg.selection.tolerate)
-    note_lost(chosen, subset)
-    return subset, chosen.selection.sha256
+def train_model(
+    model: Downstream,
+    subset: Subset,
+    sha256: str,
+    device: torch.device,
+    tracker: Tracker,
+    sets: Sequence[EvaluationSet | ClassificationSet],
+) -> Trained:
+    """Train one downstream model, or load it if the same training has been finished before.
+
+    Args:
+        model: the untrained model.
+        subset: the selected samples.
+        sha256: hash of their uids.
+        device: the device of the training.
+        tracker: logs the losses.
+        sets: evaluation sets; the model is validated on a part of one if its training says so.
+    """
+    model.validate = make_validation(model, sets)
+    fingerprint = training_fingerprint(model, subset.identity(sha256), device.type, subset.captions.sha256)
+    folder = training_folder(model, fingerprint)
+    with one_launch(folder, device):
+        reused = finished(folder, fingerprint) is not None
+        report = model.train(subset, folder, device, tracker, fingerprint)
+    log.info("train: %s", folder)
+    if reused:
+        for seen, loss in report.losses:
+            tracker.log({f"{model.name}/loss": loss}, step=seen)
+    other_captions = dict(subset.captions.counts()) if subset.captions.by_uid else {}
+    return Trained(model, folder, report, dict(subset.missing), other_captions)
+
+
+def training_folder(model: Trainable, fingerprint: str) -> Path:
+    """Return the folder of a training."""
+    return cache_folder("trained", f"{model.name}-{fingerprint}")
+
+
+def training_fingerprint(
+    model: Trainable, subset_sha256: str, device: str, captions_sha256: str | None = None
+) -> str:
+    """Return a hash of all that a training depends on.
+
+    Args:
+        model: its identity has all settings, and weights by their revision.
+        subset_sha256: hash of the selected uids.
+        device: ``"cpu"`` or ``"cuda"``; they differ in rounding, and in their usual precision.
+        captions_sha256: hash of the other captions; None without any.
+    """
+    parts = [subset_sha256, model.identity(), device, *([captions_sha256] if captions_sha256 else [])]
+    precision = model.training.precision_on(device)
+    if precision != ("bf16" if device == "cuda" else "fp32"):
+        parts.append({"precision": precision})
+    return hash_json(parts, 16)

@@ -4,23 +4,19 @@ import logging
 from dataclasses import replace
 
 import hydra
-import torch
-from omegaconf import DictConfig
 
-from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, one_launch
-from benchmark.core.paths import cache_dir
 from benchmark.core.sharing import require_shared_cache, shared_by_main
 from benchmark.core.uids import find_uids
 from benchmark.pool.subset import Subset
-from benchmark.results.trackers import Tracker
-from benchmark.run.choose import choose
-from benchmark.run.config import make_engine, make_pool, make_tracker, run_facts
-from benchmark.run.open_subset import open_subset
+from benchmark.run.identity import make_run_id, run_facts
+from benchmark.run.job import Job
+from benchmark.run.open_samples import open_subset
 from benchmark.run.output import print_result
-from benchmark.run.run_id import make_run_id, without_evaluation_sets
-from benchmark.run.training import training_fingerprint
+from benchmark.run.score import score_pairs
+from benchmark.run.select import select_pairs
+from benchmark.run.train import training_fingerprint, training_folder
 from benchmark.run.weak_labels import label_config
 from benchmark.selection.selection import Selection
 from benchmark.studies.weak_labels.labels import LabelConfig, label_pool, read_labels
@@ -29,37 +25,34 @@ from downstream.models.weak_backbone import TopicLabels, check_architecture
 log = logging.getLogger(__name__)
 
 
-def weak_backbone(cfg: DictConfig) -> None:
+def weak_backbone(job: Job) -> None:
     """Label the pool, select, train on the labelled images; print the folder for ``models.captioner.encoder``."""
-    check_architecture(str(cfg.weak_backbone.architecture))
-    cfg = without_evaluation_sets(cfg)
-    config, device, tracker = label_config(cfg), resolve_device(cfg.device), make_tracker(cfg)
-    require_shared_cache(device)
-    selected = _select(cfg, config) if is_main_process() else None
-    with shared_by_main(selected, device) as (subset, sha256, labels):
-        _train(cfg, subset, sha256, labels, device, tracker)
+    check_architecture(str(job.cfg.weak_backbone.architecture))
+    job.leave_out_evaluation_sets()
+    config = label_config(job)
+    require_shared_cache(job.device)
+    opened = _open_labelled(job, config) if is_main_process() else None
+    with shared_by_main(opened, job.device) as (subset, sha256, labels):
+        _train_backbone(job, subset, sha256, labels)
 
 
-def _select(cfg: DictConfig, config: LabelConfig) -> tuple[Subset, str, TopicLabels]:
+def _open_labelled(job: Job, config: LabelConfig) -> tuple[Subset, str, TopicLabels]:
     """Return the selected samples that have a label, the hash of their uids, and the labels."""
-    pool = make_pool(cfg)
-    folder = label_pool(pool, config, make_engine(cfg))
-    chosen = choose(cfg, pool).selection
-    labels = read_labels(folder, chosen.uids)
-    selection = labelled(chosen, labels)
-    subset = open_subset(pool, selection, tolerate=cfg.selection.tolerate)
+    folder = label_pool(job.pool, config, job.engine)
+    selected = select_pairs(job, score_pairs(job)).selection
+    labels = read_labels(folder, selected.uids)
+    selection = labelled(selected, labels)
+    subset = open_subset(job.pool, selection, tolerate=job.cfg.selection.tolerate)
     return subset, selection.sha256, labels
 
 
-def _train(
-    cfg: DictConfig, subset: Subset, sha256: str, labels: TopicLabels, device: torch.device, tracker: Tracker
-) -> None:
-    model = hydra.utils.instantiate(cfg.weak_backbone, _convert_="all", _partial_=True)(labels=labels)
-    fingerprint = training_fingerprint(model, sha256, device.type)
-    run_dir = cache_dir() / "trained" / f"weak_backbone-{fingerprint}"
-    tracker.start(run_facts(cfg, f"weak_backbone-{make_run_id(cfg, None)}"))
-    with one_launch(run_dir, device):
-        report = model.train(subset, run_dir, device, tracker, fingerprint)
+def _train_backbone(job: Job, subset: Subset, sha256: str, labels: TopicLabels) -> None:
+    model = hydra.utils.instantiate(job.cfg.weak_backbone, _convert_="all", _partial_=True)(labels=labels)
+    fingerprint = training_fingerprint(model, sha256, job.device.type)
+    run_dir = training_folder(model, fingerprint)
+    job.tracker.start(run_facts(job, f"weak_backbone-{make_run_id(job, None)}"))
+    with one_launch(run_dir, job.device):
+        report = model.train(subset, run_dir, job.device, job.tracker, fingerprint)
     lowest, constant = labels.references()
     log.info(
         "weak backbone: loss %s of the last batch after %s samples, %.0f/s (best constant %.3f, optimum %.3f)",

@@ -4,35 +4,33 @@ import json
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig
-
 from benchmark.core.extras import require
 from benchmark.results.report.table import Table, plain
 from benchmark.results.report.terminal import print_tables
-from benchmark.run.config import make_engine, make_pool, resolved
+from benchmark.run.config import resolved
+from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from benchmark.studies.weak_labels.labels import LabelConfig, label_pool
 
 SHOWN_TOPICS = 20  # topics in the table; topics.json has all of them
 
 
-def weak_labels(cfg: DictConfig) -> None:
+def weak_labels(job: Job) -> None:
     """Label the pool and show its main topics; the last line on stdout is the folder of the labels."""
     for extra in ("parsing", "studies"):
         require(extra)
-    config = label_config(cfg)
-    folder = label_pool(make_pool(cfg), config, make_engine(cfg))
+    folder = label_pool(job.pool, label_config(job), job.engine)
     print_tables([topic_table(folder)])
     print_result(str(folder))
 
 
-def label_config(cfg: DictConfig) -> LabelConfig:
+def label_config(job: Job) -> LabelConfig:
     """Return the settings of the labels.
 
     Raises:
         UserError: if a setting is out of range.
     """
-    return LabelConfig(**resolved(cfg.weak_labels), seed=int(cfg.seed))
+    return LabelConfig(**resolved(job.cfg.weak_labels), seed=job.seed)
 
 
 def topic_table(folder: Path) -> Table:

@@ -7,13 +7,14 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import resolve_device
 from benchmark.core.locks import locked
 from benchmark.core.mapped_files import LazyArray, MappedArray, MappedUids, save_array, write_array
 from benchmark.core.paths import write_text
@@ -23,7 +24,7 @@ from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.corpus_rows import CorpusRows, write_rows
-from benchmark.scoring.feature_cache import map_features
+from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.score_folder import fit_folder
 from benchmark.scoring.shard_reader import ShardBatches, features_path
 from benchmark.scoring.survivors import Survivors, among
@@ -36,7 +37,7 @@ class MappedCorpus:
     Args:
         paths: the features of each shard.
         shards: the batches of each shard.
-        folder: where the results stay.
+        folder: of the results.
         engine: runs the pieces of a step.
         survivors: the pairs of the corpus; None for the whole pool.
     """
@@ -78,7 +79,7 @@ class MappedCorpus:
         return self._rows.embeddings(name, self.scratch / f"{name}.npy")
 
     def map(self, step: str, work: PieceWork, pieces: int) -> list[MappedArray]:
-        """Return the array of each piece; only those that no earlier run wrote are computed."""
+        """Return the array of each piece; only missing arrays are computed."""
         paths = [self.scratch / step / f"{piece}.npy" for piece in range(pieces)]
         missing = [piece for piece, path in enumerate(paths) if not intact(path)]
         with progress(f"fit: {step}", pieces, "pieces") as advance:
@@ -93,15 +94,15 @@ class MappedCorpus:
         return ByUid(self.uids, write_array(self.folder / f"{name}.npy", (len(self.uids),), dtype, fill))
 
 
+@dataclass(frozen=True)
 class _Among(Iterable[Batch]):
-    """The pairs of some batches that are among those `uids`; picklable, for workers, which map the uids."""
+    """The pairs of some batches that are among the `uids`; picklable, for workers, which map the uids."""
 
-    def __init__(self, batches: Iterable[Batch], uids: MappedUids) -> None:
-        self._batches = batches
-        self._uids = uids
+    batches: Iterable[Batch]
+    uids: MappedUids
 
     def __iter__(self) -> Iterator[Batch]:
-        yield from among(self._batches, self._uids)
+        yield from among(self.batches, self.uids)
 
 
 class _WritePiece:
@@ -113,11 +114,9 @@ class _WritePiece:
         self._paths = paths
 
     def setup(self, device: str) -> None:
-        """Prepare the worker; work without a `setup` of its own needs no torch."""
+        """Prepare the worker; work without `setup` does not need torch."""
         if type(self._work).setup is not PieceWork.setup:
-            import torch
-
-            self._work.setup(torch.device(device))
+            self._work.setup(resolve_device(device))
 
     def __call__(self, piece: int) -> None:
         """Compute and write one piece."""
@@ -129,18 +128,18 @@ def fit_on_corpus(
 ) -> Seconds:
     """Fit the filter on the features of the pool, or of the `survivors`; return the seconds that it took.
 
-    All features are in the cache. What is fitted stays in the folder of this filter, pool and survivors: a run that
-    needs it again reads it, with its seconds.
+    All features are in the cache. The results stay in the folder of this filter, pool and survivors: a run that
+    needs them again reads them, with their seconds.
 
     Raises:
-        UserError: when the pool has no usable pair.
+        UserError: if the pool lacks a usable pair.
     """
     folder = fit_folder(pool, scorer, survivors)
     (features,) = scorer.features
     paths = [features_path(pool, shard, features) for shard in pool.shards(scorer.sources)]
     with locked(folder), _timed(folder):
-        if survivors is None and not any(len(map_features(path).uids) for path in paths):
-            raise pool.nothing_usable(sum((map_features(path).drops for path in paths), Counter[str]()))
+        if survivors is None and not any(len(load_features(path).uids) for path in paths):
+            raise pool.nothing_usable(sum((load_features(path).drops for path in paths), Counter[str]()))
         shards = [ShardBatches(pool, scorer, shard) for shard in pool.shards(scorer.sources)]
         scorer.fit_corpus(MappedCorpus(paths, shards, folder, engine, survivors))
     return _read_seconds(folder / "seconds.json")
@@ -158,7 +157,7 @@ def _timed(folder: Path) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with suppress(OSError):  # a full disk, of which the error itself tells
+        with suppress(OSError):  # a full disk; the error itself says so
             _write_seconds(stopped, _read_seconds(stopped) + since(started))
         raise
     if not intact(done):

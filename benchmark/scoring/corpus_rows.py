@@ -8,16 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.disk_buckets import DiskBuckets, put_in_order
-from benchmark.core.mapped_files import LazyArray, MappedArray, MappedUids, new_mapped, save_array
+from benchmark.core.mapped_files import LazyArray, MappedArray, MappedUids, save_array
 from benchmark.core.paths import atomic_folder
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, first_of_each, sort_uids
-from benchmark.scoring.feature_cache import map_features
+from benchmark.scoring.feature_cache import load_features
 
 # A row's uid, and the number of its file above the 32 bits of its row there.
 RECORD = np.dtype([("high", "u8"), ("low", "u8"), ("location", "i8")])
 COLUMNS = ("high", "low", "location")
 BIN_BITS = 12  # uids are counted by their first bits
-SORTED_AT_ONCE = 1 << 20  # rows, more only where one bin has more
+SORTED_AT_ONCE = 1 << 20  # rows, more only if one bin has more
 BLOCK = 1 << 20  # locations that are read at a time
 OF_FILE = np.dtype(
     [("row", "i8"), ("position", "i8")]
@@ -25,7 +25,7 @@ OF_FILE = np.dtype(
 
 
 class CorpusRows:
-    """n rows sorted by uid, each uid once: of a uid in several files the first file's, of several there the last row.
+    """n rows sorted by uid, each uid once: if several files have a uid, the first file counts, and its last row.
 
     Args:
         paths: the features of each shard, in the order of the shards.
@@ -39,16 +39,15 @@ class CorpusRows:
 
     @cached_property
     def widths(self) -> dict[str, int]:
-        """The width of each output; none where there is no row."""
+        """The width of each output; empty without rows."""
         if not len(self.uids):
             return {}
-        columns = map_features(self.paths[int(self.locations.values[0]) >> 32]).columns
-        return {name: values.shape[1] for name, values in columns.items()}
+        return load_features(self.paths[int(self.locations.values[0]) >> 32]).widths
 
     def embeddings(self, name: str, path: Path) -> LazyArray:
         """Return one output of all rows, (n, d) in half precision, in the order of the uids.
 
-        It is copied to the file `path` when it is first read: where the features do not fit into memory, reading rows
+        It is copied to the file `path` when it is first read: if the features do not fit into memory, reading rows
         of many files in the order of the uids would read nearly all of them again for every few thousand rows.
         """
         shape = (len(self.uids), self.widths.get(name, 0))
@@ -73,7 +72,7 @@ class CorpusRows:
             records["position"] = start + np.arange(len(locations))
             of_files.add(locations >> 32, records)
         for number, of_file in zip(np.flatnonzero(sizes).tolist(), of_files, strict=True):
-            yield of_file["position"], map_features(self.paths[number]).columns[name][of_file["row"]]
+            yield of_file["position"], load_features(self.paths[number]).half(name)[of_file["row"]]
 
 
 def write_rows(paths: Sequence[Path], among: UidIndex | None, folder: Path) -> None:
@@ -85,46 +84,28 @@ def write_rows(paths: Sequence[Path], among: UidIndex | None, folder: Path) -> N
     counts = np.zeros(1 << BIN_BITS, np.int64)
     for path in paths:
         counts += np.bincount(_bins(_distinct(path, among)[0]), minlength=len(counts))
-    with atomic_folder(folder) as temporary:
-        shuffled = temporary / "shuffled.npy"
-        records = new_mapped(shuffled, RECORD, (int(counts.sum()),))
-        distinct = 0
-        for bucket in _shuffle(paths, among, counts, records):
-            unique = _sorted(records[bucket])
-            records[distinct : distinct + len(unique)] = unique  # never beyond the bucket
-            distinct += len(unique)
-        for name in COLUMNS:
-            save_array(temporary / f"{name}.npy", records[name][:distinct])
-        shuffled.unlink()
-
-
-def _shuffle(
-    paths: Sequence[Path],
-    among: UidIndex | None,
-    counts: npt.NDArray[np.int64],
-    records: npt.NDArray[np.void],
-) -> Iterator[slice]:
-    """Put the rows of all files into buckets of `records` by the first bits of the uid; yield each bucket's slice."""
     bucket_of_bin = np.cumsum(counts) // SORTED_AT_ONCE
     sizes = np.zeros(bucket_of_bin[-1] + 1, np.int64)
     np.add.at(sizes, bucket_of_bin, counts)
-    ends = np.cumsum(sizes)
-    free = ends - sizes
+    buckets = DiskBuckets(sizes, RECORD, folder.parent)
     for number, path in enumerate(paths):
         uids, rows = _distinct(path, among)
-        buckets, starts = np.unique(bucket_of_bin[_bins(uids)], return_index=True)
-        for bucket, part in zip(buckets, np.split(np.arange(len(uids)), starts[1:]), strict=False):
-            place = records[free[bucket] : free[bucket] + len(part)]
-            place["high"], place["low"] = uids["f0"][part], uids["f1"][part]
-            place["location"] = (number << 32) | rows[part]
-            free[bucket] += len(part)
-    for start, end in zip(ends - sizes, ends, strict=True):
-        yield slice(start, end)
+        records = np.empty(len(uids), RECORD)
+        records["high"], records["low"], records["location"] = uids["f0"], uids["f1"], (number << 32) | rows
+        buckets.add(bucket_of_bin[_bins(uids)], records)
+    distinct = 0
+    for bucket in buckets:
+        unique = _sorted(bucket)
+        buckets.values[distinct : distinct + len(unique)] = unique  # never beyond the bucket
+        distinct += len(unique)
+    with atomic_folder(folder) as temporary:
+        for name in COLUMNS:
+            save_array(temporary / f"{name}.npy", buckets.values[name][:distinct])
 
 
 def _distinct(path: Path, among: UidIndex | None) -> tuple[UidArray, npt.NDArray[np.int64]]:
     """Return the uids of one file in ascending order, each once, and their rows; of equal uids the last."""
-    uids = map_features(path).uids
+    uids = load_features(path).uids
     order = sort_uids(uids)
     last = first_of_each(uids[order][::-1])[::-1]
     rows = order[last]
@@ -138,7 +119,7 @@ def _bins(uids: UidArray) -> npt.NDArray[np.int64]:
 
 
 def _sorted(records: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
-    """Return records sorted by uid, of those with the same uid the first."""
+    """Return records sorted by uid, only the first of equal uids."""
     uids = np.empty(len(records), UID_DTYPE)
     uids["f0"], uids["f1"] = records["high"], records["low"]
     order = sort_uids(uids)

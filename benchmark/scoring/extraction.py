@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image
 
 from benchmark.core.batch import Batch
 from benchmark.core.pixel_workers import PixelWorkers, Preprocesses, Preprocessing
@@ -19,7 +20,6 @@ from filters.base import Features
 
 if TYPE_CHECKING:
     import torch
-    from PIL import Image
 
 
 class Extraction:
@@ -48,7 +48,7 @@ class Extraction:
         self.spent += since(started)
 
     def drops(self, read: Counter[str]) -> Counter[str]:
-        """Return the drop counts, with those of reading: of the same samples, so one dropped twice counts once."""
+        """Return the drop counts, with the counts of reading: a sample that is dropped twice counts once."""
         drops = Counter(read)
         for table in self.tables:
             drops |= table.drops
@@ -68,8 +68,6 @@ class JointPixels:
     """
 
     def __init__(self, parts: Sequence[Preprocessing]) -> None:
-        from PIL import Image
-
         self._parts = parts
         self._shapes = [part(Image.new("RGB", (64, 64))).shape for part in parts]
 
@@ -94,7 +92,7 @@ class SharedPixels:
     Args:
         parts: the preprocessing of each model.
         processes: number of processes.
-        device: where the pixels go.
+        device: of the pixels.
     """
 
     def __init__(self, parts: Sequence[Preprocessing], processes: int, device: torch.device) -> None:
@@ -103,16 +101,16 @@ class SharedPixels:
         self.workers = PixelWorkers(self._joint or parts[0], processes, device)
 
     def split(self, batch: Batch) -> list[Batch]:
-        """Return the batch of each model; images, which are read in series, are those of all."""
+        """Return the batch of each model; all have the same images, which are read in series."""
         if self._joint is None or batch.pixels is None:
             return [batch] * self._models
         return self._joint.split(batch)
 
 
 def reading_together(features: Iterable[Features], processes: int) -> list[list[Features]]:
-    """Group features by what they read: those of images in batches of the same size and columns read the same.
+    """Group features by their inputs: features of images with equal batch sizes and columns read the same.
 
-    With several processes for preprocessing, those that preprocess images get pixels, and the others get images.
+    With several processes for preprocessing, features that preprocess images get pixels, the others images.
     """
     groups: dict[Any, list[Features]] = defaultdict(list)
     for number, of in enumerate(features):
@@ -120,15 +118,6 @@ def reading_together(features: Iterable[Features], processes: int) -> list[list[
         columns = frozenset(of.needs) - {"image", "text"}
         groups[(of.batch_size, columns, pixels) if "image" in of.needs else number].append(of)
     return list(groups.values())
-
-
-def with_those_under(features: Iterable[Features]) -> dict[str, Features]:
-    """Return features and all features under them by their keys, each after those under it."""
-    by_key: dict[str, Features] = {}
-    for of in features:
-        by_key |= {key: under for key, under in with_those_under(of.features).items() if key not in by_key}
-        by_key.setdefault(of.key(), of)
-    return by_key
 
 
 def join(batch: Batch, tables: Sequence[FeatureTable]) -> Batch:
@@ -140,7 +129,7 @@ def join(batch: Batch, tables: Sequence[FeatureTable]) -> Batch:
         if len(kept) < len(batch):
             batch, rows = batch.take(kept), rows[kept]
             columns = {name: values[kept] for name, values in columns.items()}
-        columns |= {name: values[rows] for name, values in table.columns.items()}
+        columns |= table.take(rows)
     return replace(batch, features=columns) if tables else batch
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from benchmark.core.uids import UidArray, first_of_each, sort_uids
 from filters.base import Scores
 
-HASHES_AT_ONCE = 1 << 26  # 512 MiB; more of them where there are more than a billion pairs
+HASHES_AT_ONCE = 1 << 26  # 512 MiB; more if there are more than a billion pairs
 MAX_RANGE_BITS = 4  # at most 16 passes over the uids
 _MIX_HIGH = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_LOW = np.uint64(0x9E3779B97F4A7C15)
@@ -22,7 +22,7 @@ Words = tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]
 class Repeated:
     """The m uids that occur more than once, sorted.
 
-    `scores` (m,), or (m, d), are the best of each, see `best_of_each`. `rows` holds, by the number of a block, its
+    `scores` (m,) are the best of each. `rows` holds, by the number of a block, its
     rows that have one of these uids, ascending.
     """
 
@@ -44,7 +44,7 @@ def find_repeated(
     Args:
         words: gives the two words of the uids of each block, and reads no scores for that.
         blocks: gives uids and scores of each block; it is not called where all uids differ.
-        count: number of rows, which tells into how many passes over the uids the search is split.
+        count: number of rows, which decides the number of passes over the uids.
     """
     suspects = _repeated_hashes(words, count)
     found: list[tuple[int, npt.NDArray[np.int64], Block]] = []
@@ -59,10 +59,7 @@ def find_repeated(
 
 
 def best_of_each(uids: UidArray, scores: Scores) -> Block:
-    """Return the m different uids of n, sorted, and the best score of each, NaN where all are NaN.
-
-    Scores of shape (n, d) have the best of each column, (m, d).
-    """
+    """Return the m different uids of n, sorted, and the best score of each, NaN if all are NaN."""
     order = sort_uids(uids)
     first = first_of_each(uids[order])
     if first.all():  # of no uid at all, too
@@ -72,7 +69,7 @@ def best_of_each(uids: UidArray, scores: Scores) -> Block:
 
 
 def _group(found: list[tuple[int, npt.NDArray[np.int64], Block]]) -> Repeated:
-    """Keep those of the found rows whose whole uids are equal, not only their hashes."""
+    """Keep the found rows whose whole uids are equal, not only their hashes."""
     uids = np.concatenate([ids for _, _, (ids, _) in found])
     scores = np.concatenate([values for _, _, (_, values) in found])
     order = sort_uids(uids)

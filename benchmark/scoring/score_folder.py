@@ -1,17 +1,17 @@
-"""Where the scores of a filter are: a folder of the cache with one part per shard."""
+"""Paths of the scores of a filter: a folder of the cache with one part per shard."""
 
-import hashlib
 from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 
+from benchmark.core.hashes import hash_text
 from benchmark.core.locks import locked
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.temporaries import remove_folder
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.scoring.survivors import Survivors
-from filters.base import Composite, Filter, Reader
+from filters.base import Composite, Filter
 
 
 def score_folder(pool: Pool, scorer: Filter) -> Path:
@@ -23,22 +23,21 @@ def score_paths(pool: Pool, scorer: Filter, survivors: Survivors | None = None) 
     """Return the path of the score part of every shard that the filter reads.
 
     A composite has a part for every shard that one of its filters reads: tars, metadata parquet, or both. Scores that
-    depend on the corpus have other parts for every choice of `survivors`; all others have those of the whole pool.
+    depend on the corpus have other parts for every choice of `survivors`; all others have the whole pool's.
     """
     shards = _shards(pool, scorer)
     folder = _folder(pool, scorer, shards, survivors)
     return {shard: folder / f"{shard.name}-{shard.fingerprint}.parquet" for shard in shards}
 
 
-def shard_name(file: str) -> str:
-    """Return the name of the shard whose scores a file in the folder holds, see `score_paths`."""
-    return file.rpartition("-")[0]
-
-
 def fit_folder(pool: Pool, scorer: Filter, survivors: Survivors | None) -> Path:
-    """Return the folder of what a filter is fitted to: named as that of its score parts, beside which it lies."""
-    scores = _folder(pool, scorer, _shards(pool, scorer), survivors)
-    return cache_dir() / "fits" / scores.relative_to(cache_dir() / "scores")
+    """Return the folder of a filter's fit: named as the folder of its score parts."""
+    return _fits(_folder(pool, scorer, _shards(pool, scorer), survivors))
+
+
+def parts_record(pool: Pool, scorer: Filter) -> Path:
+    """Return the file with the number of parts into which the shards are divided; it changes with the shards."""
+    return _folder_of_filter(pool, scorer) / f"parts-{_hash(pool.shards(scorer.sources))}"
 
 
 def remove_scores(pool: Pool, scorer: Filter, sweep: Path | None = None) -> None:
@@ -52,13 +51,10 @@ def remove_scores(pool: Pool, scorer: Filter, sweep: Path | None = None) -> None
     """
     for part in scorer.filters.values() if isinstance(scorer, Composite) else ():
         remove_scores(pool, part, sweep)
-    folders = [cache_dir() / room / pool.key / scorer.key() for room in ("scores", "fits", "shares")]
-    readers: list[Reader] = [scorer]
-    while readers:
-        readers += (features := readers.pop().features)
-        folders += [cache_dir() / "features" / pool.key / of.key() for of in features]
-    for folder in folders:
-        removed = sweep and sweep / f"removed-{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}"
+    scores = _folder_of_filter(pool, scorer)
+    features = [cache_folder("features", pool.key, key) for key in scorer.all_features()]
+    for folder in (scores, _fits(scores), *features):
+        removed = sweep and sweep / f"removed-{hash_text(str(folder), 16)}"
         with locked(removed) if removed else nullcontext():
             if removed and removed.exists():
                 continue
@@ -74,11 +70,25 @@ def _shards(pool: Pool, scorer: Filter) -> list[Shard]:
 
 
 def _folder(pool: Pool, scorer: Filter, shards: Iterable[Shard], survivors: Survivors | None) -> Path:
-    folder = cache_dir() / "scores" / pool.key / scorer.key()
-    # Ranks and corpus statistics belong to the whole pool: never reuse those of a pool with other shards.
+    folder = _folder_of_filter(pool, scorer)
+    # Ranks and corpus statistics belong to the whole pool: never reuse them for other shards.
     if scorer.corpus_dependent or isinstance(scorer, Composite):
-        text = " ".join(f"{shard.name}-{shard.fingerprint}" for shard in shards)
-        folder /= hashlib.sha256(text.encode()).hexdigest()[:12]
+        folder /= _hash(shards)
     if scorer.corpus_dependent and survivors is not None:
         folder /= f"among-{survivors.key}"
     return folder
+
+
+def _folder_of_filter(pool: Pool, scorer: Filter) -> Path:
+    """Return the folder of all scores of a filter on a pool; under another name it is the same filter."""
+    folder, key = cache_folder("scores", pool.key), scorer.key()
+    return min(folder.glob(f"*-{key.rpartition('-')[2]}"), default=folder / key)
+
+
+def _fits(scores: Path) -> Path:
+    return cache_folder("fits") / scores.relative_to(cache_folder("scores"))
+
+
+def _hash(shards: Iterable[Shard]) -> str:
+    text = " ".join(f"{shard.name}-{shard.fingerprint}" for shard in shards)
+    return hash_text(text, 12)

@@ -1,9 +1,9 @@
-"""One shard's scores on disk: a parquet of ``uid_high``, ``uid_low`` and ``score``."""
+"""One shard's scores on disk: a parquet of ``uid_high``, ``uid_low`` and ``score``, with their costs."""
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,66 +14,45 @@ import pyarrow.parquet as pq
 from benchmark.core.arrow import from_numpy, to_numpy
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UidArray, read_uid_columns, uid_columns
-from benchmark.scoring.processor_time import ProcessorSeconds
+from benchmark.core.usage import Seconds
 from filters.base import Scores
 
 _INFO = b"pairsift"
 SCORE = "score"
+# Seconds of scoring under `SCORING`, and of the extraction of each feature under its key, whichever filter's run
+# extracted it.
+Costs = dict[str, Seconds]
+SCORING = ""
 
 
 @dataclass(frozen=True)
 class PartInfo:
-    """What the footer of a part says: numbers of rows and blocks, type of the scores, and as `ScorePart` the rest."""
+    """The footer of a part: numbers of rows and blocks, type of the scores, drop counts by reason, and costs."""
 
     rows: int
     blocks: int
     dtype: np.dtype[Any]
     drops: Counter[str]
-    seconds: float
-    features: dict[str, float]
-    processor: ProcessorSeconds
-
-
-@dataclass(frozen=True)
-class ScorePart:
-    """The scores of n samples of one shard, its drop counts by reason, and the seconds that scoring took.
-
-    `features` holds the extraction seconds of each of the filter's features by its key, whichever filter's run
-    extracted them. `processor` are the processor seconds of both, see `processor_time`.
-    """
-
-    uids: UidArray
-    scores: Scores
-    drops: Counter[str]
-    seconds: float
-    features: dict[str, float]
-    processor: ProcessorSeconds = None
+    costs: Costs
 
 
 def write_part(
-    path: Path,
-    uids: UidArray,
-    scores: Scores,
-    drops: Mapping[str, int],
-    seconds: float,
-    features: Mapping[str, float],
-    processor: ProcessorSeconds = None,
+    path: Path, uids: UidArray, scores: Scores, drops: Mapping[str, int], costs: Mapping[str, Seconds]
 ) -> None:
-    """Write one part whole; drops and seconds go into the file's metadata."""
-    info = json.dumps({"drops": drops, "seconds": seconds, "features": features, "processor": processor})
-    table = pa.table({**uid_columns(uids), SCORE: from_numpy(scores)}).replace_schema_metadata({_INFO: info})
+    """Write one part whole; drops and costs go into the file's metadata."""
+    info = {"drops": drops, "costs": {key: asdict(seconds) for key, seconds in costs.items()}}
+    table = pa.table({**uid_columns(uids), SCORE: from_numpy(scores)})
+    table = table.replace_schema_metadata({_INFO: json.dumps(info)})
     with atomic_write(path) as temporary:
         # Neither uids nor scores become smaller by compression; without, they are written and read faster.
         pq.write_table(table, temporary, compression="none", use_dictionary=False)
 
 
-def read_part(path: Path) -> ScorePart:
-    """Read what `write_part` wrote."""
-    info = read_part_info(path)
+def read_part(path: Path) -> tuple[UidArray, Scores]:
+    """Read the n uids and scores that `write_part` wrote."""
     with pq.ParquetFile(path) as file:  # pq.read_table would import pyarrow.dataset
         table = file.read()
-    scores = to_numpy(table[SCORE])
-    return ScorePart(read_uid_columns(table), scores, info.drops, info.seconds, info.features, info.processor)
+    return read_uid_columns(table), to_numpy(table[SCORE])
 
 
 def read_part_info(path: Path) -> PartInfo:
@@ -81,13 +60,33 @@ def read_part_info(path: Path) -> PartInfo:
     footer = pq.read_metadata(path)
     schema = footer.schema.to_arrow_schema()
     info = json.loads(schema.metadata[_INFO])
-    dtype = np.float32 if pa.types.is_float32(schema.field(SCORE).type) else np.float64
-    drops, processor = Counter[str](info["drops"]), info.get("processor")
-    counts = footer.num_rows, footer.num_row_groups
-    return PartInfo(*counts, np.dtype(dtype), drops, info["seconds"], info["features"], processor)
+    dtype = np.dtype(np.float32 if pa.types.is_float32(schema.field(SCORE).type) else np.float64)
+    costs = {key: Seconds(**seconds) for key, seconds in info["costs"].items()}
+    return PartInfo(footer.num_rows, footer.num_row_groups, dtype, Counter(info["drops"]), costs)
 
 
 def read_part_block(path: Path, number: int, columns: Sequence[str]) -> pa.Table:
     """Read some columns of a block of a part, a million rows at most."""
     with pq.ParquetFile(path) as file:
         return file.read_row_group(number, list(columns), use_threads=False)
+
+
+def add_shards(shards: Iterable[Costs]) -> Costs:
+    """Return the costs of several shards together."""
+    total: Costs = {}
+    for costs in shards:
+        total |= {key: total.get(key, Seconds()) + seconds for key, seconds in costs.items()}
+    return total
+
+
+def add_filters(filters: Iterable[Costs]) -> Costs:
+    """Return the costs of several filters of one pool; a feature that they share counts once."""
+    total: Costs = {}
+    for costs in filters:
+        total |= costs | {SCORING: total.get(SCORING, Seconds()) + costs.get(SCORING, Seconds())}
+    return total
+
+
+def total_cost(costs: Costs) -> Seconds:
+    """Return the sum of scoring and all features."""
+    return sum(costs.values(), Seconds())

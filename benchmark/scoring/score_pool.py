@@ -1,7 +1,7 @@
 """Scores of a pool: one parquet part per shard, in a cache that all sizes and sweeps share."""
 
 import logging
-import time
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -9,30 +9,32 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.core.batch import DUPLICATE_UID
+from benchmark.core import batch
+from benchmark.core.batch import DUPLICATE_UID, counts
 from benchmark.core.errors import UserError
-from benchmark.core.progress import progress
 from benchmark.core.seals import intact
 from benchmark.core.uids import UID_DTYPE, UidArray, sort_uids
 from benchmark.core.usage import Seconds, now, since
-from benchmark.engine.base import Engine, Work
+from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.scoring.corpus_fit import fit_on_corpus
 from benchmark.scoring.joined_scores import JoinedScores
-from benchmark.scoring.processor_time import add_filters, add_shards, of_shard
 from benchmark.scoring.score_folder import score_paths
-from benchmark.scoring.score_parts import read_part_info, write_part
+from benchmark.scoring.score_parts import SCORING, add_filters, add_shards, read_part_info, write_part
 from benchmark.scoring.score_table import PartSource, ScoreTable
+from benchmark.scoring.shard_part import require_all_parts
 from benchmark.scoring.shard_reader import PoolBatches, shards_without_features
-from benchmark.scoring.shard_share import require_all_shares
-from benchmark.scoring.shard_work import ExtractShard, ScoreShard
+from benchmark.scoring.shard_work import ExtractShard, ScoreShard, run_on_shards
 from benchmark.scoring.survivors import Survivors, save_survivors
 from filters.base import Composite, Filter, Scores
 from filters.composite import Cascade, OverPool
 from filters.embeddings.corpus import CorpusFilter
 
 log = logging.getLogger(__name__)
+# Not lost: left out by a setting of the pool or by the filter, never downloaded, or there twice.
+BY_DESIGN = {batch.NSFW, batch.DOWNLOAD_FAILED, batch.DUPLICATE_UID, batch.NO_SCORE, batch.NO_CLUSTER}
+SHARDS = {batch.SHARD_CORRUPT, batch.SHARD_EMPTY}  # count shards, not pairs
 
 
 def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> ScoreTable:
@@ -42,8 +44,8 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
         pool: the pool.
         scorer: the filter.
         engine: runs it over the shards.
-        survivors: the pairs that the filter is fitted on and scores, if its scores depend on the corpus; scores that
-            do not are those of the whole pool, which all cascades share.
+        survivors: the pairs that the filter is fitted on and scores, if its scores depend on the corpus; other scores
+            are of the whole pool, and shared by all cascades.
 
     Raises:
         UserError: when the filter needs what the pool does not have, or reads what the pool hides.
@@ -53,26 +55,36 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
         survivors = None
     parts = score_paths(pool, scorer, survivors)
     missing = [shard for shard, path in parts.items() if not intact(path)]
-    name = type(scorer).__name__.lower()
     if not missing:
-        log.info("score: reusing the scores of %s on all %d shards of pool %s", name, len(parts), pool.name)
+        log.info(
+            "score: reusing the scores of %s on all %d shards of pool %s",
+            scorer.display_name,
+            len(parts),
+            pool.name,
+        )
         reused = 1.0
     elif isinstance(scorer, Composite):
         reused = _score_composite(pool, scorer, engine, survivors, parts)
     else:
         if not scorer.corpus_dependent:
-            require_all_shares(pool, scorer, missing)
-        log.info("score: %s on %d of %d shards of pool %s", name, len(missing), len(parts), pool.name)
-        # Fitting is part of the cost of scores: all parts share its seconds, those of an earlier run too.
-        share = fit_filter(pool, scorer, engine, survivors).times(1 / len(parts))
+            require_all_parts(pool, scorer, missing)
+        log.info(
+            "score: %s on %d of %d shards of pool %s",
+            scorer.display_name,
+            len(missing),
+            len(parts),
+            pool.name,
+        )
+        # Fitting is part of the cost of scores: its seconds are divided among all parts.
+        fitting = fit_filter(pool, scorer, engine, survivors).times(1 / len(parts))
         to_score = {shard: parts[shard] for shard in missing}
-        run_on_shards("score", ScoreShard(pool, scorer, to_score, share, survivors), engine, missing)
+        run_on_shards("score", ScoreShard(pool, scorer, to_score, fitting, survivors), engine, missing)
         reused = 1 - len(missing) / len(parts)
     return replace(load_parts(parts.values()), reused=reused)
 
 
 def check_columns(pool: Pool, scorer: Filter) -> None:
-    """Raise `UserError` where the filter, or a part of it, reads what the pool lacks or hides; opens no tar."""
+    """Raise `UserError` if the filter, or a part of it, reads fields that the pool lacks or hides; opens no tar."""
     if isinstance(scorer, Composite):
         for part in scorer.filters.values():
             check_columns(pool, part)
@@ -88,30 +100,20 @@ def check_columns(pool: Pool, scorer: Filter) -> None:
 def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> Seconds:
     """Gather the corpus statistics of a filter that depends on them; extract its features first.
 
-    The statistics are those of the `survivors`, by default of the whole pool.
+    The statistics are of the `survivors`, by default of the whole pool.
 
-    Returns the seconds that it took, without those of the features.
+    Returns the seconds that it took, without the extraction of the features.
     """
     if not scorer.corpus_dependent:
         return Seconds()
     if lacking := shards_without_features(pool, scorer, pool.shards(scorer.sources)):
-        require_all_shares(pool, scorer, lacking)
+        require_all_parts(pool, scorer, lacking)
         run_on_shards("extract", ExtractShard(pool, dict.fromkeys(lacking, (scorer,))), engine, lacking)
     if isinstance(scorer, CorpusFilter):
         return fit_on_corpus(pool, scorer, engine, survivors)
     started = now()
     scorer.fit(PoolBatches(pool, scorer, "cpu", survivors))
     return since(started)
-
-
-def run_on_shards(title: str, work: Work[Shard, int], engine: Engine, shards: Sequence[Shard]) -> None:
-    """Run work on shards under a progress bar that shows the pairs per second."""
-    started = time.monotonic()
-    done = 0
-    with progress(title, len(shards), "shards") as advance:
-        for samples in engine.run(work, shards):
-            done += samples
-            advance(1, f"{done / (time.monotonic() - started):,.0f} pairs/s")
 
 
 def load_parts(paths: Iterable[Path]) -> ScoreTable:
@@ -122,18 +124,15 @@ def load_parts(paths: Iterable[Path]) -> ScoreTable:
     drops = sum((info.drops for info in infos), Counter[str]())
     if source.superfluous:
         drops[DUPLICATE_UID] += source.superfluous
-    features = sum((Counter(info.features) for info in infos), Counter[str]())
-    processor = add_shards(info.processor for info in infos)
-    seconds = sum(info.seconds for info in infos)
-    return ScoreTable(source, drops, seconds, dict(features), processor=processor)
+    return ScoreTable(source, drops, add_shards(info.costs for info in infos))
 
 
 def _score_composite(
     pool: Pool, scorer: Composite, engine: Engine, survivors: Survivors | None, parts: Mapping[Shard, Path]
 ) -> float:
-    """Score with each of the composite's filters, write the parts; return the share of parts that were reused.
+    """Score with each of the composite's filters, write the parts; return the fraction of parts that were reused.
 
-    In a cascade, a filter whose scores depend on the corpus is fitted on what the filters before it keep.
+    In a cascade, a filter whose scores depend on the corpus is fitted on the pairs that the filters before it keep.
     """
     tables: list[ScoreTable] = []
     among = None if survivors is None else survivors.index()
@@ -172,22 +171,48 @@ def _write_composite(
     """Write the combined scores of each file, each with the seconds of combining them.
 
     Drop counts and the filters' seconds belong to the whole pool: a sample that two filters drop counts once, and the
-    filters may read different shards. They stand in the first part, with the seconds of `combining` so far.
+    filters may read different shards. They are in the first part, with the seconds of `combining` so far.
     """
     drops = Counter[str]()
     for table in tables:
         drops |= table.drops  # the filters read the same pool: a sample that two of them drop counts once
-    features = {key: seconds for table in tables for key, seconds in table.features.items()}
-    seconds = sum(table.own_seconds for table in tables)
     paths = {path.name: path for path in parts.values()}
     first = next(iter(paths))
     started = now()
     for file, uids, combined in scores:
-        spent = combining + since(started)
-        processor = of_shard(spent, {})
+        costs = {SCORING: combining + since(started)}
         if file == first:
-            processor = add_filters([*(table.processor for table in tables), processor])
-            write_part(paths[file], uids, combined, drops, seconds + spent.clock, features, processor)
-        else:
-            write_part(paths[file], uids, combined, {}, spent.clock, {}, processor)
+            costs = add_filters([*(table.costs for table in tables), costs])
+        write_part(paths[file], uids, combined, drops if file == first else {}, costs)
         started, combining = now(), Seconds()
+
+
+def check_losses(pool: Pool, table: ScoreTable, shards: int, tolerate: float) -> None:
+    """Log in one line which pairs were lost, by reason.
+
+    Args:
+        pool: the pool.
+        table: its scores.
+        shards: number of shards that the filter reads.
+        tolerate: fraction of the pairs, and of the shards, that may be lost (``scoring.tolerate``).
+
+    Raises:
+        UserError: if more are lost, or if all are.
+    """
+    if not len(table):
+        raise pool.nothing_usable(table.drops)
+    lost = {reason: count for reason, count in table.drops.items() if count and reason not in BY_DESIGN}
+    if not lost:
+        return
+    broken = sum(lost.get(reason, 0) for reason in SHARDS)
+    pairs = sum(lost.values()) - broken
+    total = len(table) + pairs
+    unknown = f", and an unknown number in {broken:,} of {shards:,} shards" if broken else ""
+    text = f"{pairs:,} of {total:,} pairs cannot be read{unknown} ({counts(lost)})"
+    fraction = max(pairs / total, broken / shards)
+    if fraction > tolerate:
+        raise UserError(
+            f"score: {text}, more than scoring.tolerate={tolerate:g} allows; mend the pool, or go on with"
+            f" scoring.tolerate={math.ceil(fraction * 100) / 100:g}"
+        )
+    log.warning("score: %s", text)

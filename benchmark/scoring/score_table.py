@@ -15,9 +15,9 @@ import pyarrow as pa
 from benchmark.core.arrow import to_numpy
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.uids import UID_COLUMNS, UID_DTYPE, UidArray, UidIndex, read_uid_columns, sort_uids
-from benchmark.scoring.processor_time import ProcessorSeconds
+from benchmark.core.usage import Seconds
 from benchmark.scoring.repeated_uids import Block, Words, find_repeated
-from benchmark.scoring.score_parts import SCORE, PartInfo, read_part, read_part_block
+from benchmark.scoring.score_parts import SCORE, Costs, PartInfo, read_part, read_part_block, total_cost
 from filters.base import Scores
 
 Keep = Callable[[Scores], npt.NDArray[np.bool_]]
@@ -101,7 +101,7 @@ class PartSource(ScoreSource):
     """Scores of parts in one folder; a uid that occurs more than once in them counts once, with its best score.
 
     `superfluous` is how many rows that leaves out. A block is read while the one before is worked on: at most two
-    million rows are in memory, beside the repeated uids.
+    million rows are in memory, in addition to the repeated uids.
     """
 
     def __init__(self, paths: Sequence[Path], infos: Sequence[PartInfo]) -> None:
@@ -120,7 +120,7 @@ class PartSource(ScoreSource):
         return self._count
 
     def blocks(self, keep: Keep = every) -> Iterator[Block]:
-        """Yield the rows of the parts without those of repeated uids, and these last, each once."""
+        """Yield the rows of the parts; repeated uids come last, each once."""
         for number, table in enumerate(self._tables(*UID_COLUMNS, SCORE)):
             scores = self._scores_of(table)
             kept = keep(scores)
@@ -152,8 +152,8 @@ class PartSource(ScoreSource):
 
     def read(self, file: str) -> Block:
         """Read one part."""
-        part = read_part(self._paths[file])
-        return part.uids, np.asarray(part.scores, self.dtype)
+        uids, scores = read_part(self._paths[file])
+        return uids, np.asarray(scores, self.dtype)
 
     def _words(self) -> Iterator[Words]:
         for table in self._tables(*UID_COLUMNS):
@@ -175,17 +175,14 @@ class PartSource(ScoreSource):
 class ScoreTable:
     """The scores of n samples, each uid once.
 
-    `drops` counts samples without a score by reason. `own_seconds` is the time that scoring took when it was done,
-    `features` the extraction seconds of each of the filter's features by its key, `processor` the processor seconds
-    of both; `reused` is the share of parts that an earlier run had scored.
+    `drops` counts samples without a score by reason. `costs` are the seconds of scoring when it was done, and of the
+    features; `reused` is the fraction of parts that an earlier run had scored.
     """
 
     source: ScoreSource
     drops: Counter[str]
-    own_seconds: float = 0.0
-    features: dict[str, float] = field(default_factory=dict)
+    costs: Costs = field(default_factory=dict)
     reused: float = 0.0
-    processor: ProcessorSeconds = None
 
     def __len__(self) -> int:
         return len(self.source)
@@ -205,11 +202,6 @@ class ScoreTable:
         return self._arrays[1]
 
     @property
-    def seconds(self) -> float:
+    def cost(self) -> Seconds:
         """The cost of these scores as if no other filter had shared a feature; each feature counts once."""
-        return self.own_seconds + sum(self.features.values())
-
-    @property
-    def processor_seconds(self) -> float | None:
-        """The same in processor seconds; None where a part of them was not recorded."""
-        return None if self.processor is None else sum(self.processor.values())
+        return total_cost(self.costs)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmark.core.batch import Batch
 from benchmark.core.cores import own_cores
+from benchmark.core.devices import resolve_device
 from benchmark.core.locks import locked
 from benchmark.core.model_text import model_text
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.pixel_workers import PixelWorkers, Preprocesses
 from benchmark.core.seals import intact
 from benchmark.core.usage import Seconds, now, since
@@ -23,7 +24,6 @@ from benchmark.scoring.extraction import (
     SharedPixels,
     join,
     reading_together,
-    with_those_under,
 )
 from benchmark.scoring.feature_cache import FeatureTable, load_features, save_features
 from benchmark.scoring.survivors import Survivors, among
@@ -48,21 +48,20 @@ class ShardReader:
             if joined := join(batch, tables):
                 yield joined
         for table in tables:
-            shard_drops |= table.drops  # the same samples: one that is dropped twice counts once
+            shard_drops |= table.drops  # the same samples: a sample that is dropped twice counts once
         drops.update(shard_drops)
 
     def prepare(self, shard: Shard, reader: Reader) -> dict[str, Seconds]:
         """Extract and cache missing features under `reader`; return the seconds of all of them by key."""
         self.extract(shard, reader.features)
-        tables = {key: self.table(shard, of) for key, of in with_those_under(reader.features).items()}
-        return {key: Seconds(table.seconds, table.processor) for key, table in tables.items()}
+        return {key: self.table(shard, of).cost for key, of in reader.all_features().items()}
 
     def extract(self, shard: Shard, features: Iterable[Features]) -> None:
-        """Extract and cache those of the features and of the features under them that are missing.
+        """Extract and cache missing features, and missing features under them.
 
-        Those that read the same batches are extracted together: each image is read and decoded once for them.
+        Features that read the same batches are extracted together: each image is read and decoded once for them.
         """
-        needed = with_those_under(features)
+        needed = {key: of for top in features for key, of in (top.all_features() | {top.key(): top}).items()}
         paths = {key: features_path(self.pool, shard, of) for key, of in needed.items()}
         while missing := {key: of for key, of in needed.items() if not intact(paths[key])}:
             ready = [of for of in missing.values() if not missing.keys() & {u.key() for u in of.features}]
@@ -96,7 +95,7 @@ class ShardReader:
             yield Batch(uids[start : start + reader.batch_size], [])
 
     def _extract_if_missing(self, shard: Shard, together: Sequence[Features]) -> None:
-        """Extract features that read the same batches, but those that another process extracts meanwhile."""
+        """Extract features that read the same batches, unless another process extracts them meanwhile."""
         paths = {features_path(self.pool, shard, features): features for features in together}
         with ExitStack() as locks:
             # In one order in all processes, so that none waits for another in a circle.
@@ -121,40 +120,36 @@ class ShardReader:
             started = now()
             arrays = extraction.arrays()
             spent = reading + extraction.spent + since(started)
-            save_features(path, *arrays, extraction.drops(drops), spent.clock, spent.processor)
+            save_features(path, *arrays, extraction.drops(drops), spent)
 
     def _begin(self, shard: Shard, features: Features) -> Extraction:
         """Load the models, unless an earlier shard has."""
         tables = [self.table(shard, under) for under in features.features]
         started, key = now(), features.key()
         if key not in self._ready:
-            import torch  # imported here: cached features need no model
-
-            features.setup(torch.device(self.device))
+            features.setup(resolve_device(self.device))
             self._ready[key] = features
         return Extraction(self._ready[key], tables, since(started))
 
     def _pixels_of(self, together: Sequence[Features]) -> SharedPixels | None:
         """Return who preprocesses the images of features that are extracted together; None for each by itself."""
-        import torch
-
         preprocessing = [of.preprocessing() for of in together if isinstance(of, Preprocesses)]
         if (processes := own_cores()) == 1 or len(preprocessing) < len(together):
             return None
         key = tuple(of.key() for of in together)
         if key not in self._pixels:
-            self._pixels = {key: SharedPixels(preprocessing, processes, torch.device(self.device))}
+            self._pixels = {key: SharedPixels(preprocessing, processes, resolve_device(self.device))}
         return self._pixels[key]
 
 
+@dataclass(frozen=True)
 class PoolBatches(Iterable[Batch]):
-    """The batches of a pool, or of some of its pairs, which can be iterated several times: what `Filter.fit` gets."""
+    """The batches of a pool, or of some of its pairs, which can be iterated several times; for `Filter.fit`."""
 
-    def __init__(self, pool: Pool, reader: Reader, device: str, survivors: Survivors | None = None) -> None:
-        self.pool = pool
-        self.reader = reader
-        self.device = device
-        self.survivors = survivors
+    pool: Pool
+    reader: Reader
+    device: str
+    survivors: Survivors | None = None
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield every batch of the pool for the reader, in the order of the shards."""
@@ -169,13 +164,13 @@ class PoolBatches(Iterable[Batch]):
             raise self.pool.nothing_usable(drops)
 
 
+@dataclass(frozen=True)
 class ShardBatches(Iterable[Batch]):
     """The batches of one shard; picklable, for workers."""
 
-    def __init__(self, pool: Pool, reader: Reader, shard: Shard) -> None:
-        self.pool = pool
-        self.reader = reader
-        self.shard = shard
+    pool: Pool
+    reader: Reader
+    shard: Shard
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield every batch of the shard for the reader, whose features are in the cache."""
@@ -184,17 +179,11 @@ class ShardBatches(Iterable[Batch]):
 
 def features_path(pool: Pool, shard: Shard, features: Features) -> Path:
     """Return the path of a shard's cached features."""
-    folder = cache_dir() / "features" / pool.key / features.key()
+    folder = cache_folder("features", pool.key, features.key())
     return folder / f"{shard.name}-{shard.fingerprint}.arrow"
 
 
 def shards_without_features(pool: Pool, reader: Reader, shards: Sequence[Shard]) -> list[Shard]:
     """Return the shards that lack some of the features under `reader`, at any depth, in the cache."""
-    return [shard for shard in shards if not _has_features(pool, shard, reader)]
-
-
-def _has_features(pool: Pool, shard: Shard, reader: Reader) -> bool:
-    return all(
-        intact(features_path(pool, shard, features)) and _has_features(pool, shard, features)
-        for features in reader.features
-    )
+    features = reader.all_features().values()
+    return [shard for shard in shards if not all(intact(features_path(pool, shard, of)) for of in features)]

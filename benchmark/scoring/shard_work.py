@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,15 +10,17 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
+from benchmark.core.progress import progress
 from benchmark.core.seals import intact
 from benchmark.core.uids import UID_DTYPE, UidIndex
 from benchmark.core.usage import Seconds, now, since
+from benchmark.engine.base import Engine, Work
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
-from benchmark.scoring.processor_time import of_shard
-from benchmark.scoring.score_parts import read_part, write_part
+from benchmark.scoring.score_parts import SCORING, read_part_info, write_part
 from benchmark.scoring.shard_reader import ShardReader, shards_without_features
 from benchmark.scoring.survivors import Survivors, among
 from filters.base import Filter, Reader, Scores
@@ -28,7 +31,7 @@ LIGHT_SHARDS = 256
 
 
 def needs_setup(scorer: Filter) -> bool:
-    """Whether `setup` has something to load; it has no target to read where a filter's target is the pool itself."""
+    """Whether `setup` has something to load: it does not read a target that is the pool itself."""
     fitted = isinstance(scorer, Targeted) and scorer.corpus_dependent
     return type(scorer).setup is not Reader.setup and not fitted
 
@@ -48,7 +51,7 @@ class ScoreShard:
         pool: the pool of the shards.
         scorer: the filter, fitted.
         parts: the path of the part of each shard that is scored.
-        fitting: each shard's share of the seconds that fitting took.
+        fitting: the seconds that fitting took, divided by the number of shards.
         survivors: the pairs that the filter was fitted on and scores; None for the whole pool.
     """
 
@@ -76,16 +79,14 @@ class ScoreShard:
         self._reader = ShardReader(self.pool, device)
         self._index = self.survivors.index() if self.survivors else None
         if needs_setup(self.scorer):
-            import torch
-
-            self.scorer.setup(torch.device(device))
+            self.scorer.setup(resolve_device(device))
 
     def __call__(self, shard: Shard) -> int:
         """Score one shard and write its part, unless another process has; return its number of scored samples."""
         path = self.parts[shard]
         with locked(path):
             if intact(path):
-                return len(read_part(path).uids)
+                return read_part_info(path).rows
             return self._score(shard, path)
 
     def _score(self, shard: Shard, path: Path) -> int:
@@ -100,9 +101,7 @@ class ScoreShard:
             scores.append(self._checked(batch))
         scoring = since(started) + self.fitting
         scored = np.concatenate(uids)
-        clock = {key: seconds.clock for key, seconds in features.items()}
-        processor = of_shard(scoring, features)
-        write_part(path, scored, np.concatenate(scores), drops, scoring.clock, clock, processor)
+        write_part(path, scored, np.concatenate(scores), drops, {SCORING: scoring, **features})
         return len(scored)
 
     def _checked(self, batch: Batch) -> Scores:
@@ -117,7 +116,7 @@ class ScoreShard:
 
 
 class ExtractShard:
-    """Extracts the features under some readers, those that read images from one walk over each shard.
+    """Extracts the features under some readers; features of images share one walk over each shard.
 
     Args:
         pool: the pool of the shards.
@@ -141,3 +140,13 @@ class ExtractShard:
         features = [of for reader in self.wanted[shard] for of in reader.features]
         self._shards.extract(shard, features)
         return max(len(self._shards.table(shard, of).uids) for of in features)
+
+
+def run_on_shards(title: str, work: Work[Shard, int], engine: Engine, shards: Sequence[Shard]) -> None:
+    """Run work on shards under a progress bar that shows the pairs per second."""
+    started = time.monotonic()
+    done = 0
+    with progress(title, len(shards), "shards") as advance:
+        for samples in engine.run(work, shards):
+            done += samples
+            advance(1, f"{done / (time.monotonic() - started):,.0f} pairs/s")

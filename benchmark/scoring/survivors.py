@@ -1,6 +1,5 @@
 """The pairs that a cascade's earlier filters keep: what later filters compute their corpus statistics of."""
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.core.batch import Batch
+from benchmark.core.hashes import hash_bytes
 from benchmark.core.mapped_files import MappedUids
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.seals import intact
 from benchmark.core.uids import UidArray, UidIndex, read_subset, write_subset
 from benchmark.pool.pool import Pool
@@ -20,7 +20,7 @@ class Survivors:
     """Some pairs of a pool, as a subset file in the cache: workers read it, it is not sent to them.
 
     The file's name is a hash of the uids. Scores fitted on these pairs are cached under it, so whatever decides which
-    pairs they are (the earlier filters, thresholds, shares, seed) decides which scores are reused.
+    pairs they are (the earlier filters, thresholds, fractions, seed) decides which scores are reused.
     """
 
     path: Path
@@ -41,8 +41,8 @@ class Survivors:
 
 def save_survivors(pool: Pool, uids: UidArray) -> Survivors:
     """Write the sorted `uids` of a pool, each once, to the cache."""
-    digest = hashlib.sha256(uids.tobytes()).hexdigest()[:16]
-    survivors = Survivors(cache_dir() / "survivors" / pool.key / f"{digest}.npy")
+    digest = hash_bytes(uids.tobytes(), 16)
+    survivors = Survivors(cache_folder("survivors", pool.key) / f"{digest}.npy")
     if not intact(survivors.path):
         write_subset(survivors.path, uids)
     return survivors

@@ -1,22 +1,25 @@
-"""Selection over clusters: every epoch draws a share of every cluster (DS-CLIP)."""
+"""Selection over clusters: every epoch draws from every cluster (DS-CLIP)."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import NO_CLUSTER
+from benchmark.core.disk_buckets import DiskBuckets
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.paths import cache_dir
 from benchmark.core.ties import highest
-from benchmark.core.uids import UidArray, sort_uids
+from benchmark.core.uids import UID_DTYPE, UidArray, sort_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.processor_time import add_filters
+from benchmark.scoring.joined_scores import JoinedScores
+from benchmark.scoring.repeated_uids import Block
+from benchmark.scoring.score_parts import add_filters, total_cost
 from benchmark.scoring.score_pool import score_pool
-from benchmark.scoring.score_table import ScoreTable
-from benchmark.selection.cluster_members import ClusterMembers
+from benchmark.scoring.score_table import ScoreSource, ScoreTable
 from benchmark.selection.selection import Selection, Selector, check_scored
 from filters.base import Filter, Scores
 
@@ -26,16 +29,64 @@ EXPONENTS = {"size": 1.0, "square_root": 0.5}
 ORDERS = ("random", "score")
 
 
+class ClusterMembers:
+    """All samples that have a score and a cluster. `sizes`, (c,), counts the samples of each cluster that has any.
+
+    `without_cluster` counts the samples without a cluster, with or without a score.
+
+    Args:
+        scores: the scores, NaN for none.
+        labels: the number of each sample's cluster.
+    """
+
+    def __init__(self, scores: ScoreSource, labels: ScoreSource) -> None:
+        self._joined = JoinedScores([scores, labels])
+        self.without_cluster = 0
+        sizes = Counter[float]()
+        for block in self._joined.blocks():
+            of_scores, of_labels = block.columns
+            self.without_cluster += int(np.isnan(of_labels).sum())
+            labels_of_block, counts = np.unique(
+                of_labels[~np.isnan(of_scores + of_labels)], return_counts=True
+            )
+            sizes.update(dict(zip(labels_of_block.tolist(), counts.tolist(), strict=True)))
+        self._labels = np.array(sorted(sizes))
+        self.sizes = np.array([sizes[label] for label in self._labels], np.int64)
+        self._record = np.dtype([("uid", UID_DTYPE), ("score", scores.dtype)])
+
+    @cached_property
+    def _records(self) -> DiskBuckets:
+        records = DiskBuckets(self.sizes, self._record, cache_dir())
+        for block in self._joined.blocks():
+            scores, labels = block.columns
+            rows = np.flatnonzero(~np.isnan(scores + labels))
+            some = np.empty(len(rows), self._record)
+            some["uid"], some["score"] = block.uids[rows], scores[rows]
+            records.add(np.searchsorted(self._labels, labels[rows]), some)
+        return records
+
+    def clusters(self) -> Iterator[Block]:
+        """Yield the uids (m,), sorted, and scores (m,) of the m members of each cluster, by ascending labels."""
+        for records in self._records:
+            uids = np.ascontiguousarray(records["uid"])
+            order = sort_uids(uids)
+            yield uids[order], records["score"][order]
+
+    def count(self, score: float) -> int:
+        """Return how many members have a score."""
+        return sum(int((records["score"] == score).sum()) for records in self._records)
+
+
 class ClusterSelector(Selector):
     """k pairs per epoch, out of all that the filter scores (DS-CLIP, supplement, section D).
 
-    UNIFORM: the same share of every cluster, at random; over the epochs without replacement until a cluster is used
-    up. WEIGHTED: likewise, with shares proportional to the square root of a cluster's size. SORTED: the highest
+    UNIFORM: the same fraction of every cluster, at random; over the epochs without replacement until it is used
+    up. WEIGHTED: likewise, with targets proportional to the square root of a cluster's size. SORTED: the highest
     scores of every cluster, the same pairs in every epoch.
 
     Args:
         labels: the filter that assigns clusters.
-        weight: what a cluster's share is proportional to: its ``size``, or the ``square_root`` of its size.
+        weight: what a cluster's quota is proportional to: its ``size``, or the ``square_root`` of its size.
         order: the order in which a cluster's pairs are taken: ``random``, or by descending ``score``.
     """
 
@@ -54,26 +105,26 @@ class ClusterSelector(Selector):
     def select(
         self, table: ScoreTable, k: int, epochs: int, seed: int, pool: Pool, engine: Engine
     ) -> Selection:
-        """Select k pairs per epoch; with ``order=score`` a single epoch stands for all."""
+        """Select k pairs per epoch; with ``order=score`` a single epoch for all."""
         labels = score_pool(pool, self.labels, engine)
         members = ClusterMembers(table.source, labels.source)
         scored = int(members.sizes.sum())
         drops = table.drops + Counter({NO_CLUSTER: members.without_cluster})
         left = check_scored(drops, len(table) - members.without_cluster, scored, k)
-        shares = quotas(members.sizes.astype(np.float64) ** EXPONENTS[self.weight], members.sizes, k)
+        targets = quotas(members.sizes.astype(np.float64) ** EXPONENTS[self.weight], members.sizes, k)
         if self.order == "random":
-            counts = epoch_counts(shares, members.sizes, k, epochs)
+            counts = epoch_counts(targets, members.sizes, k, epochs)
         else:
-            counts = apportion(shares, k, members.sizes)[None]
+            counts = apportion(targets, k, members.sizes)[None]
         uids, threshold, tied_kept = self._draw(members, counts, seed)
-        cost = _cost_of_both(table, labels)
+        cost = total_cost(add_filters([table.costs, labels.costs]))
         tied = members.count(threshold)
-        return Selection(uids, threshold, scored, tied, tied_kept, left, cost.seconds, cost.processor_seconds)
+        return Selection(uids, threshold, scored, tied, tied_kept, left, cost)
 
     def _draw(
         self, members: ClusterMembers, counts: Integers, seed: int
     ) -> tuple[tuple[UidArray, ...], float, int]:
-        """Return the uids of each epoch, sorted, their lowest score, and how many different ones have it.
+        """Return the uids of each epoch, sorted, their lowest score, and how many different samples have it.
 
         Args:
             members: the c clusters.
@@ -107,51 +158,41 @@ class ClusterSelector(Selector):
         return [deck.draw(int(count)) for count in counts]
 
 
-def _cost_of_both(table: ScoreTable, labels: ScoreTable) -> ScoreTable:
-    """Return the table with the cost of the labels added to its own."""
-    return replace(
-        table,
-        own_seconds=table.own_seconds + labels.own_seconds,
-        features=table.features | labels.features,
-        processor=add_filters([table.processor, labels.processor]),
-    )
-
-
 def quotas(weights: Floats, sizes: Integers, k: int) -> Floats:
-    """Return each cluster's share of k, proportional to its weight but at most its size; shares sum to k."""
-    shares = sizes.astype(np.float64)
+    """Return each cluster's quota of k, proportional to its weight but at most its size; quotas sum to k."""
+    targets = sizes.astype(np.float64)
     free = np.ones(len(sizes), bool)
     while free.any():
-        shares[free] = (k - sizes[~free].sum()) * weights[free] / weights[free].sum()
-        full = free & (shares >= sizes)
+        targets[free] = (k - sizes[~free].sum()) * weights[free] / weights[free].sum()
+        full = free & (targets >= sizes)
         if not full.any():
             break
-        shares[full] = sizes[full]
+        targets[full] = sizes[full]
         free &= ~full
-    return shares
+    return targets
 
 
-def apportion(shares: Floats, k: int, sizes: Integers) -> Integers:
-    """Round shares that sum to k to integers that sum to k, from 0 to `sizes`, by the largest remainders."""
-    counts = np.clip(np.floor(shares), 0, sizes).astype(np.int64)
+def apportion(targets: Floats, k: int, sizes: Integers) -> Integers:
+    """Round targets that sum to k to integers that sum to k, from 0 to `sizes`, by the largest remainders."""
+    counts = np.clip(np.floor(targets), 0, sizes).astype(np.int64)
     while missing := k - int(counts.sum()):
         change = 1 if missing > 0 else -1
         adjustable = np.flatnonzero(counts < sizes if change > 0 else counts > 0)
-        order = adjustable[np.argsort(-change * (shares - counts)[adjustable], kind="stable")]
+        order = adjustable[np.argsort(-change * (targets - counts)[adjustable], kind="stable")]
         counts[order[: abs(missing)]] += change
     return counts
 
 
-def epoch_counts(shares: Floats, sizes: Integers, k: int, epochs: int) -> Integers:
+def epoch_counts(targets: Floats, sizes: Integers, k: int, epochs: int) -> Integers:
     """Return how many of each of c clusters every epoch gets, k in all, shape (epochs, c).
 
-    Shares of k, (c,), are met cumulatively over the epochs, so that a cluster with a share below one is drawn from in
-    some epochs.
+    The targets (c,), quotas of k, are met cumulatively over the epochs: a cluster with a target below one is drawn
+    from in some epochs.
     """
     counts = np.zeros((epochs, len(sizes)), np.int64)
     taken = np.zeros(len(sizes), np.int64)
     for epoch in range(epochs):
-        counts[epoch] = apportion((epoch + 1) * shares - taken, k, sizes)
+        counts[epoch] = apportion((epoch + 1) * targets - taken, k, sizes)
         taken += counts[epoch]
     return counts
 

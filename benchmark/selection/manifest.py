@@ -1,4 +1,4 @@
-"""What is written beside a selection: how it was made, and of what."""
+"""The record of a selection: its inputs, counts and files."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Manifest:
-    """Describes subset files: the pool, filter, selector and size that made them, and what was dropped.
+    """Describes subset files: the pool, filter, selector and size that made them, and drop counts.
 
     `files` names the subset file of each epoch; `distinct` counts the samples that are in at least one of them. Of
-    `tied` samples whose score is the threshold, `tied_kept` are selected: those that `seed` puts first. The
-    `threshold` is None where it is infinite. `lost` counts by reason the selected samples that cannot be read, which
-    is known once they are read; `selection.tolerate` bounds them.
+    `tied` samples whose score is the threshold, `tied_kept` are selected: the first by `seed`. The
+    `threshold` is None if it is infinite. `lost` counts by reason the selected samples that cannot be read,
+    known once they are read; `selection.tolerate` bounds them.
     """
 
     pool: str

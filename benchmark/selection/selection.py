@@ -4,7 +4,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.json_text import json_text
 from benchmark.core.paths import write_text
 from benchmark.core.uids import UidArray, unite_uids, write_subset
+from benchmark.core.usage import Seconds
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_table import ScoreTable
@@ -36,8 +37,7 @@ class Selection:
         tied: how many of these have the score `threshold`.
         tied_kept: how many of the tied samples are in at least one epoch.
         drops: counts of the other samples by reason.
-        seconds: what all scores behind the selection cost, in worker seconds on the clock.
-        processor_seconds: the same in processor seconds; None where a part of them was not recorded.
+        cost: seconds of the workers for all scores behind the selection.
     """
 
     epochs: tuple[UidArray, ...]
@@ -46,8 +46,7 @@ class Selection:
     tied: int
     tied_kept: int
     drops: dict[str, int]
-    seconds: float = 0.0
-    processor_seconds: float | None = None
+    cost: Seconds = field(default_factory=Seconds)
 
     @classmethod
     def of_rows(
@@ -58,8 +57,7 @@ class Selection:
         threshold = min(table.scores[rows].min() for rows in epochs)
         tied = np.flatnonzero(table.scores == threshold)
         tied_kept = np.isin(tied, np.concatenate(epochs)).sum()
-        cost = table.seconds, table.processor_seconds
-        return cls(uids, float(threshold), scored, len(tied), int(tied_kept), drops, *cost)
+        return cls(uids, float(threshold), scored, len(tied), int(tied_kept), drops, table.cost)
 
     @cached_property
     def uids(self) -> UidArray:
@@ -93,7 +91,7 @@ class Selector(ABC):
         Args:
             table: the scores of `pool`.
             k: samples per epoch.
-            epochs: how many epochs the largest budget needs; a selector may return one that stands for all.
+            epochs: how many epochs the largest budget needs; a selector may return a single epoch for all.
             seed: random seed of the run: of draws, and of the order of equal scores (see `highest`).
             pool: the pool, for selectors that read more than scores.
             engine: runs what such selectors compute over the pool.
@@ -113,7 +111,7 @@ def candidates(table: ScoreTable, k: int) -> tuple[Rows, dict[str, int]]:
 
 
 def check_scored(drops: Counter[str], count: int, scored: int, k: int) -> dict[str, int]:
-    """Return the counts of samples without a score by reason: `drops`, and those of `count` that are not `scored`.
+    """Return the counts of samples without a score by reason: `drops`, and the rest of `count` not `scored`.
 
     Raises `UserError` when fewer than k have a score.
     """
@@ -127,14 +125,14 @@ def check_scored(drops: Counter[str], count: int, scored: int, k: int) -> dict[s
 
 
 def subset_files(path: Path, selection: Selection) -> list[Path]:
-    """Return the path of the subset file of each epoch: `path`, or files beside it where there are several."""
+    """Return the path of the subset file of each epoch: `path`, or files in its folder if there are several."""
     if len(selection.epochs) == 1:
         return [path]
     return [path.with_stem(f"{path.stem}-epoch{epoch:03d}") for epoch in range(len(selection.epochs))]
 
 
 def write_selection(path: Path, selection: Selection, manifest: Manifest) -> None:
-    """Write the DataComp subset file of each epoch (see `subset_files`), and a ``.json`` manifest beside them."""
+    """Write the DataComp subset file of each epoch (see `subset_files`), and the ``.json`` manifest."""
     for file, uids in zip(subset_files(path, selection), selection.epochs, strict=True):
         write_subset(file, uids)
     write_text(path.with_suffix(".json"), json_text(asdict(manifest), indent=2) + "\n")

@@ -12,7 +12,7 @@ from benchmark.selection.selection import Selection, Selector, check_scored
 
 
 class TopK(Selector):
-    """The k highest scores, the same ones in every epoch."""
+    """The k highest scores, the same in every epoch."""
 
     def select(
         self, table: ScoreTable, k: int, epochs: int, seed: int, pool: Pool, engine: Engine
@@ -22,7 +22,7 @@ class TopK(Selector):
 
 
 def select_top_k(table: ScoreTable, k: int, seed: int) -> Selection:
-    """Select the k highest scores; of equal ones those that `highest` keeps. NaN is never selected.
+    """Select the k highest scores, ties broken as by `highest`. NaN is never selected.
 
     The scores are read three times (float32) or five times (float64), a block at a time: memory is that of k uids.
 
@@ -33,8 +33,7 @@ def select_top_k(table: ScoreTable, k: int, seed: int) -> Selection:
     threshold = counts.kth_highest(k)
     uids = _uids_from(table, threshold, k, seed)
     tied_kept = k - threshold.above
-    cost = table.seconds, table.processor_seconds
-    return Selection((uids,), threshold.score, counts.scored, threshold.tied, tied_kept, drops, *cost)
+    return Selection((uids,), threshold.score, counts.scored, threshold.tied, tied_kept, drops, table.cost)
 
 
 def _uids_from(table: ScoreTable, threshold: Threshold, k: int, seed: int) -> UidArray:

@@ -1,1 +1,1 @@
-"""Studies of the papers beside the benchmark: concreteness, text in images, caption augmentation, topics."""
+"""Other studies of the papers: concreteness, text in images, caption augmentation, topics."""

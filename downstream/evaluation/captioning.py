@@ -1,4 +1,4 @@
-"""Captioning: a model's captions of every evaluation set, kept on disk and scored."""
+"""Captioning: a model's captions of every evaluation set, kept on disk as COCO results and scored."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
 from downstream.batching import DecodedOnAccess, StoredImages
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from downstream.evaluation.image_scores import ImageScores
-from downstream.evaluation.protocols import Captions
+from downstream.evaluation.protocols import Captions, Evaluated
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.intervals import with_intervals
 from downstream.metrics.metric import ImageId, Metric, ScoresOfImages
@@ -29,12 +30,12 @@ def evaluate_captions(
     metrics: Sequence[CaptionMetric],
     folder: Path,
     device: torch.device,
-) -> dict[str, list[Metric]]:
+) -> Evaluated:
     """Caption every image, then score all sets and their domains with one start of each scorer.
 
     Returns:
         Metrics by set (``coco``) and by domain of a set (``nocaps/out-domain``). The captions of each set are left in
-        `folder` as COCO results, ``captions_<set>.json``, beside the scores of single images.
+        `folder` as COCO results, ``captions_<set>.json``, with the scores of single images.
     """
     captions = {}
     for evaluation_set in sets:
@@ -53,7 +54,7 @@ def score_captions_of_sets(
     metrics: Sequence[CaptionMetric],
     folder: Path,
     device: torch.device,
-) -> dict[str, list[Metric]]:
+) -> Evaluated:
     """Score the captions of each set, given by its name in the order of its images; see `evaluate_captions`."""
     candidates: dict[ImageId, str] = {}
     references: dict[ImageId, Sequence[str]] = {}
@@ -93,3 +94,27 @@ def _with_intervals(
         if all(image in values for image in ids)
     }
     return with_intervals(metrics, columns, np.ones(len(ids)))
+
+
+def read_coco_results(path: Path) -> dict[ImageId, str]:
+    """Return the caption of each image id; if an image has several rows, the first counts.
+
+    Published result files repeat images, and their published scores count the first rows. Raises `UserError`
+    for any other file.
+    """
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read as COCO results: {error}") from None
+    if not isinstance(rows, list):
+        raise UserError(
+            f"{path} must be COCO results, a JSON list of rows, but holds a {type(rows).__name__}; give another file"
+        )
+    captions: dict[ImageId, str] = {}
+    for number, row in enumerate(rows):
+        match row:
+            case {"image_id": int() | str() as image, "caption": str() as caption}:
+                captions.setdefault(image, caption)
+            case _:
+                raise UserError(f'{path}: row {number} is not {{"image_id": ..., "caption": "..."}}')
+    return captions

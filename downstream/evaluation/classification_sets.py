@@ -10,11 +10,12 @@ from typing import Literal
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_json
 from benchmark.core.paths import user_path
 from benchmark.core.ranges import Name, PositiveInt
-from downstream.evaluation.evaluation_sets import require_known_ties, short_hash
-from downstream.evaluation.image_digests import digest_images
-from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile, require_images
+from benchmark.core.requirements import provide
+from downstream.evaluation.evaluation_sets import require_known_ties
+from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile, digest_images, require_images
 from downstream.evaluation.tars import MAX_TEXT_BYTES, local_file, tar_samples, tar_shards
 from downstream.metrics.ranks import Ties
 
@@ -86,17 +87,17 @@ class ClassificationSet:
         return replace(self, test=self.test[:count])
 
     def fingerprint(self) -> str:
-        """Return a hash of what metrics depend on: the images' bytes, labels, prompts, score, ties, probe.
+        """Return a hash of all inputs of the metrics: the images' bytes, labels, prompts, score, ties, probe.
 
-        Training images of the probe are told apart by their presence alone: they may not be fetched yet.
+        Of the probe's training images only the presence counts: they may not be fetched yet.
         """
         items = [[item.image_id, item.label] for item in self.test]
         images = [digest.sha256 for digest in digest_images(self.image_files())]
         probe = [self.train is not None, self.probe_epochs]
-        return short_hash([items, images, list(self.prompts()), self.score, self.ties, probe])
+        return hash_json([items, images, list(self.prompts()), self.score, self.ties, probe], 12)
 
     def image_files(self) -> list[ImageFile]:
-        """Return where the test images lie."""
+        """Return the files of the test images."""
         return [item.image for item in self.test]
 
     def prompts(self) -> Iterator[list[str]]:
@@ -184,7 +185,7 @@ def classification_webdataset(
         name: name of the set in results.
         url: folder or fsspec URL with ``classnames.txt`` (one name per line), ``test/nshards.txt`` and
             ``test/0.tar``, ``test/1.tar``, ...: per key an image and a ``.cls`` file with the index of its class.
-            Remote files are cached.
+            Remote tars are fetched by `provide`.
         score: see `ClassificationSet`.
         templates: prompts with ``{label}``; "own" uses the set's ``zeroshot_classification_templates.txt``; None uses
             CLIP's 80.
@@ -203,7 +204,8 @@ def classification_webdataset(
     elif isinstance(templates, str):
         raise UserError(f"evaluation set {name}: templates={templates} must be a list, {OWN}, or null")
     test = _tar_items(name, f"{base}/test", len(classes))
-    load_train = None if train is None else partial(_tar_items, name, f"{base}/{train}", len(classes))
+    of_train = partial(_tar_items, name, f"{base}/{train}", len(classes))
+    load_train = None if train is None else partial(provide, of_train)
     return ClassificationSet(name, classes, templates, score, test, load_train, probe_epochs, ties)
 
 

@@ -1,6 +1,5 @@
 """Evaluation sets with captions: Karpathy splits, COCO and NoCaps annotations, webdatasets."""
 
-import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -11,10 +10,10 @@ from typing import Any, get_args
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_json
 from benchmark.core.paths import user_path
 from benchmark.core.ranges import Name
-from downstream.evaluation.image_digests import digest_images
-from downstream.evaluation.image_files import HOW, require_images
+from downstream.evaluation.image_files import HOW, digest_images, require_images
 from downstream.evaluation.image_files import ImageFile as ImageFile
 from downstream.evaluation.tars import tar_samples, tar_shards
 from downstream.metrics.ranks import Ties
@@ -85,13 +84,13 @@ class EvaluationSet:
         return replace(self, items=self.items[:count])
 
     def fingerprint(self) -> str:
-        """Return a hash of what metrics depend on: the images' bytes, references, domains, uses, ties."""
+        """Return a hash of all inputs of the metrics: the images' bytes, references, domains, uses, ties."""
         items = [[item.image_id, item.references, item.domain] for item in self.items]
         images = [digest.sha256 for digest in digest_images(self.image_files())]
-        return short_hash([items, images, self.captioning, self.retrieval, self.ties])
+        return hash_json([items, images, self.captioning, self.retrieval, self.ties], 12)
 
     def image_files(self) -> list[ImageFile]:
-        """Return where the images lie, of all items that have one."""
+        """Return the files of the images, of all items that have one."""
         return [item.image for item in self.items if item.image]
 
 
@@ -100,11 +99,6 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and (
         value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
     )
-
-
-def short_hash(value: object) -> str:
-    """Return 12 hex characters of the hash of a JSON value."""
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:12]
 
 
 def require_known_ties(name: str, ties: Ties) -> None:
@@ -202,7 +196,7 @@ def webdataset(
     Args:
         name: name of the set in results.
         url: folder or fsspec URL with ``<split>/nshards.txt`` and ``<split>/0.tar``, ``<split>/1.tar``, ...: for each
-            key an image and a ``.txt`` file with one caption per line. Remote files are cached.
+            key an image and a ``.txt`` file with one caption per line. Remote tars are fetched by `provide`.
         captioning: whether captioners are evaluated on it.
         retrieval: whether retrieval is evaluated on it.
         split: folder of the tars.

@@ -1,20 +1,16 @@
-"""Metrics of single images and queries, kept beside a result for intervals and paired tests."""
-
-from __future__ import annotations
+"""Metrics of single images and queries, kept with a result for intervals and paired tests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from benchmark.core.paths import atomic_write
 from downstream.metrics.corpus_scores import Doubles
+from downstream.metrics.intervals import IMAGE_SCORES
 from downstream.metrics.ranks import Bools, Ranks
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-FILE = "image_scores.parquet"
 
 
 @dataclass(frozen=True)
@@ -25,8 +21,6 @@ class ImageScores:
 
     def add(self, evaluation: str, metric: str, images: Sequence[object], values: Sequence[float]) -> None:
         """Add the values of n images or queries; `images` are their ids, kept as text."""
-        import pyarrow as pa  # here and below: reports need the name of the file alone
-
         columns = [
             [evaluation] * len(values),
             [metric] * len(values),
@@ -37,16 +31,12 @@ class ImageScores:
         self.parts.append(pa.table(columns, schema=pa.schema(fields)))
 
     def write(self, folder: Path) -> None:
-        """Write ``image_scores.parquet`` into `folder`, whole or not at all; nothing if there are no values."""
+        """Write ``image_scores.parquet`` into `folder`, whole or not at all; nothing without values."""
         if not self.parts:
             return
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        with atomic_write(folder / FILE) as temporary:
-            pq.write_table(
-                pa.concat_tables(self.parts), temporary, compression="zstd", write_page_checksum=True
-            )
+        scores = pa.concat_tables(self.parts)
+        with atomic_write(folder / IMAGE_SCORES) as temporary:
+            pq.write_table(scores, temporary, compression="zstd", write_page_checksum=True)
 
 
 def keep_ranks(
@@ -54,10 +44,10 @@ def keep_ranks(
     evaluation: str,
     name: str,
     images: Sequence[object],
-    found: Ranks,
+    ranks: Ranks,
     hits: Mapping[str, Bools | Doubles],
 ) -> None:
     """Add the rank of each query, ``<name>_rank``, and its hits by the name of the metric that is their mean."""
-    kept.add(evaluation, f"{name}_rank", images, found.ranks.tolist())
+    kept.add(evaluation, f"{name}_rank", images, ranks.ranks.tolist())
     for metric, within in hits.items():
         kept.add(evaluation, metric, images, within.tolist())

@@ -1,58 +1,31 @@
 """The linear probe: a linear classifier on a frozen image tower (DS-CLIP, supplement, section B)."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from PIL import Image
+from torch import nn
 
 from benchmark.core.errors import UserError
 from benchmark.core.progress import progress
 from downstream.batching import StoredImages, pixel_batches, to_pixels
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
-from downstream.metrics.classification import class_ranks
+from downstream.evaluation.protocols import FrozenTower
+from downstream.metrics.rank_metrics import class_ranks
 from downstream.metrics.ranks import Ranks
 from downstream.training.batch_loader import loader
 from downstream.training.training_data import SampleOrder
 
-if TYPE_CHECKING:
-    import torch
-    from torch import nn
-
-LOCKED = "the image tower is locked: its probe is the same for every filter"
 LR, MOMENTUM, BATCH_SIZE = 0.1, 0.9, 128
-# The usual bounds of a random resized crop (Szegedy et al. 2015): its share of the area, and its width by height.
+# The usual bounds of a random resized crop (Szegedy et al. 2015): its fraction of the area, and its width by height.
 AREA, RATIO = (0.08, 1.0), (3 / 4, 4 / 3)
 ATTEMPTS = 10
-
-
-@dataclass(frozen=True)
-class FrozenTower:
-    """An image tower that a probe is trained on.
-
-    Args:
-        features: from pixels (n, 3, h, w) to the tower's features (n, width), before any head.
-        width: of the features.
-        processor: the checkpoint's image processor.
-        batch_size: test images embedded at once.
-        device: where the tower is.
-        seed: random seed of the order and the views of the training images.
-        workers: processes that decode the training images.
-    """
-
-    features: Callable[[torch.Tensor], torch.Tensor]
-    width: int
-    processor: Any
-    batch_size: int
-    device: torch.device
-    seed: int
-    workers: int
 
 
 @dataclass(frozen=True)
@@ -94,7 +67,7 @@ def _random_box(width: int, height: int, rng: np.random.Generator) -> tuple[floa
 class ProbeBatches:
     """Item s is the batch of step s: pixels of random views (n, 3, h, w) and labels (n,).
 
-    Every view depends on (seed, position) alone, so the number of workers changes nothing.
+    Every view depends only on (seed, position), so the number of workers changes nothing.
     """
 
     items: Sequence[LabelledImage]
@@ -107,8 +80,6 @@ class ProbeBatches:
         return math.ceil(self.budget / BATCH_SIZE)
 
     def __getitem__(self, step: int, /) -> tuple[torch.Tensor, torch.Tensor]:
-        import torch
-
         positions = range(step * BATCH_SIZE, min((step + 1) * BATCH_SIZE, self.budget))
         drawn = [self.items[i] for i in self.order.indices(positions.start, positions.stop)]
         views = [
@@ -126,7 +97,7 @@ def probe_ranks(tower: FrozenTower, evaluation_set: ClassificationSet) -> Ranks:
     """Train a probe on the set's training images and return the rank of each test image's class.
 
     SGD with momentum 0.9 (the paper names no number), learning rate 0.1 with a cosine to 0, batches of 128, no weight
-    decay. The paper's random crop is taken to be the usual random resized crop, the only one that also exists for
+    decay. The paper's random crop is taken to be the usual random resized crop, which also exists for
     images smaller than the tower's input. Raises `UserError` for a set without training images.
     """
     items = evaluation_set.train() if evaluation_set.train is not None else []
@@ -145,9 +116,6 @@ def probe_ranks(tower: FrozenTower, evaluation_set: ClassificationSet) -> Ranks:
 
 def _train(tower: FrozenTower, batches: ProbeBatches, classes: int, name: str) -> nn.Linear:
     """Return the trained classifier. It starts from zeros: the loss is convex, so no random weights are needed."""
-    import torch
-    from torch import nn
-
     head: nn.Linear = nn.utils.skip_init(nn.Linear, tower.width, classes, device=tower.device)
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)
@@ -170,8 +138,6 @@ def _test_scores(
     tower: FrozenTower, head: nn.Linear, items: Sequence[LabelledImage], view: View
 ) -> npt.NDArray[np.float32]:
     """Return the classifier's scores of `items`, (n, classes)."""
-    import torch
-
     preprocess = partial(_centre_pixels, view, tower.processor)
     batches = pixel_batches(StoredImages(items), preprocess, tower.batch_size, tower.device)
     with torch.inference_mode():

@@ -1,6 +1,5 @@
 """Evaluation sets in tars, as the hub's CLIP benchmark keeps them, fetched into the cache."""
 
-import hashlib
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,8 +11,9 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from benchmark.core.errors import UserError
-from benchmark.core.paths import atomic_write, cache_dir
-from benchmark.core.requirements import OnFirstUseError, looks_only
+from benchmark.core.hashes import hash_text
+from benchmark.core.paths import atomic_write, cache_folder
+from benchmark.core.requirements import OnFirstUseError
 from benchmark.core.seals import intact
 from benchmark.core.tar_members import Member, tar_members
 from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile
@@ -22,8 +22,11 @@ MAX_SHARDS = 10_000
 MAX_TEXT_BYTES = 1 << 20
 
 
-def tar_shards(name: str, base: str) -> Iterator[Path]:
-    """Yield the tars ``base/0.tar``, ``base/1.tar``, ... counted by ``base/nshards.txt``, as local files."""
+def tar_shards(name: str, base: str) -> list[Path]:
+    """Return the tars ``base/0.tar``, ``base/1.tar``, ... counted by ``base/nshards.txt``, as local files.
+
+    Raises `OnFirstUseError` if remote tars are not in the cache.
+    """
     with local_file(name, f"{base}/nshards.txt").open("rb") as file:
         count = file.read(MAX_TEXT_BYTES).decode("utf-8-sig", errors="replace").strip()
     if not (count.isascii() and count.isdigit() and len(count) < 10 and int(count) <= MAX_SHARDS):
@@ -31,10 +34,8 @@ def tar_shards(name: str, base: str) -> Iterator[Path]:
             f"evaluation set {name}: {base}/nshards.txt must hold the number of shards; fetch it again"
         )
     tars = [f"{base}/{shard}.tar" for shard in range(int(count))]
-    if looks_only():
-        _require_fetched(name, base, tars)
-    for tar in tars:
-        yield local_file(name, tar)
+    _require_fetched(name, base, tars)
+    return [local_file(name, tar) for tar in tars]
 
 
 def local_file(name: str, url: str) -> Path:
@@ -59,16 +60,23 @@ def local_file(name: str, url: str) -> Path:
 def _require_fetched(name: str, base: str, tars: Sequence[str]) -> None:
     """Raise `OnFirstUseError` with the size of the remote `tars` that are not in the cache, if there are any."""
     system, _ = fsspec.core.url_to_fs(base)
+    if isinstance(system, LocalFileSystem):
+        return
     absent = [tar for tar in tars if not intact(_cache_path(tar))]
-    if absent and not isinstance(system, LocalFileSystem):
+    if absent:
         with _fetching(name, base):
             size = sum(system.size(fsspec.core.url_to_fs(tar)[1]) or 0 for tar in absent)
-        raise OnFirstUseError(f"{base}: {size / 1e6:,.0f} MB", size, _cache_path(tars[0]).parent)
+
+        def fetch() -> None:
+            for tar in absent:
+                local_file(name, tar)
+
+        raise OnFirstUseError(f"{base}: {size / 1e6:,.0f} MB", size, _cache_path(tars[0]).parent, fetch)
 
 
 def _cache_path(url: str) -> Path:
     folder, _, filename = url.rpartition("/")
-    return cache_dir() / "evalsets" / hashlib.sha256(folder.encode()).hexdigest()[:16] / filename
+    return cache_folder("evalsets", hash_text(folder, 16)) / filename
 
 
 @contextmanager

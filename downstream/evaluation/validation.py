@@ -9,22 +9,20 @@ from PIL import Image
 
 from benchmark.core.images import THUMBNAIL
 from benchmark.core.metric_logger import CaptionedImage
-from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.embedding import evaluate_retrieval
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.image_scores import ImageScores
-from downstream.evaluation.protocols import Captions, Embeds
-from downstream.evaluation.retrieval import evaluate_retrieval
+from downstream.evaluation.protocols import Captions, Embeds, Sets, Validate, Validated
 from downstream.metrics.coco_metrics import Cider
 from downstream.metrics.metric import ImageId, Metric
 from downstream.metrics.suite import score_captions
-from downstream.training.validation import Validate, Validated
 
 IMAGES, SHOWN = 100, 8
 RETRIEVAL = "text_to_image_R@1"
 
 
-def make_validation(model: object, sets: Sequence[EvaluationSet | ClassificationSet]) -> Validate | None:
-    """Return what measures `model` on a part of the first set that fits it; None if there is no such set."""
+def make_validation(model: object, sets: Sets) -> Validate | None:
+    """Return a function that measures `model` on a part of the first set that fits it; None without such a set."""
     described = [s for s in sets if isinstance(s, EvaluationSet)]
     if isinstance(model, Captions):
         for captioning in (s for s in described if s.captioning):
@@ -43,7 +41,7 @@ def part_of(evaluation_set: EvaluationSet) -> EvaluationSet:
 
 
 def validate_captions(model: Captions, part: EvaluationSet) -> Validated:
-    """Return CIDEr, absent where there is no Java, and the captions of the first `SHOWN` images."""
+    """Return CIDEr, absent without Java, and the captions of the first `SHOWN` images."""
     captions = model.caption(item.load() for item in part.items)
     ids: list[ImageId] = [item.image_id for item in part.items]
     references = dict(zip(ids, (item.references for item in part.items), strict=True))

@@ -17,7 +17,7 @@ from PIL import Image
 from benchmark.core.requirements import Requirement, State, look
 from benchmark.models.checkpoints import revision
 from downstream.metrics.java import Java, find_java
-from downstream.metrics.metric import Corpus, ImageId, ScoresOfImages, UnavailableError
+from downstream.metrics.metric import Corpus, ImageId, ScoresOfImages, UnavailableError, library
 from downstream.metrics.tokenizer import tokenize_corpus
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Request:
         return tokenize_corpus(self.corpus, self.java)
 
     def set_of(self, domain: str) -> str:
-        """Return the evaluation set that `domain` is a part of; the domain itself if it is no part of another."""
+        """Return the evaluation set that `domain` is a part of; the domain itself if it is not a part."""
         whole = domain.partition("/")[0]
         return whole if whole in self.domains else domain
 
@@ -97,15 +97,16 @@ class CaptionMetric(ABC):
     """
 
     names: tuple[str, ...]
+    library = "pairsift"  # the package that computes it
     reads_tokens = False  # of `Request.tokens`, which Java makes
-    in_background = False  # another process does the work: computed in a thread, beside the other metrics
+    in_background = False  # another process does the work: computed in a thread, while the other metrics run
 
     @abstractmethod
     def compute(self, request: Request) -> Table:
         """Return for each domain the outcome of each of `names`, as if its images were the whole corpus.
 
-        Only `Cider` looks at the rest of an evaluation set too. Raises `UnavailableError` where none of them can be
-        computed here; a single one is absent with its reason as the outcome.
+        Only `Cider` looks at the rest of an evaluation set too. Raises `UnavailableError` if none of them can be
+        computed here; a single metric is absent with its reason as the outcome.
         """
 
     def requirements(self) -> Iterator[Requirement]:
@@ -113,9 +114,9 @@ class CaptionMetric(ABC):
         if self.reads_tokens:
             yield without_unless("Java", lambda: find_java().executable)
 
-    @abstractmethod
     def version(self) -> str:
         """Return what the values depend on besides the captions: library and version, revision of the weights."""
+        return library(self.library)
 
 
 def without_unless(name: str, locate: Callable[[], object]) -> Requirement:

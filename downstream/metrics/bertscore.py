@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, State, look
 from benchmark.models.bert_match import bert_requirement, load_bert_matcher
-from benchmark.models.checkpoints import locate_checkpoint
+from benchmark.models.checkpoints import find_checkpoint, locate_checkpoint
 from downstream.metrics.base import CaptionMetric, Outcome, Request, Table, revision_or_none, without_unless
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
@@ -54,17 +55,17 @@ class BertScore(CaptionMetric):
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the encoder, and the baseline file if there is one."""
-        encoder = without_unless(f"encoder {Path(self.model).name}", self.locate)
+        encoder = without_unless(f"encoder {Path(self.model).name}", partial(self.locate, find_checkpoint))
         # With the encoder there, too few layers are a mistake.
         there = encoder.state is State.PRESENT
         yield bert_requirement(self.model, self.num_layers) if there else encoder
         if self.baseline_path is not None:
             yield look("metrics.bertscore.baseline_path", self._baseline)
 
-    def locate(self) -> Path:
+    def locate(self, locate: Callable[[str], Path] = locate_checkpoint) -> Path:
         """Return the encoder's folder. Raises `UnavailableError` if it cannot be had."""
         try:
-            return locate_checkpoint(self.model)
+            return locate(self.model)
         except UserError as error:
             raise UnavailableError(str(error)) from None
 

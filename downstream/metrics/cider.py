@@ -21,7 +21,7 @@ Ints = npt.NDArray[np.int64]
 def cider(corpus: Corpus) -> dict[ImageId, float]:
     """Return each image's CIDEr-D with document frequencies of this tokenised corpus; the metric is their mean.
 
-    10 is a perfect match. Raises `UnavailableError` where it is undefined: fewer than two images, references without
+    10 is a perfect match. Raises `UnavailableError` if it is undefined: fewer than two images, references without
     a word.
     """
     images = list(corpus.candidates)

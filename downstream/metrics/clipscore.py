@@ -18,7 +18,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, State
 from benchmark.models.pac_weights import PAC_WEIGHTS, locate_pac_checkpoint, pac_requirements, pac_revision
 
-# In both papers, the prefix stands before every candidate and every reference.
+# In both papers, the prefix of every candidate and every reference.
 from benchmark.models.pac_weights import PACSCORE_WEIGHT as PACSCORE_WEIGHT
 from benchmark.models.pac_weights import PREFIX as PREFIX
 from downstream.batching import chunks, images_in_order, pixel_batches, stack_pixels
@@ -68,7 +68,7 @@ def _clipped_cosine(left: Features, right: Features) -> Scores:
 
 
 class Embedder(Protocol):
-    """A CLIP, which embeds captions into features (n, d), beside those of images."""
+    """A CLIP, which embeds captions into features (n, d), as it does images."""
 
     def embed_texts(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the features of captions."""

@@ -4,18 +4,19 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from pycocoevalcap.bleu.bleu_scorer import cook_refs, cook_test
+from pycocoevalcap.rouge.rouge import Rouge
 
 from downstream.metrics.base import CaptionMetric, Request, Table
 from downstream.metrics.cider import cider
-from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
-
-LIBRARY = "pycocoevalcap"
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 
 
 class Bleu(CaptionMetric):
     """BLEU-1 to BLEU-4 (Papineni et al. 2002), fractions, with the closest reference length."""
 
     names = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4")
+    library = "pycocoevalcap"
     reads_tokens = True
 
     def compute(self, request: Request) -> Table:
@@ -26,32 +27,25 @@ class Bleu(CaptionMetric):
                 request.of_images.setdefault(name, {})[image] = count
         return {domain: {**bleu([counts[image] for image in ids])} for domain, ids in request.domains.items()}
 
-    def version(self) -> str:
-        """Return the library."""
-        return library(LIBRARY)
-
 
 class RougeL(CaptionMetric):
     """ROUGE-L (Lin 2004), F with beta 1.2, a fraction."""
 
     names = ("ROUGE_L",)
+    library = "pycocoevalcap"
     reads_tokens = True
 
     def compute(self, request: Request) -> Table:
         """Return the mean of each domain's images."""
         return request.means("ROUGE_L", rouge_l(request.tokens))
 
-    def version(self) -> str:
-        """Return the library."""
-        return library(LIBRARY)
-
 
 class Cider(CaptionMetric):
     """CIDEr-D (Vedantam et al. 2015) with the document frequencies of an evaluation set; 10 is a perfect match.
 
     A part of a set, such as a domain of NoCaps, is scored with the frequencies of the whole set, as on the official
-    server (Agrawal et al. 2019): the parts' scores, weighted by their images, average to that of the set. With the
-    frequencies of its own images a part's score is ``CIDEr_own_df``.
+    server (Agrawal et al. 2019): the parts' scores, weighted by their images, average to that of the set. The score
+    with only the frequencies of the part's images is ``CIDEr_own_df``.
     """
 
     names = ("CIDEr",)
@@ -71,10 +65,6 @@ class Cider(CaptionMetric):
                 table[domain]["CIDEr_own_df"] = _mean_or_reason(_scores_or_reason(request, domain), ids)
         return table
 
-    def version(self) -> str:
-        """Return this project's version."""
-        return library("pairsift")
-
 
 def bleu(counts: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Return BLEU-1 to BLEU-4 of images, fractions, from the `bleu_counts` of each: bit for bit pycocoevalcap's."""
@@ -90,8 +80,6 @@ def bleu(counts: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 def bleu_counts(corpus: Corpus) -> dict[ImageId, dict[str, float]]:
     """Return what BLEU sums over images: lengths, and n-grams in the candidate and of these in a reference."""
-    from pycocoevalcap.bleu.bleu_scorer import cook_refs, cook_test
-
     counts = {}
     for image, candidate in corpus.candidates.items():
         cooked = cook_test(candidate, cook_refs(corpus.references[image]), eff="closest")
@@ -103,8 +91,6 @@ def bleu_counts(corpus: Corpus) -> dict[ImageId, dict[str, float]]:
 
 def rouge_l(corpus: Corpus) -> dict[ImageId, float]:
     """Return each image's ROUGE-L, a fraction; the metric is their mean."""
-    from pycocoevalcap.rouge.rouge import Rouge
-
     references = {image: list(corpus.references[image]) for image in corpus.candidates}
     candidates = {image: [caption] for image, caption in corpus.candidates.items()}
     _, scores = Rouge().compute_score(references, candidates)
@@ -119,5 +105,5 @@ def _scores_or_reason(request: Request, domain: str) -> dict[ImageId, float] | s
 
 
 def _mean_or_reason(scores: dict[ImageId, float] | str, images: Sequence[ImageId]) -> float | str:
-    # numpy's mean, whose last bits are those of COCO's evaluation
+    # numpy's mean, as in COCO's evaluation: other means differ in the last bits
     return scores if isinstance(scores, str) else float(np.mean([scores[image] for image in images]))

@@ -60,14 +60,14 @@ def bleu_of_sums(sums: Mapping[str, Doubles], order: int) -> Doubles:
 
 def meteor_of_sums(sums: Mapping[str, Doubles]) -> Doubles:
     """Return METEOR of summed counts, each (b,): equations 1 to 4 of the paper, as the jar computes them."""
-    precision, recall = (_share_matched(sums, side) for side in ("", "reference_"))
+    precision, recall = (_fraction_matched(sums, side) for side in ("", "reference_"))
     mean = _ratio(precision * recall, ALPHA * precision + (1 - ALPHA) * recall)
     matches = (sums["METEOR_matches"] + sums["METEOR_reference_matches"]) / 2
     penalty = GAMMA * _ratio(sums["METEOR_chunks"], matches) ** BETA
     return np.asarray(mean * (1 - penalty), float)
 
 
-def _share_matched(sums: Mapping[str, Doubles], side: str) -> Doubles:
+def _fraction_matched(sums: Mapping[str, Doubles], side: str) -> Doubles:
     """Return precision (side "") or recall (side "reference_"); content words weigh more than function words."""
     matched = [
         weight
@@ -83,6 +83,6 @@ def _share_matched(sums: Mapping[str, Doubles], side: str) -> Doubles:
 
 
 def _ratio(numerator: Doubles, denominator: Doubles) -> Doubles:
-    """Return the ratio, 0 where the denominator is 0."""
+    """Return the ratio, 0 if the denominator is 0."""
     zeros = np.zeros(np.broadcast(numerator, denominator).shape)
     return np.divide(numerator, denominator, out=zeros, where=np.asarray(denominator) != 0)

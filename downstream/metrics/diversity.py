@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from downstream.metrics.base import CaptionMetric, Curve, Outcome, Request, Table
-from downstream.metrics.metric import ImageId, UnavailableError, library
+from downstream.metrics.metric import ImageId, UnavailableError
 
 THRESHOLD_PERCENT = 3  # two captions differ if fewer of their words are in common
 MAX_CAPTIONS = 10_000  # 50 million pairs
@@ -17,35 +17,31 @@ POSITIONS = 25
 
 
 class Diversity(CaptionMetric):
-    """The share of caption pairs that differ, and the different n-grams per position, mean over positions 1 to 25."""
+    """Fraction of caption pairs that differ, and different n-grams per position, mean over positions 1 to 25."""
 
     names = ("Diversity", *(f"Unique-{length}" for length in GRAM_LENGTHS))
     reads_tokens = True
 
     def compute(self, request: Request) -> Table:
-        """Return both kinds of each domain's candidates; a domain of one image has no share."""
+        """Return both kinds of each domain's candidates; with one image the fraction is absent."""
         return {domain: _diversity(request, ids) for domain, ids in request.domains.items()}
-
-    def version(self) -> str:
-        """Return this project's version."""
-        return library("pairsift")
 
 
 def _diversity(request: Request, images: Sequence[ImageId]) -> dict[str, Outcome]:
     captions = [request.tokens.candidates[image] for image in images]
-    share: Outcome
+    differing: Outcome
     try:
-        share = share_of_differing_pairs(captions)
+        differing = fraction_of_differing_pairs(captions)
     except UnavailableError as error:  # one image
-        share = str(error)
+        differing = str(error)
     curves = unique_ngrams(captions).items()
-    return {"Diversity": share} | {
+    return {"Diversity": differing} | {
         f"Unique-{length}": Curve(tuple(map(float, counts))) for length, counts in curves
     }
 
 
-def share_of_differing_pairs(captions: Sequence[str]) -> float:
-    """Return the share of pairs of captions that differ (Chang et al. 2017, "Aesthetic Critiques Generation").
+def fraction_of_differing_pairs(captions: Sequence[str]) -> float:
+    """Return the fraction of pairs of captions that differ (Chang et al. 2017, "Aesthetic Critiques Generation").
 
     Two captions differ if fewer than 3% of their words are in common: here, distinct words in both over distinct
     words in either. The ratio is 1 for equal sets of words only; over the words of the shorter caption, "a dog" would
@@ -53,7 +49,7 @@ def share_of_differing_pairs(captions: Sequence[str]) -> float:
     they share no word: "a" in both makes them the same.
 
     Args:
-        captions: tokenised, one per image. All pairs count, or those of a seeded sample of 10,000 captions.
+        captions: tokenised, one per image. All pairs count, or all pairs of a seeded sample of 10,000 captions.
 
     Raises:
         UnavailableError: for fewer than two captions.
@@ -63,7 +59,7 @@ def share_of_differing_pairs(captions: Sequence[str]) -> float:
     if len(captions) > MAX_CAPTIONS:
         drawn = np.random.default_rng(0).choice(len(captions), MAX_CAPTIONS, replace=False)
         captions = [captions[index] for index in drawn]
-    # Captions with equal sets of words (also empty ones) do not differ, so each set is compared once.
+    # Captions with equal sets of words (also empty sets) do not differ, so each set is compared once.
     word_sets = Counter(frozenset(caption.split()) for caption in captions)
     counts = np.array(list(word_sets.values()), np.int64)
     words = _word_matrix(list(word_sets))
@@ -79,7 +75,7 @@ def share_of_differing_pairs(captions: Sequence[str]) -> float:
 
 
 def _word_matrix(bags: Sequence[frozenset[str]]) -> sparse.csr_array:
-    """Return 1 where a caption has a word, else 0, shape (captions, words)."""
+    """Return 1 for a word that a caption has, else 0, shape (captions, words)."""
     columns: dict[str, int] = {}
     indices = [columns.setdefault(word, len(columns)) for bag in bags for word in sorted(bag)]
     starts = np.cumsum([0] + [len(bag) for bag in bags])

@@ -1,6 +1,6 @@
-"""Bootstrap intervals over evaluation images: how far a metric may be off because these images were drawn, no others.
+"""Bootstrap intervals over evaluation images: how far a metric may be off because of the drawn images.
 
-An interval says nothing of other seeds of the training. Document frequencies of CIDEr stay those of the whole set.
+An interval says nothing of other seeds of the training. CIDEr keeps the document frequencies of the whole set.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
 from downstream.metrics.metric import Metric
 
+IMAGE_SCORES = "image_scores.parquet"  # the scores of single images, in the folder of a model's outputs
 RESAMPLES, LEVEL, SEED = 1000, 0.95, 0
 AT_ONCE = 50  # resamples in memory as float64: 20 MB for 50,000 images
 
@@ -21,12 +22,12 @@ AT_ONCE = 50  # resamples in memory as float64: 20 MB for 50,000 images
 def with_intervals(
     metrics: Sequence[Metric], columns: Mapping[str, Doubles], counts: Doubles
 ) -> list[Metric]:
-    """Return the metrics, with 95% intervals for those that are a mean of a column or computed from sums of columns.
+    """Return the metrics; means of a column, and metrics computed from sums of columns, get 95% intervals.
 
     Args:
         metrics: metrics of n images.
-        columns: by name, what a metric sums over images, each (n,): its own name, or its `count_names`.
-        counts: what the sum of a column is divided by, per image: 1, or its number of queries; (n,).
+        columns: by name, the values that a metric sums over images, each (n,): its name, or its `count_names`.
+        counts: divisor of the sum of a column, per image: 1, or its number of queries; (n,).
     """
     if not len(counts):
         return list(metrics)

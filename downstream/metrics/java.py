@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import pycocoevalcap
+
 from benchmark.core.installation import packages_command
 from downstream.metrics.metric import UnavailableError
 
 MIN_VERSION = 8
+JARS = Path(next(iter(pycocoevalcap.__path__)))  # the package that brings them
 # One thread for garbage collection, no files in /tmp, and UTF-8 as the input's encoding: before Java 18 it is that of
 # the locale, and under LANG=C every non-ASCII letter would become a question mark.
 JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Dfile.encoding=UTF-8")
@@ -75,7 +78,7 @@ def _major_version(executable: Path) -> int | None:
 
 
 def patience(seconds: float) -> float:
-    """Return how long to wait for what takes `seconds` on an idle machine: longer by the load of each core."""
+    """Return how long to wait for work of `seconds` on an idle machine: longer by the load of each core."""
     return seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 

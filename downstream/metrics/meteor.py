@@ -1,8 +1,8 @@
 """METEOR 1.5 (Denkowski and Lavie 2014) through pycocoevalcap's jar, one process for all domains.
 
-The jar takes seconds to load, so its process is started before the captions are tokenised, works beside the other
-metrics, and is kept for the next evaluation. pycocoevalcap's own wrapper waits forever for a process that died or got
-an extra line. Here a timer kills the process, and every answer is checked.
+The jar takes seconds to load, so its process is started before the captions are tokenised, works while the other
+metrics run, and is kept for the next evaluation. pycocoevalcap's wrapper waits forever for a process that died or
+got an extra line. Here a timer kills the process, and every answer is checked.
 """
 
 import atexit
@@ -11,7 +11,6 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from threading import Lock, Timer
 from typing import IO
 
@@ -19,8 +18,8 @@ import numpy as np
 
 from downstream.metrics.base import CaptionMetric, Request, Table
 from downstream.metrics.corpus_scores import METEOR_COUNTS, Doubles, meteor_of_sums
-from downstream.metrics.java import Java, failure_reason, patience
-from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
+from downstream.metrics.java import JARS, Java, failure_reason, patience
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 from downstream.metrics.tokenizer import one_line
 
 log = logging.getLogger(__name__)
@@ -37,6 +36,7 @@ class Meteor(CaptionMetric):
     """METEOR 1.5, a fraction, English, all modules."""
 
     names = ("METEOR",)
+    library = "pycocoevalcap"
     reads_tokens = True
     in_background = True
 
@@ -52,10 +52,6 @@ class Meteor(CaptionMetric):
             domain: {"METEOR": meteor(np.array([counts[image] for image in ids]))}
             for domain, ids in request.domains.items()
         }
-
-    def version(self) -> str:
-        """Return the library that brings the jar."""
-        return library("pycocoevalcap")
 
 
 def meteor(counts: Doubles) -> float:
@@ -120,9 +116,7 @@ class _Process:
     """The jar's line protocol: SCORE returns the counts of a segment with the reference that it matches best."""
 
     def __init__(self, java: Java) -> None:
-        from pycocoevalcap.meteor import meteor as package
-
-        jar = Path(package.__file__).with_name(JAR_NAME)
+        jar = JARS / "meteor" / JAR_NAME
         if not jar.is_file():
             raise UnavailableError(f"METEOR's jar is not at {jar}: reinstall pycocoevalcap")
         self.java = java
@@ -199,7 +193,7 @@ class _Process:
 
 
 class _Kept:
-    """At most one process between evaluations; it is stopped when it has no work for `IDLE_SECONDS`, or fails."""
+    """At most one process between evaluations; it is stopped after `IDLE_SECONDS` without work, or when it fails."""
 
     def __init__(self) -> None:
         self._lock = Lock()

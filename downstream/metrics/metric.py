@@ -21,7 +21,7 @@ class UnavailableError(Exception):
 
 
 def failure(name: str, error: Exception) -> str:
-    """Return the reason why there is no metric `name` after an error; an unexpected one is logged with its traceback.
+    """Return the reason why metric `name` is absent after an error; an unexpected one is logged with its traceback.
 
     The error ends nothing: hours of training may be behind a result, and its other metrics are kept.
     """

@@ -6,7 +6,7 @@ A reimplementation that loads the authors' weights: the folder of their ``reprod
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from PIL import Image
 
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement
-from benchmark.models.checkpoints import locate_checkpoint
+from benchmark.models.checkpoints import find_checkpoint, locate_checkpoint
 from downstream.batching import chunks, images_in_order, pixel_batches, stack_pixels
 from downstream.metrics.base import CaptionMetric, Request, Table, revision_or_none, without_unless
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
@@ -62,16 +62,16 @@ class Polos(CaptionMetric):
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the weights and the tokenizer."""
-        yield without_unless("Polos weights", lambda: self.locate()[0])
+        yield without_unless("Polos weights", lambda: self.locate(find_checkpoint)[0])
 
-    def locate(self) -> tuple[Path, Path]:
+    def locate(self, locate: Callable[[str], Path] = locate_checkpoint) -> tuple[Path, Path]:
         """Return the folders of weights and tokenizer. Raises `UnavailableError` if one cannot be had."""
         if self.checkpoint is None:
             raise UnavailableError(
                 f"Polos needs its authors' weights: unzip {URL} and set models.polos.checkpoint to its folder"
             )
         try:
-            return locate_checkpoint(self.checkpoint), locate_checkpoint(self.encoder)
+            return locate(self.checkpoint), locate(self.encoder)
         except UserError as error:
             raise UnavailableError(str(error)) from None
 

@@ -17,7 +17,7 @@ CHUNK_BYTES = 1 << 26
 # chunks, threads or the BLAS.
 TIE = 1e-9
 PAIRS_AT_ONCE = 1 << 14
-# So many times slower is the similarity of a single pair than one of a whole matrix.
+# A single pair takes so many times as long as a pair of a whole matrix.
 SINGLE_PAIR_COST = 32
 
 Array = npt.NDArray[np.floating[Any]]
@@ -161,7 +161,7 @@ class _Counts:
         error: float,
         exact: Callable[[Indices, Indices], Doubles],
     ) -> None:
-        """Count among similarities (rows, columns), -inf for a match, where the queries of `part` lie along `axis`.
+        """Count among similarities (rows, columns), -inf for a match; the queries of `part` are along `axis`.
 
         Similarities may be off by `error`; `exact` returns them in float64, given the rows and columns of some.
         """

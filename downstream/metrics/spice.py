@@ -15,14 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.requirements import Requirement
 from downstream.metrics.base import CaptionMetric, Request, Table, without_unless
-from downstream.metrics.java import Java, failure_reason, patience
-from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
+from downstream.metrics.java import JARS, Java, failure_reason, patience
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 
+SPICE = JARS / "spice"  # the class in pycocoevalcap.spice would download CoreNLP
 CORENLP = "stanford-corenlp-full-2015-12-09"
-JARS = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")
+CORENLP_JARS = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")
 START_SECONDS, SECONDS_PER_IMAGE = 600.0, 2.0
 # Its serialiser reads private fields of these JDK packages, which Java 17 forbids; Java 8 lacks the option.
 OPENED_PACKAGES = ("lang", "math", "util", "util.concurrent", "net", "text", "io")
@@ -33,11 +34,11 @@ def corenlp_folder() -> Path:
 
     Raises `UnavailableError` with the command that fetches them.
     """
-    cached = cache_dir() / "corenlp"
-    for folder in (cached, _package() / "lib"):
-        if all((folder / jar).is_file() for jar in JARS):
+    cached = cache_folder("corenlp")
+    for folder in (cached, SPICE / "lib"):
+        if all((folder / jar).is_file() for jar in CORENLP_JARS):
             return folder
-    jars = " ".join(f"{CORENLP}/{jar}" for jar in JARS)
+    jars = " ".join(f"{CORENLP}/{jar}" for jar in CORENLP_JARS)
     raise UnavailableError(
         f"SPICE needs Stanford CoreNLP: curl -LO https://nlp.stanford.edu/software/{CORENLP}.zip"
         f" && unzip -j {CORENLP}.zip {jars} -d {cached}"
@@ -51,6 +52,7 @@ class Spice(CaptionMetric):
         best_reference: also compute SPICE-1, S-1 of AVA-Captions: SPICE against the best-matching reference.
     """
 
+    library = "pycocoevalcap"
     reads_tokens = True
 
     def __init__(self, best_reference: bool) -> None:
@@ -71,10 +73,6 @@ class Spice(CaptionMetric):
         yield from super().requirements()
         yield without_unless("CoreNLP", corenlp_folder)
 
-    def version(self) -> str:
-        """Return the library that brings the jar."""
-        return library("pycocoevalcap")
-
 
 @dataclass(frozen=True)
 class SpiceScores:
@@ -87,7 +85,7 @@ class SpiceScores:
 def spice(corpus: Corpus, java: Java, each_reference: bool = False) -> SpiceScores:
     """Return each image's SPICE of a tokenised corpus; the metric is their mean.
 
-    With `each_reference` a candidate is also scored against each of its references alone, and the best score counts:
+    With `each_reference` a candidate is also scored against each single reference, and the best score counts:
     S-1 of AVA-Captions, section 6.3.1 (Chang et al. 2017). Without it `best_reference` is empty.
     Raises `UnavailableError` if CoreNLP is missing or the jar fails.
     """
@@ -107,9 +105,9 @@ def spice(corpus: Corpus, java: Java, each_reference: bool = False) -> SpiceScor
 
 
 def _score(entries: Sequence[dict[str, Any]], java: Java) -> list[float]:
-    """Run the jar on `entries`, numbered from 0, and return the F score of each; NaN where the jar returns none."""
+    """Run the jar on `entries`, numbered from 0, and return the F score of each; NaN if the jar returns none."""
     classpath = os.pathsep.join(
-        [str(_package() / "spice-1.0.jar"), str(_package() / "lib" / "*"), str(corenlp_folder() / "*")]
+        [str(SPICE / "spice-1.0.jar"), str(SPICE / "lib" / "*"), str(corenlp_folder() / "*")]
     )
     opened = (
         [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in OPENED_PACKAGES]
@@ -134,10 +132,3 @@ def _run(command: list[str], folder: str, images: int) -> None:
         raise UnavailableError(f"SPICE did not end in {seconds:.0f} s") from None
     except subprocess.CalledProcessError as error:
         raise UnavailableError(f"SPICE failed: {failure_reason(error.stderr)}") from None
-
-
-def _package() -> Path:
-    # Only the folder is needed: the class in pycocoevalcap.spice would download CoreNLP.
-    from pycocoevalcap.bleu import bleu
-
-    return Path(bleu.__file__).parents[1] / "spice"

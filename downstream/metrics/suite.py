@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from PIL import Image
 
+from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from downstream.metrics.base import CaptionMetric, Curve, Outcome, Request, Table
 from downstream.metrics.metric import Corpus, ImageId, Metric, ScoresOfImages, UnavailableError, failure
@@ -59,13 +60,11 @@ def score_domains(
         ValueError: a candidate without references.
         KeyError: a domain with an unknown image.
     """
-    import torch
-
     used = {image: candidates[image] for ids in domains.values() for image in ids}
     populated = {domain: ids for domain, ids in domains.items() if ids}
     corpus = clean_corpus(Corpus(used, references))
-    found = {} if of_images is None else of_images
-    request = Request(corpus, populated, images, device or torch.device("cpu"), found)
+    scores = {} if of_images is None else of_images
+    request = Request(corpus, populated, images, device or resolve_device("cpu"), scores)
     result: dict[str, list[Metric]] = {domain: [] for domain in domains}
     tables: list[Table] = _tables(metrics, request) if populated else [{} for _ in metrics]
     for metric, table in zip(metrics, tables, strict=True):
@@ -77,7 +76,7 @@ def score_domains(
 
 
 def _tables(metrics: Sequence[CaptionMetric], request: Request) -> list[Table]:
-    """Return the table of each metric; those in the background are computed beside the others."""
+    """Return the table of each metric; metrics in the background run while the others do."""
     with ThreadPoolExecutor(max_workers=len(metrics) + 1) as threads:
         begun = {i: threads.submit(_compute, m, request) for i, m in enumerate(metrics) if m.in_background}
         tables = {i: _compute(m, request) for i, m in enumerate(metrics) if i not in begun}
@@ -85,7 +84,7 @@ def _tables(metrics: Sequence[CaptionMetric], request: Request) -> list[Table]:
 
 
 def _compute(metric: CaptionMetric, request: Request) -> Table:
-    """Return the metric's table; where it is unavailable or fails, all its names are absent."""
+    """Return the metric's table; if it is unavailable or fails, all its names are absent."""
     try:
         return metric.compute(request)
     except UserError:

@@ -7,10 +7,11 @@ a pipe, every caption is made one line first, and the returned lines are counted
 import re
 import subprocess
 from collections.abc import Sequence
-from pathlib import Path
+
+from pycocoevalcap.tokenizer.ptbtokenizer import PUNCTUATIONS
 
 from benchmark.core.model_text import model_text
-from downstream.metrics.java import Java, failure_reason, patience
+from downstream.metrics.java import JARS, Java, failure_reason, patience
 from downstream.metrics.metric import Corpus, UnavailableError
 
 JAR_NAME = "stanford-corenlp-3.4.1.jar"
@@ -47,7 +48,7 @@ def tokenize_corpus(corpus: Corpus, java: Java) -> Corpus:
 
 
 def clean_corpus(corpus: Corpus) -> Corpus:
-    """Return the corpus with what metrics read of every caption, as one line of valid text.
+    """Return the corpus as metrics read it: the beginning of every caption, one line of valid text.
 
     It holds the references of its images only.
     """
@@ -62,9 +63,7 @@ def _read(caption: str) -> str:
 
 
 def _run_jar(lines: Sequence[str], java: Java) -> list[str]:
-    from pycocoevalcap.tokenizer import ptbtokenizer
-
-    jar = Path(ptbtokenizer.__file__).with_name(JAR_NAME)
+    jar = JARS / "tokenizer" / JAR_NAME
     if not jar.is_file():
         raise UnavailableError(f"the PTB tokenizer's jar is not at {jar}: reinstall pycocoevalcap")
     command = java.command("-cp", str(jar), "edu.stanford.nlp.process.PTBTokenizer")
@@ -83,5 +82,4 @@ def _run_jar(lines: Sequence[str], java: Java) -> list[str]:
     tokenized = run.stdout.decode("utf-8", "replace").split("\n")
     if len(tokenized) != len(lines):
         raise UnavailableError(f"the PTB tokenizer gave {len(tokenized)} lines for {len(lines)} captions")
-    punctuation = frozenset(ptbtokenizer.PUNCTUATIONS)
-    return [" ".join(w for w in line.rstrip().split(" ") if w not in punctuation) for line in tokenized]
+    return [" ".join(w for w in line.rstrip().split(" ") if w not in PUNCTUATIONS) for line in tokenized]

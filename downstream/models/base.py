@@ -1,4 +1,4 @@
-"""What trained models share: identity, train once, save and load, and how checkpoints are loaded."""
+"""The base of trained models: identity, training once, saving and loading, checkpoints as settings."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import inspect
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchmark.core.batch import Sample
 from benchmark.core.devices import autocast
+from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.core.launch import make_accelerator
 from benchmark.core.metric_logger import MetricLogger
@@ -24,16 +25,11 @@ from benchmark.models.checkpoints import (
     quiet_transformers,
     revision,
 )
-from downstream.evaluation.classification_sets import ClassificationSet
-from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.evaluation.protocols import Evaluated, Sets, Validate
 from downstream.metrics.base import CaptionMetric
-from downstream.metrics.metric import Metric
-from downstream.training.checkpointing import finished, mark_finished
-from downstream.training.recipe_key import recipe_key
-from downstream.training.train_report import TrainReport
-from downstream.training.trainer import TrainConfig
+from downstream.training.train_report import TrainReport, finished, mark_finished
+from downstream.training.trainer import TrainConfig, recipe_key
 from downstream.training.training_data import EpochSamples
-from downstream.training.validation import Validate
 
 if TYPE_CHECKING:
     import torch
@@ -41,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Checkpoint(Identified):
-    """A setting that names pretrained weights, hub name or folder. Its identity is their revision, not the name."""
+    """A setting that names pretrained weights, hub name or folder. Its identity is their revision."""
 
     name: str
 
@@ -58,18 +54,18 @@ class Trainable(Identified, ABC):
     """A model that is trained on a subset for the budget.
 
     The arguments of its constructor are its settings, kept in attributes of the same names. They are its identity:
-    a training is reused where the identity (and the subset) is the same. A setting that names pretrained weights is
-    kept as a `Checkpoint`, so that other weights, not another folder, make another training.
+    a training is reused if identity and subset are the same. A setting that names pretrained weights is kept as a
+    `Checkpoint`, so that other weights, not another folder, make another training.
     """
 
     name: ClassVar[str]
     training: TrainConfig
     device: torch.device
     workers_in_keys: ClassVar[int] = 1  # see `recipe_key`
-    validate: Validate | None = None  # what the trainer measures every `training.validate_every` samples
+    validate: Validate | None = None  # called every `training.validate_every` samples
 
     def identity(self) -> dict[str, Any]:
-        """Return the class and its settings, checkpoints by revision; nothing that `build` makes."""
+        """Return the class and its settings, checkpoints by revision, without the attributes that `build` sets."""
         attributes = super().identity()
         settings = inspect.signature(type(self)).parameters
         identity = {name: attributes[name] for name in ("class", *settings)}
@@ -78,6 +74,10 @@ class Trainable(Identified, ABC):
     def autocast(self) -> torch.autocast:
         """Return the context in which the model computes, in the precision of its training."""
         return autocast(self.training.precision_on(self.device.type), self.device)
+
+    def inference(self) -> AbstractContextManager[None]:
+        """Compute without gradients, in the precision of the training."""
+        return inference(self.training.precision_on(self.device.type), self.device)
 
     def train(
         self,
@@ -121,7 +121,7 @@ class Trainable(Identified, ABC):
 
     @abstractmethod
     def save(self, path: Path) -> None:
-        """Write the model to the folder `path`, in the hub's format where it has one."""
+        """Write the model to the folder `path`, if possible in the hub's format."""
 
     @abstractmethod
     def load(self, path: Path, device: torch.device) -> None:
@@ -137,22 +137,15 @@ class Downstream(Trainable):
 
     @abstractmethod
     def evaluate(
-        self,
-        sets: Sequence[EvaluationSet | ClassificationSet],
-        metrics: Sequence[CaptionMetric],
-        folder: Path,
-        device: torch.device,
-    ) -> dict[str, list[Metric]]:
+        self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
+    ) -> Evaluated:
         """Evaluate the trained model on every set that fits it.
 
         Args:
             sets: all evaluation sets of the run.
             metrics: the metrics of captions, for a model that writes some.
-            folder: where outputs that people may want to see are left.
+            folder: gets the outputs that people may want to see.
             device: where the models of metrics run.
-
-        Returns:
-            Metrics by set (``coco``) or domain of a set (``nocaps/out-domain``).
         """
 
 
@@ -163,6 +156,15 @@ def model_folder(path: Path) -> Path:
 
 
 @contextmanager
+def inference(precision: str, device: torch.device) -> Iterator[None]:
+    """Compute without gradients, in fp32 or bf16."""
+    import torch
+
+    with torch.inference_mode(), autocast(precision, device):
+        yield
+
+
+@contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Draw new weights from `seed`; the global generator is restored afterwards."""
     import torch
@@ -170,3 +172,13 @@ def seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng([]):
         torch.default_generator.manual_seed(seed)
         yield
+
+
+def start_and_end(tokenizer: Any) -> tuple[int, int]:
+    """Return the ids of the first and the last token of a caption; a tokenizer without bos starts with eos."""
+    end = tokenizer.eos_token_id
+    if end is None:
+        raise UserError(
+            f"the tokenizer of {tokenizer.name_or_path} must have an end token; choose a causal decoder (gpt2)"
+        )
+    return (end if tokenizer.bos_token_id is None else tokenizer.bos_token_id), end

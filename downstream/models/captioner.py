@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from benchmark.core.batch import Sample
-from benchmark.core.errors import UserError
 from benchmark.core.metric_logger import MetricLogger
-from benchmark.core.ranges import NonNegativeFloat, PositiveInt
+from benchmark.core.ranges import NonNegativeFloat, PositiveInt, checked
 from benchmark.models.checkpoints import load_model, load_pretrained, quiet_transformers
 from downstream.batching import pixel_batches, to_pixels
 from downstream.evaluation.captioning import evaluate_captions
-from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.evaluation.protocols import Evaluated, Sets
 from downstream.metrics.base import CaptionMetric
-from downstream.metrics.metric import Metric
-from downstream.models.base import Checkpoint, Downstream, model_folder, seeded
+from downstream.models.base import Checkpoint, Downstream, model_folder, seeded, start_and_end
 from downstream.models.timm_encoder import as_positions, is_timm, load_encoder, timm_processor
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
 CROSS_ATTENTION = ("crossattention", "ln_cross_attn")  # new weights, which no language model has
 
 
+@checked
 class Captioner(Downstream):
     """Swin + GPT-2 as one `VisionEncoderDecoderModel`.
 
@@ -60,8 +59,6 @@ class Captioner(Downstream):
         eval_batch_size: PositiveInt,
         encoder_lr_ratio: NonNegativeFloat = 1.0,
     ) -> None:
-        if encoder_lr_ratio < 0:
-            raise UserError(f"encoder_lr_ratio={encoder_lr_ratio} of the captioner must be at least 0")
         self.encoder_lr_ratio = encoder_lr_ratio
         self.encoder = Checkpoint(encoder)
         self.decoder = Checkpoint(decoder)
@@ -97,8 +94,6 @@ class Captioner(Downstream):
 
     def _set_tokens(self) -> None:
         """Set start, end and padding tokens and the beam search in the configs that transformers reads."""
-        from downstream.models.caption_loss import start_and_end
-
         start, end = start_and_end(self.tokenizer)
         for config in (self.model.config, self.model.generation_config):
             config.decoder_start_token_id = config.bos_token_id = start
@@ -113,7 +108,7 @@ class Captioner(Downstream):
         self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Train on `subset` for the budget."""
-        from downstream.models.caption_loss import CaptionCollate, CaptionLoss
+        from downstream.models.networks import CaptionCollate, CaptionLoss
 
         limit = min(self.max_tokens, self.model.config.decoder.max_position_embeddings)
         collate = CaptionCollate(self.processor, self.tokenizer, limit)
@@ -124,14 +119,12 @@ class Captioner(Downstream):
 
     def caption(self, images: Iterable[Image.Image]) -> list[str]:
         """Return one caption per RGB image, a single line, by beam search; independent of the batch size."""
-        import torch
-
         self.model.eval()
         captions: list[str] = []
         preprocess = partial(to_pixels, self.processor)
         for pixels in pixel_batches(images, preprocess, self.eval_batch_size, self.device):
-            # Quiet: generate asks for an attention mask, but every prompt is the start token alone.
-            with torch.inference_mode(), self.autocast(), quiet_transformers():
+            # Quiet: generate asks for an attention mask, but every prompt is just the start token.
+            with self.inference(), quiet_transformers():
                 ids = self.model.generate(pixel_values=pixels)
             # Metrics tools count lines, some of them by Unicode's rules: a caption must be one line.
             captions += [
@@ -140,18 +133,14 @@ class Captioner(Downstream):
         return captions
 
     def evaluate(
-        self,
-        sets: Sequence[EvaluationSet | ClassificationSet],
-        metrics: Sequence[CaptionMetric],
-        folder: Path,
-        device: torch.device,
-    ) -> dict[str, list[Metric]]:
+        self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
+    ) -> Evaluated:
         """Caption the images of every set for captioning, and score the captions."""
         described = [s for s in sets if isinstance(s, EvaluationSet) and s.captioning]
         return evaluate_captions(self, described, metrics, folder, device)
 
     def save(self, path: Path) -> None:
-        """Write model, image processor and tokenizer to `path`, which transformers alone loads and runs.
+        """Write model, image processor and tokenizer to `path`, as transformers loads and runs them.
 
         The processor of a timm encoder is part of the model's config, where only `load` finds it.
         """

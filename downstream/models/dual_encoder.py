@@ -5,7 +5,6 @@ The ViT is locked as in LiT (ICC paper, section 4; Zhai et al. 2022), or trained
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
+from safetensors.numpy import load_file, save_file
 
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
@@ -25,12 +25,9 @@ from benchmark.core.paths import write_text
 from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import load_model, load_pretrained
 from downstream.batching import chunks, pixel_batches, to_pixels
-from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.embedding import evaluate_embeddings
-from downstream.evaluation.evaluation_sets import EvaluationSet
-from downstream.evaluation.linear_probe import LOCKED, FrozenTower
+from downstream.evaluation.protocols import LOCKED, Evaluated, FrozenTower, Sets
 from downstream.metrics.base import CaptionMetric
-from downstream.metrics.metric import Metric
 from downstream.models.base import Checkpoint, Downstream, model_folder, seeded
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
@@ -39,7 +36,7 @@ from downstream.training.training_data import EpochSamples, SampleOrder, Samples
 if TYPE_CHECKING:
     import torch
 
-    from downstream.training.embeddings import EmbeddedSample
+    from downstream.training.embedded_subset import EmbeddedSample
 
 Vectors = npt.NDArray[np.float32]
 
@@ -50,7 +47,7 @@ class Unlocked:
 
     Args:
         projection: width of the shared space, into which each tower has a linear head.
-        pretrained: whether the image tower starts from its checkpoint; False takes its architecture alone.
+        pretrained: whether the image tower starts from its checkpoint; False takes only its architecture.
         augment: whether training images are augmented, see `augment_image`.
     """
 
@@ -107,7 +104,7 @@ class DualEncoder(Downstream):
     ) -> None:
         from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoTokenizer
 
-        from downstream.models.contrastive import PairCollate, TwoTowers
+        from downstream.models.networks import PairCollate, TwoTowers
 
         processor = load_pretrained(AutoImageProcessor, image_encoder)
         tokenizer = load_pretrained(AutoTokenizer, text_encoder)
@@ -128,7 +125,7 @@ class DualEncoder(Downstream):
         self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Train on `subset` for the budget."""
-        from downstream.training.image_augmentation import ImageAugmentation
+        from downstream.models.networks import ImageAugmentation
 
         order = SampleOrder(subset.epochs, self.training.seed)
         source: Samples[Any] = subset
@@ -144,16 +141,15 @@ class DualEncoder(Downstream):
     def _embed_once(
         self, subset: EpochSamples[Sample], order: SampleOrder, folder: Path, fingerprint: str
     ) -> Samples[EmbeddedSample]:
-        from downstream.training.embeddings import embed_subset
+        from downstream.training.embedded_subset import embed_subset
 
         self.device = make_accelerator(self.device).device
         self.model.to(self.device).eval()
         drawn = np.unique(order.indices(0, self.training.samples_seen))
-        key = hashlib.sha256(f"{fingerprint}, Arrow".encode()).hexdigest()[:16]  # older ones have JSON
         return embed_subset(
             subset,
             drawn,
-            folder / "embeddings" / key,
+            folder / "embeddings" / fingerprint,
             self.image_features,
             partial(to_pixels, self.collate.processor),
             self.eval_batch_size,
@@ -163,51 +159,38 @@ class DualEncoder(Downstream):
 
     def image_features(self, pixels: torch.Tensor) -> torch.Tensor:
         """Return the image tower's features of `pixels`, (n, width), before any head."""
-        import torch
-
-        with torch.inference_mode(), self.autocast():
-            return self.model.image_features(pixels.to(self.device, non_blocking=True))
+        with self.inference():
+            features: torch.Tensor = self.model.image_features(pixels.to(self.device, non_blocking=True))
+        return features
 
     def embed_images(self, images: Iterable[Image.Image]) -> Vectors:
         """Return the unit vectors of RGB `images`, float32 (n, d)."""
-        import torch
-
         self.model.eval()
         vectors = []
         preprocess = partial(to_pixels, self.collate.processor)
         for pixels in pixel_batches(images, preprocess, self.eval_batch_size, self.device):
             features = self.image_features(pixels)
-            with torch.inference_mode(), self.autocast():
+            with self.inference():
                 vectors.append(self.model.embed_images(features))
         return self._stack(vectors)
 
     def embed_texts(self, texts: Iterable[str]) -> Vectors:
         """Return the unit vectors of `texts`, float32 (n, d)."""
-        import torch
-
         self.model.eval()
         vectors = []
         for chunk in chunks(texts, self.eval_batch_size):
             tokens = {name: ids.to(self.device) for name, ids in self.collate.tokens(chunk).items()}
-            with torch.inference_mode(), self.autocast():
+            with self.inference():
                 vectors.append(self.model.embed_texts(**tokens))
         return self._stack(vectors)
 
     def _stack(self, vectors: list[torch.Tensor]) -> Vectors:
-        import torch
-
-        if not vectors:
-            return np.empty((0, self.model.text_head.out_features), np.float32)
-        stacked: Vectors = torch.cat(vectors).float().cpu().numpy()
-        return stacked
+        empty = np.empty((0, self.model.text_head.out_features), np.float32)
+        return np.concatenate([empty, *(vector.float().cpu().numpy() for vector in vectors)])
 
     def evaluate(
-        self,
-        sets: Sequence[EvaluationSet | ClassificationSet],
-        metrics: Sequence[CaptionMetric],
-        folder: Path,
-        device: torch.device,
-    ) -> dict[str, list[Metric]]:
+        self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
+    ) -> Evaluated:
         """Evaluate on every set for retrieval, then on every classification set; keep the ranks in `folder`."""
         return evaluate_embeddings(self, sets, LOCKED if self.locked else self._frozen_tower(), folder)
 
@@ -225,19 +208,16 @@ class DualEncoder(Downstream):
 
     def save(self, path: Path) -> None:
         """Write ``image/`` and ``text/`` in the hub's format, the heads in ``heads.safetensors``."""
-        from safetensors.torch import save_file
-
         self.model.image_tower.save_pretrained(path / "image")
         self.collate.processor.save_pretrained(path / "image")
         self.model.text_tower.save_pretrained(path / "text")
         self.collate.tokenizer.save_pretrained(path / "text")
-        save_file(self._heads(), path / "heads.safetensors")
+        heads = {name: head.cpu().numpy() for name, head in self._heads().items()}
+        save_file(heads, path / "heads.safetensors")
         write_text(path / "config.json", json.dumps({"locked": self.locked}))
 
     def load(self, path: Path, device: torch.device) -> None:
         """Load the model that `save` or `train` wrote to `path`."""
-        from safetensors.torch import load_file
-
         path = model_folder(path)
         if not (path / "heads.safetensors").exists():
             raise UserError(f"{path} must be the folder of a dual encoder, but has no heads.safetensors")
@@ -245,9 +225,8 @@ class DualEncoder(Downstream):
         saved = load_file(path / "heads.safetensors")
         projection = len(saved["text_head.weight"])
         self._assemble(str(path / "image"), str(path / "text"), True, projection, device)
-        heads = self._heads()
-        for name, tensor in saved.items():
-            heads[name].copy_(tensor)
+        for name, head in self._heads().items():
+            head.copy_(head.new_tensor(saved[name]))
 
     def _heads(self) -> dict[str, torch.Tensor]:
         towers = ("image_tower.", "text_tower.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from benchmark.core.devices import autocast, default_precision
+from benchmark.core.devices import default_precision
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_file
 from benchmark.core.identity import Identified
 from benchmark.core.paths import user_path
 from benchmark.models.checkpoints import (
@@ -27,14 +27,13 @@ from benchmark.models.checkpoints import (
 )
 from benchmark.models.clip_weights import clip_identity
 from downstream.batching import chunks, pixel_batches, stack_pixels, to_pixels
-from downstream.evaluation.captioning import evaluate_captions, score_captions_of_sets
-from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.captioning import evaluate_captions, read_coco_results, score_captions_of_sets
 from downstream.evaluation.embedding import evaluate_embeddings
 from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.evaluation.protocols import Evaluated, Sets
 from downstream.metrics.base import CaptionMetric
-from downstream.metrics.coco_results import read_coco_results
-from downstream.metrics.metric import Metric
 from downstream.metrics.tokenizer import one_line
+from downstream.models.base import inference
 
 if TYPE_CHECKING:
     import torch
@@ -62,12 +61,8 @@ class Published(Identified, ABC):
 
     @abstractmethod
     def evaluate(
-        self,
-        sets: Sequence[EvaluationSet | ClassificationSet],
-        metrics: Sequence[CaptionMetric],
-        folder: Path,
-        device: torch.device,
-    ) -> dict[str, list[Metric]]:
+        self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
+    ) -> Evaluated:
         """Evaluate on every set that fits; see `Downstream.evaluate`."""
 
 
@@ -82,18 +77,14 @@ class PublishedCaptions(Published):
         self._path = user_path(path)
         self._captions = read_coco_results(self._path)
         self.label = self._path.name
-        self.sha256 = hashlib.sha256(self._path.read_bytes()).hexdigest()
+        self.sha256 = hash_file(self._path)
 
     def load(self, device: torch.device) -> None:
         """Do nothing."""
 
     def evaluate(
-        self,
-        sets: Sequence[EvaluationSet | ClassificationSet],
-        metrics: Sequence[CaptionMetric],
-        folder: Path,
-        device: torch.device,
-    ) -> dict[str, list[Metric]]:
+        self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
+    ) -> Evaluated:
         """Score the captions of every set whose images the file all has. Raises `UserError` if there is none."""
         described = [s for s in sets if isinstance(s, EvaluationSet) and s.captioning]
         lacking = {
@@ -150,7 +141,7 @@ class PublishedCaptioner(Published):
         )
 
         config = load_pretrained(AutoConfig, self._checkpoint)
-        if config.model_type == "vision-encoder-decoder":  # has no processor of both
+        if config.model_type == "vision-encoder-decoder":  # lacks a processor of both
             self._processor = load_pretrained(AutoImageProcessor, self._checkpoint)
             self._tokenizer = load_pretrained(AutoTokenizer, self._checkpoint)
         else:
@@ -179,12 +170,9 @@ class PublishedCaptioner(Published):
 
     def caption(self, images: Iterable[Image.Image]) -> list[str]:
         """Return one caption per RGB image, each a single line."""
-        import torch
-
         captions: list[str] = []
         for inputs in self._inputs(images):
-            precision = default_precision(self._device.type)
-            with torch.inference_mode(), autocast(precision, self._device), quiet_transformers():
+            with inference(default_precision(self._device.type), self._device), quiet_transformers():
                 ids = self._model.generate(
                     **inputs, do_sample=False, num_beams=self.beams, max_new_tokens=self.max_new_tokens
                 )
@@ -193,12 +181,8 @@ class PublishedCaptioner(Published):
         return captions
 
     def evaluate(
-        self,
-        sets: Sequence[EvaluationSet | ClassificationSet],
-        metrics: Sequence[CaptionMetric],
-        folder: Path,
-        device: torch.device,
-    ) -> dict[str, list[Metric]]:
+        self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
+    ) -> Evaluated:
         """Caption the images of every set for captioning, and score the captions."""
         described = [s for s in sets if isinstance(s, EvaluationSet) and s.captioning]
         return evaluate_captions(self, described, metrics, folder, device)
@@ -235,11 +219,7 @@ class PublishedClip(Published):
         return self._clip.embed_texts(list(texts))
 
     def evaluate(
-        self,
-        sets: Sequence[EvaluationSet | ClassificationSet],
-        metrics: Sequence[CaptionMetric],
-        folder: Path,
-        device: torch.device,
-    ) -> dict[str, list[Metric]]:
+        self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
+    ) -> Evaluated:
         """Evaluate on every set for retrieval, and zero-shot on every classification set."""
         return evaluate_embeddings(self, sets, NOT_TRAINED, folder)

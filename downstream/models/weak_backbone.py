@@ -1,6 +1,5 @@
 """A vision backbone trained from scratch on the topics of captions (Ghosal et al. 2019, section 4.4)."""
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -9,19 +8,23 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import timm
+import timm.models
 import torch
-import torch.nn.functional as F  # noqa: N812, the name everyone knows it by
+import torch.nn.functional as F  # noqa: N812, its usual name
 from PIL import Image
 from torch import nn
 
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_bytes
 from benchmark.core.identity import Identified
 from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.uids import UidArray, encode_uids
 from downstream.batching import chunks, to_pixels
 from downstream.models.base import Trainable, model_folder, seeded
+from downstream.models.networks import zero_of
 from downstream.models.timm_encoder import timm_processor
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
@@ -45,7 +48,7 @@ class TopicLabels(Identified):
 
     def identity(self) -> dict[str, Any]:
         """Return a hash of the labels."""
-        return {"sha256": hashlib.sha256(self.uids.tobytes() + self.topics.tobytes()).hexdigest()}
+        return {"sha256": hash_bytes(self.uids.tobytes() + self.topics.tobytes())}
 
     def of(self, uids: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the topics of `uids`, shape (len(uids), K); each must have a label."""
@@ -91,13 +94,12 @@ class TopicLoss(nn.Module):
 
     def forward(self, inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
         """Return (sum of losses, number of images)."""
-        if not inputs:  # other processes have samples and wait for the gradients of this one
-            zero = 0 * torch.stack([p.sum() for p in self.parameters()]).sum()
+        if not inputs:
+            zero = zero_of(self)
             return zero, zero.detach()
         logits, topics = self.model(inputs["pixel_values"]).float(), inputs["topics"]
-        return F.cross_entropy(logits, topics, reduction="sum"), torch.tensor(
-            len(topics), device=logits.device
-        )
+        images = torch.tensor(len(topics), device=logits.device)
+        return F.cross_entropy(logits, topics, reduction="sum"), images
 
 
 class WeakBackbone(Trainable):
@@ -123,8 +125,6 @@ class WeakBackbone(Trainable):
 
     def build(self, device: torch.device) -> None:
         """Draw all weights from the seed. Raises `UserError` if the architecture cannot take images of that size."""
-        import timm
-
         check_architecture(self.architecture)
         size = self.image_size
         topics = self.labels.topics.shape[1]
@@ -173,21 +173,15 @@ class WeakBackbone(Trainable):
 
     def save(self, path: Path) -> None:
         """Write a folder that timm loads as ``local-dir:PATH`` and the captioner loads as its encoder."""
-        from timm.models import save_for_hf
-
-        save_for_hf(self.model, str(path), safe_serialization=True)
+        timm.models.save_for_hf(self.model, str(path), safe_serialization=True)
 
     def load(self, path: Path, device: torch.device) -> None:
         """Load the model that `save` or `train` wrote to `path`."""
-        import timm
-
         self._use(timm.create_model(f"local-dir:{model_folder(path)}", pretrained=True).eval(), device)
 
 
 def check_architecture(name: str) -> None:
     """Raise `UserError` unless timm has the architecture `name`."""
-    import timm
-
     if not timm.is_model(name):
         near = " or ".join(map(repr, get_close_matches(name, timm.list_models(), 2)))
         hint = f"did you mean {near}?" if near else "timm.list_models() lists them"

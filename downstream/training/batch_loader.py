@@ -1,4 +1,4 @@
-"""Batches read ahead in processes of their own, as many as fit into memory."""
+"""Batches read ahead in other processes, as many as fit into memory."""
 
 from __future__ import annotations
 
@@ -85,14 +85,13 @@ def loader(
 ) -> Iterator[T]:
     """Iterate over `items` of `dataset` in order, prefetched by `workers` processes (0: in this process).
 
-    `item_bytes` tells how large an item is, which bounds how many wait, see `queue`; None for small ones.
+    `item_bytes` returns the size of an item, which bounds how many wait, see `queue`; None for small items.
     """
-    import torch
-    from torch.utils.data import DataLoader
+    import torch.utils.data
 
     workers, waiting = queue(workers, item_bytes() if workers and item_bytes else 0)
     return iter(
-        DataLoader(
+        torch.utils.data.DataLoader(
             cast("Dataset[T]", dataset),
             batch_size=None,
             sampler=items,

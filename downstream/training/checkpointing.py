@@ -1,24 +1,22 @@
-"""Checkpoints of a training, written atomically, and the marker of a finished one."""
-
-from __future__ import annotations
+"""Checkpoints of a training, written atomically."""
 
 import json
 import logging
 import math
 import shutil
 from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import torch
+from accelerate.utils import gather_object
+from safetensors.torch import load_file, save_file
+from torch import nn
 
 from benchmark.core.json_text import json_text
 from benchmark.core.paths import atomic_folder, write_text
 from benchmark.core.seals import intact
 from downstream.training.train_report import TrainReport
-
-if TYPE_CHECKING:
-    import torch
-    from torch import nn
 
 log = logging.getLogger(__name__)
 
@@ -37,10 +35,8 @@ class TrainState:
         """The last logged loss."""
         return self.losses[-1][1] if self.losses else math.nan
 
-    def over_processes(self) -> TrainState:
+    def over_processes(self) -> "TrainState":
         """Return the state with the skipped samples of all processes."""
-        from accelerate.utils import gather_object
-
         skipped: Counter[str] = sum(gather_object([self.skipped]), Counter())
         return replace(self, skipped=skipped)
 
@@ -69,9 +65,6 @@ def save_checkpoint(
     folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, state: TrainState, fingerprint: str
 ) -> None:
     """Write ``folder/step-N`` atomically, then delete older checkpoints."""
-    import torch
-    from safetensors.torch import save_file
-
     older = list(folder.glob("step-*"))
     newest = folder / f"step-{state.step:09d}"
     with atomic_folder(newest) as temporary:
@@ -88,9 +81,6 @@ def load_checkpoint(
     folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, fingerprint: str
 ) -> TrainState:
     """Load the newest checkpoint of `fingerprint` into `model` and `optimizer`; without one, start at step 0."""
-    import torch
-    from safetensors.torch import load_file
-
     newest = max((path for path in folder.glob("step-*") if intact(path)), default=None)
     if newest is None:
         return TrainState()
@@ -105,23 +95,5 @@ def load_checkpoint(
         for name, tensor in current.items():
             tensor.copy_(saved[name])
     optimizer.load_state_dict(torch.load(newest / "optimizer.pt", weights_only=True, map_location="cpu"))
-    losses = [(seen, loss) for seen, loss in state.get("losses", ())]
+    losses = [(seen, loss) for seen, loss in state["losses"]]
     return TrainState(state["step"], state["seconds"], losses, Counter(state["skipped"]))
-
-
-def finished(folder: Path, fingerprint: str) -> TrainReport | None:
-    """Return the report of a training that finished in `folder` under `fingerprint`, None otherwise."""
-    path = folder / "finished.json"
-    if not (intact(path) and intact(folder / "model")):
-        return None
-    marker = json.loads(path.read_text(encoding="utf-8"))
-    if marker["fingerprint"] != fingerprint:
-        return None
-    report = marker["report"]
-    return TrainReport(**report | {"losses": tuple((seen, loss) for seen, loss in report.get("losses", ()))})
-
-
-def mark_finished(folder: Path, fingerprint: str, report: TrainReport) -> None:
-    """Mark the training in `folder` as finished, so that it is loaded instead of repeated."""
-    marker = {"fingerprint": fingerprint, "report": asdict(report)}
-    write_text(folder / "finished.json", json_text(marker, indent=2))

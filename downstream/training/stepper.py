@@ -1,16 +1,20 @@
-"""One optimizer step on a batch that may be spread over processes, and computed in parts."""
+"""One optimizer step on a batch that may be spread over processes, and computed in parts; optimizers."""
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from benchmark.core.devices import autocast
 from downstream.training.training_data import Inputs, TrainingBatch
+
+log = logging.getLogger(__name__)
 
 
 class Step(NamedTuple):
@@ -45,10 +49,10 @@ class Contrastive(Protocol):
 class Stepper:
     """Takes optimizer steps.
 
-    With a `micro_batch`, the forward and backward pass are those of so many samples at a time. The gradients of a
-    model whose loss is a sum over samples are added up. Those of a `Contrastive` one are computed as in GradCache
+    With a `micro_batch`, the forward and backward pass compute so many samples at a time. The gradients of a
+    model whose loss is a sum over samples are added up. For a `Contrastive` model they are computed as in GradCache
     (Gao et al. 2021): all samples are embedded without keeping activations, the loss gives the gradient at each
-    embedding, and each part is embedded again to carry it on to the weights. Both are the gradient of the whole batch
+    embedding, and each part is embedded again to pass it on to the weights. Both are the gradient of the whole batch
     up to rounding, except for layers that compute statistics of a batch, which see a part.
 
     Args:
@@ -84,6 +88,11 @@ class Stepper:
         self.optimizer.zero_grad()
         return Step(sums[0] / sums[1], norm)
 
+    def memory_gib(self) -> float | None:
+        """Return the most memory that the GPU held so far; None on a CPU."""
+        device = self.accelerator.device
+        return torch.cuda.max_memory_allocated(device) / 2**30 if device.type == "cuda" else None
+
     def _whole_batch(self, index: int, inputs: Inputs) -> torch.Tensor:
         """Compute the gradient of the mean over all terms; return the sum of losses and the number of terms, (2,)."""
         self._seed(index)
@@ -94,7 +103,7 @@ class Stepper:
         return sums
 
     def _in_parts(self, index: int, parts: Sequence[Inputs]) -> torch.Tensor:
-        """Do the same one part after another; gradients are reduced over ranks once, with those of the last part."""
+        """Do the same one part after another; gradients are reduced over ranks once, with the last part."""
         module = self.accelerator.unwrap_model(self.model)
         contrastive = isinstance(module, Contrastive)
         losses: list[LossSum] = []
@@ -146,8 +155,86 @@ class Stepper:
             torch.cuda.manual_seed(seed)
 
 
+@contextmanager
+def seeded_steps(device: torch.device) -> Iterator[None]:
+    """Restore the random generators after the block: each step seeds them for dropout."""
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        yield
+
+
 def batch_parts(inputs: Inputs, size: int) -> list[Inputs]:
     """Cut a batch into parts of `size` samples; one without samples is one part."""
     samples = len(next(iter(inputs.values()), ()))
     starts = range(0, max(samples, 1), size)
     return [{name: rows[start : start + size] for name, rows in inputs.items()} for start in starts]
+
+
+def make_optimizer(
+    model: nn.Module,
+    name: str,
+    lr: float,
+    weight_decay: float,
+    lr_ratios: Mapping[str, float] | None = None,
+) -> torch.optim.Optimizer:
+    """Return an optimizer of the trainable parameters; weight decay applies to matrices, not vectors.
+
+    `lr_ratios` are factors on the learning rate of parts of the model, by the prefix of their parameters' names. Each
+    group of parameters has its factor as `lr_ratio`, by which `Stepper` multiplies the rate of a step.
+    """
+    groups: list[dict[str, Any]] = []
+    for ratio, parameters in _by_ratio(model, lr_ratios or {}).items():
+        of_ratio = {"lr_ratio": ratio, "lr": ratio * lr}
+        matrices = [p for p in parameters if p.ndim >= 2]
+        # LAMB: matrices have a trust ratio with or without weight decay, other parameters never.
+        groups.append(of_ratio | {"params": matrices, "weight_decay": weight_decay, "always_adapt": True})
+        groups.append(of_ratio | {"params": [p for p in parameters if p.ndim < 2], "weight_decay": 0.0})
+    if name == "adamw":
+        return torch.optim.AdamW(groups, fused=True)
+    from timm.optim.lamb import Lamb
+
+    lamb: torch.optim.Optimizer = Lamb(groups, max_grad_norm=None)  # the trainer clips gradients
+    return lamb
+
+
+def _by_ratio(model: nn.Module, lr_ratios: Mapping[str, float]) -> dict[float, list[nn.Parameter]]:
+    """Return the trainable parameters by the factor on their learning rate."""
+    by_ratio: dict[float, list[nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            ratio = next((r for prefix, r in lr_ratios.items() if name.startswith(prefix)), 1.0)
+            by_ratio.setdefault(ratio, []).append(parameter)
+    return by_ratio
+
+
+def checkpoint_activations(model: nn.Module, name: str) -> None:
+    """Let `model` compute activations again, with the same dropout, so that gradients stay the same.
+
+    Args:
+        model: its attribute `towers` holds its trained networks; one without it is a network itself.
+        name: of the model, in the line that says which network cannot.
+    """
+    towers: Iterable[Any] = getattr(model, "towers", [model])
+    for tower in towers:
+        if not _recomputes(tower):
+            log.warning(
+                "%s: training.checkpointing changes nothing for %s, which cannot recompute activations; "
+                "training.micro_batch saves memory too",
+                name,
+                type(getattr(tower, "timm_model", tower)).__name__,
+            )
+
+
+def _recomputes(tower: Any) -> bool:
+    # Computed again, a batch would count twice in running statistics.
+    if any(isinstance(module, _BatchNorm) for module in tower.modules()):
+        return False
+    try:
+        if hasattr(tower, "activation_checkpointing_enable"):  # its name in transformers since 5.23
+            tower.activation_checkpointing_enable({"use_reentrant": False})
+        elif hasattr(tower, "gradient_checkpointing_enable"):
+            tower.gradient_checkpointing_enable({"use_reentrant": False})
+        else:
+            tower.set_grad_checkpointing()  # of timm
+    except (AttributeError, AssertionError, ValueError):  # how transformers and timm refuse
+        return False
+    return True

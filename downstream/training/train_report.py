@@ -1,6 +1,12 @@
-"""What is kept of a finished training; results hold it, so that reading them imports no torch."""
+"""The report of a finished training, and the file that marks it as finished; results hold the report."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmark.core.json_text import json_text
+from benchmark.core.paths import write_text
+from benchmark.core.seals import intact
 
 
 @dataclass(frozen=True)
@@ -22,3 +28,21 @@ class TrainReport:
     final_loss: float | None
     resumed_from: int | None = None
     losses: tuple[tuple[int, float], ...] = ()
+
+
+def finished(folder: Path, fingerprint: str) -> TrainReport | None:
+    """Return the report of a training that finished in `folder` under `fingerprint`, None otherwise."""
+    path = folder / "finished.json"
+    if not (intact(path) and intact(folder / "model")):
+        return None
+    marker = json.loads(path.read_text(encoding="utf-8"))
+    if marker["fingerprint"] != fingerprint:
+        return None
+    report = marker["report"]
+    return TrainReport(**report | {"losses": tuple((seen, loss) for seen, loss in report["losses"])})
+
+
+def mark_finished(folder: Path, fingerprint: str, report: TrainReport) -> None:
+    """Mark the training in `folder` as finished, so that it is loaded instead of repeated."""
+    marker = {"fingerprint": fingerprint, "report": asdict(report)}
+    write_text(folder / "finished.json", json_text(marker, indent=2))

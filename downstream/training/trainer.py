@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from benchmark.core.devices import check_precision, default_precision
 from benchmark.core.errors import UserError
@@ -24,24 +24,25 @@ from benchmark.core.ranges import (
     ProcessesOrNone,
     Seed,
     ShareBelowOne,
+    checked,
 )
-from downstream.training.activation_checkpointing import checkpoint_activations
+from downstream.evaluation.protocols import Validate
 from downstream.training.batch_loader import default_workers, loader
-from downstream.training.checkpointing import TrainState, load_checkpoint, save_checkpoint
-from downstream.training.optimizers import OptimizerName, make_optimizer
 from downstream.training.train_report import TrainReport
 from downstream.training.training_data import StepBatches, TrainingData
-from downstream.training.validation import Validate, log_validation
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
 
+    from downstream.training.checkpointing import TrainState
     from downstream.training.stepper import Step, Stepper
 
 log = logging.getLogger(__name__)
+OptimizerName = Literal["adamw", "lamb"]
 
 
+@checked
 @dataclass(frozen=True)
 class TrainConfig:
     """The budget and the recipe; no filter can change them.
@@ -55,16 +56,15 @@ class TrainConfig:
         max_grad_norm: norm to which gradients are clipped.
         seed: random seed of the sampling order, dropout and new weights.
         checkpoint_every: samples between checkpoints.
-        workers: processes that read and decode samples, besides the training process; None, see `workers_on`.
+        workers: processes that read and decode samples, in addition to the training process; None, see `workers_on`.
         log_every: steps between logged losses.
-        validate_every: samples between validations; None for none. It changes nothing of the training, so it is no
-            part of its identity (`compare=False`).
+        validate_every: samples between validations; None for none.
         micro_batch: samples that a process computes at once, so that less memory holds a large batch; None for all.
             The gradient is that of the whole batch, see `Stepper`.
         checkpointing: whether activations are computed again in the backward pass: less memory, slower, the same
             gradient.
         precision: fp32 or bf16; auto is bf16 on a GPU that computes it, else fp32. The fingerprint of a training
-            holds what it stands for, its identity does not.
+            has the resolved precision, its identity has none (`compare=False`).
     """
 
     samples_seen: PositiveInt
@@ -78,25 +78,10 @@ class TrainConfig:
     checkpoint_every: PositiveInt = 100_000
     workers: ProcessesOrNone | None = None
     log_every: PositiveInt = 10
-    validate_every: PositiveInt | None = field(default=None, compare=False)
+    validate_every: PositiveInt | None = None
     micro_batch: PositiveInt | None = None
     checkpointing: bool = False
     precision: Precision = field(default="auto", compare=False)
-
-    def __post_init__(self) -> None:
-        positive = ("samples_seen", "batch_size", "lr", "max_grad_norm", "checkpoint_every", "log_every")
-        for name in (*positive, *(["micro_batch"] if self.micro_batch is not None else [])):
-            if getattr(self, name) <= 0:
-                raise UserError(f"training.{name}={getattr(self, name)} of the model must be greater than 0")
-        if self.validate_every is not None and not self.validate_every > 0:
-            raise UserError(f"validate_every={self.validate_every} must be greater than 0, or null for never")
-        if self.optimizer not in get_args(OptimizerName):
-            known = " or ".join(get_args(OptimizerName))
-            raise UserError(f"training.optimizer={self.optimizer} of the model must be {known}")
-        if not 0 <= self.warmup_ratio < 1:
-            raise UserError(
-                f"training.warmup_ratio={self.warmup_ratio} of the model must be at least 0 and below 1"
-            )
 
     def precision_on(self, device: str) -> str:
         """Return fp32 or bf16, the precision on ``"cpu"`` or ``"cuda"``."""
@@ -118,11 +103,25 @@ class TrainConfig:
         return min(steps * self.batch_size, self.samples_seen)
 
     def lr_at(self, step: int) -> float:
-        """Return the learning rate of `step`, from 0. It depends on the step alone: no schedule is saved."""
+        """Return the learning rate of `step`, from 0. It depends only on the step: no schedule is saved."""
         warmup = round(self.warmup_ratio * self.steps)
         if step < warmup:
             return self.lr * (step + 1) / warmup
         return self.lr * 0.5 * (1 + math.cos(math.pi * (step - warmup) / (self.steps - warmup)))
+
+
+def recipe_key(training: Mapping[str, Any], workers: int) -> dict[str, Any]:
+    """Return the settings of a training that belong into cache keys, protocols and run ids.
+
+    Settings that are off (None, False or auto) are left out, and so is `validate_every`, which changes no training.
+
+    Args:
+        training: settings by the names of `TrainConfig`.
+        workers: in place of the number of loader processes, which changes no training either.
+    """
+    given = {name: workers if name == "workers" else value for name, value in training.items()}
+    off = {name for name, value in given.items() if value is None or value is False or value == "auto"}
+    return {name: value for name, value in given.items() if name not in off | {"validate_every"}}
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,7 @@ class Trainer:
     """Trains a model whose ``forward(inputs)`` returns (sum of losses, number of terms).
 
     The gradient is that of the mean over all terms of the batch, however the batch is split over processes. `inputs`
-    is empty if this process got no readable sample while another did. `lr_ratios` are those of `make_optimizer`;
+    is empty if this process got no readable sample while another did. `lr_ratios` are factors, see `make_optimizer`;
     `validate` is called every `validate_every` samples and after the last.
     """
 
@@ -146,7 +145,8 @@ class Trainer:
 
         Raises `UserError` if the subset is empty, none of its samples can be read, or the loss diverges.
         """
-        import torch
+        from downstream.training.checkpointing import load_checkpoint, save_checkpoint
+        from downstream.training.stepper import Stepper, checkpoint_activations, make_optimizer, seeded_steps
 
         if len(data.source) == 0:
             raise UserError(f"{self.name}: the subset is empty, there is nothing to train on")
@@ -161,7 +161,7 @@ class Trainer:
         state = load_checkpoint(folder, model, optimizer, fingerprint)
         resumed_from = state.step or None
         if resumed_from:
-            log.info("%s: resumed at step %d of %d", self.name, resumed_from, self.config.steps)
+            log.info("%s: resumed at step %d of %d", self.name, resumed_from, recipe.steps)
         if not accelerator.is_main_process:
             state.skipped.clear()  # the main process holds the counts of all processes so far
 
@@ -171,24 +171,16 @@ class Trainer:
                 save_checkpoint(folder, model, optimizer, total, fingerprint)
             accelerator.wait_for_everyone()
 
-        stepper = self._stepper(accelerator, *accelerator.prepare(model, optimizer))
-        # Each step seeds the generators that dropout draws from; afterwards the caller's are restored.
-        with torch.random.fork_rng([accelerator.device] if accelerator.device.type == "cuda" else []):
+        part = math.ceil(recipe.batch_size / accelerator.num_processes)
+        micro_batch = recipe.micro_batch if recipe.micro_batch and recipe.micro_batch < part else None
+        precision = recipe.precision_on(accelerator.device.type)
+        prepared = accelerator.prepare(model, optimizer)
+        settings = recipe.max_grad_norm, recipe.seed, precision, micro_batch
+        stepper = Stepper(accelerator, prepared[0], prepared[1], *settings)
+        with seeded_steps(accelerator.device):
             self._loop(stepper, data, state, save)
         accelerator.unwrap_model(stepper.model, keep_fp32_wrapper=False).eval()
         return self._report(data, state.over_processes(), resumed_from)
-
-    def _stepper(self, accelerator: Any, model: nn.Module, optimizer: Any) -> Stepper:
-        """Return what takes the steps of the recipe; `accelerator` has prepared model and optimizer."""
-        from downstream.training.stepper import Stepper
-
-        recipe = self.config
-        precision = recipe.precision_on(accelerator.device.type)
-        share = math.ceil(recipe.batch_size / accelerator.num_processes)
-        micro_batch = recipe.micro_batch if recipe.micro_batch and recipe.micro_batch < share else None
-        return Stepper(
-            accelerator, model, optimizer, recipe.max_grad_norm, recipe.seed, precision, micro_batch
-        )
 
     def _loop(
         self, stepper: Stepper, data: TrainingData[Any], state: TrainState, save: Callable[[], None]
@@ -215,7 +207,7 @@ class Trainer:
                 state.skipped.update(batch.skipped)
                 rate = (seen - started_at) / seconds
                 if stepped is not None and (last or state.step % config.log_every == 0):
-                    loss = self._log(stepped, index, seen, rate, accelerator)
+                    loss = self._log(stepper, stepped, index, seen, rate)
                     state.losses.append((seen, loss))
                 loss_text = f"loss {state.loss:.3f}, " if state.losses else ""
                 advance(seen - before, f"{loss_text}{rate:.0f}/s")
@@ -224,28 +216,35 @@ class Trainer:
                 if not last and _crossed(config.checkpoint_every, before, seen):
                     save()
 
-    def _log(self, stepped: Step, index: int, seen: int, rate: float, accelerator: Any) -> float:
+    def _log(self, stepper: Stepper, stepped: Step, index: int, seen: int, rate: float) -> float:
         loss = stepped.loss.item()
         if not math.isfinite(loss):
             raise UserError(
                 f"{self.name}: the loss is {loss} after {seen} samples; lower training.lr of this model"
             )
-        if accelerator.is_main_process:
+        if stepper.accelerator.is_main_process:
             values = {"loss": loss, "lr": self.config.lr_at(index), "samples_per_second": rate}
             values["gradient_norm"] = stepped.gradient_norm.item()
-            if accelerator.device.type == "cuda":
-                import torch
-
-                values["memory_gib"] = torch.cuda.max_memory_allocated(accelerator.device) / 2**30
+            if (memory := stepper.memory_gib()) is not None:
+                values["memory_gib"] = memory
             self.tracker.log({f"{self.name}/{name}": value for name, value in values.items()}, step=seen)
         return loss
 
     def _validate(self, stepper: Stepper, seen: int) -> float:
-        """Validate in the main process while the others wait; return the seconds, which no training is charged."""
-        accelerator, seconds = stepper.accelerator, 0.0
-        if self.validate is not None and accelerator.is_main_process:
-            seconds = log_validation(self.name, self.validate, stepper.model, self.tracker, seen)
-        accelerator.wait_for_everyone()
+        """Validate in the main process while the others wait; return the seconds, which no training is charged.
+
+        The model is in training mode again afterwards. The random generators need no care: every step seeds them.
+        """
+        started, name = time.monotonic(), self.name
+        if self.validate is not None and stepper.accelerator.is_main_process:
+            validated = self.validate()
+            stepper.model.train()
+            values = {f"{name}/validation/{metric}": value for metric, value in validated.metrics.items()}
+            self.tracker.log(values, step=seen)
+            if validated.captions:
+                self.tracker.log_captions(f"{name}/captions", validated.captions, step=seen)
+        seconds = time.monotonic() - started
+        stepper.accelerator.wait_for_everyone()
         return seconds
 
     def _report(self, data: TrainingData[Any], total: TrainState, resumed_from: int | None) -> TrainReport:
@@ -259,5 +258,5 @@ class Trainer:
 
 
 def _crossed(every: int, before: int, seen: int) -> bool:
-    """Return whether a multiple of `every` samples lies after `before`, up to `seen`."""
+    """Return whether `seen` has passed a multiple of `every` samples since `before`."""
     return seen // every > before // every

@@ -44,7 +44,7 @@ Pair = TypeVar("Pair", bound=Captioned)
 
 
 class Samples(Protocol[T_co]):
-    """A subset: random access to its samples; `SampleError` for one that cannot be read. Picklable."""
+    """A subset: random access to its samples; `SampleError` for an unreadable sample. Picklable."""
 
     def __len__(self) -> int:
         """Return how many samples there are."""
@@ -70,7 +70,7 @@ def _permutation(length: int, seed: int, epoch: int) -> IndexArray:
 class SampleOrder:
     """The sample at each position of the budget: seeded permutations, one epoch after another.
 
-    The order of an epoch depends on (seed, epoch) alone, so a resumed training needs only its step. `epochs` holds
+    The order of an epoch depends only on (seed, epoch), so a resumed training needs only its step. `epochs` holds
     the sample indices of one epoch, or of several that are cycled through.
     """
 
@@ -124,7 +124,7 @@ def read_samples(source: Samples[T], indices: Sequence[int] | IndexArray) -> tup
 def draw_caption(sample: Pair, seed: int, position: int) -> Pair:
     """Return `sample` with one of its captions, drawn uniformly (DS-CLIP, appendix A).
 
-    The draw depends on (seed, position in the budget) alone: it is the same in a resumed training and on any number
+    The draw depends only on (seed, position in the budget): it is the same in a resumed training and on any number
     of processes.
     """
     if not sample.others:
@@ -147,7 +147,7 @@ class TrainingData(Generic[Pair]):
     """Source and order of the samples, and how a list of samples becomes tensors.
 
     `augment` changes a sample at random each time it is drawn; `decodes` says whether samples have images to decode,
-    which processes of their own are worth.
+    which is worth other processes.
     """
 
     source: Samples[Pair]
@@ -157,7 +157,7 @@ class TrainingData(Generic[Pair]):
     decodes: bool = True
 
     def batch(self, positions: range, rank: int, ranks: int) -> TrainingBatch:
-        """Read the share of `rank` (of `ranks`) of the samples at `positions`."""
+        """Read the part of `rank` (of `ranks`) of the samples at `positions`."""
         indices = self.order.indices(positions.start, positions.stop)[rank::ranks]
         samples, reasons = read_samples(self.source, indices)
         numbered = zip(positions[rank::ranks], reasons, strict=True)

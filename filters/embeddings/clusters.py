@@ -1,19 +1,15 @@
 """Clusters of images: PCA of their embeddings, then k-means (Lin et al. 2023, sections 4.1 and 11)."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.devices import Device
 from benchmark.core.mapped_files import MappedArray, save_array, write_array
 from benchmark.core.seals import intact, remove_sealed
 from filters.embeddings.corpus import CHUNK, Corpus, Rows, Subset, chunks
-
-if TYPE_CHECKING:
-    import torch
 
 PER_CLUSTER = 256  # training embeddings per cluster, faiss' default
 LIGHT_ROWS = 1 << 17  # so many are assigned in less time than starting a worker process takes
@@ -23,7 +19,7 @@ class ImageClusters:
     """k-means on principal components.
 
     Args:
-        folder: where centroids and components are written; clusters that it holds already are taken as they are.
+        folder: folder of the centroids and components; clusters that it holds already are used again.
         clusters: maximum number of clusters; fewer embeddings give fewer.
         components: dimensions after PCA; None, or at least as many as the embeddings have, skips PCA.
         seed: random seed of k-means.
@@ -58,8 +54,8 @@ class ImageClusters:
         self._axes = MappedArray(folder / "axes.npy")  # rows: principal components; no file without PCA
         self._origin = MappedArray(folder / "origin.npy")  # the mean, in these components
 
-    def fit(self, embeddings: Rows, gpu: int | None = None) -> ImageClusters:
-        """Cluster embeddings of shape (n, d), n at least 1. Holds one chunk; the points lie in a file meanwhile.
+    def fit(self, embeddings: Rows, gpu: int | None = None) -> "ImageClusters":
+        """Cluster embeddings of shape (n, d), n at least 1. Holds one chunk; the points are in a file meanwhile.
 
         With the number of a GPU, k-means runs there and differs from that of a CPU by rounding. It needs a build of
         faiss for GPUs, which PyPI has as ``faiss-gpu-cu12``; the other build computes on the CPU.
@@ -111,11 +107,10 @@ class ImageClusters:
 
     def _fit_components(self, embeddings: Rows, components: int) -> None:
         """Learn the principal components chunk by chunk: `IncrementalPCA.fit` would copy all embeddings."""
-        from sklearn.decomposition import IncrementalPCA
-        from sklearn.utils import gen_batches
+        from sklearn import decomposition, utils
 
-        pca = IncrementalPCA(components, copy=False)
-        for part in gen_batches(len(embeddings), CHUNK, min_batch_size=components):
+        pca = decomposition.IncrementalPCA(components, copy=False)
+        for part in utils.gen_batches(len(embeddings), CHUNK, min_batch_size=components):
             pca.partial_fit(embeddings[part].astype(np.float32))
         origin = pca.mean_.reshape(1, -1) @ pca.components_.T
         save_array(self._axes.path, pca.components_)
@@ -143,7 +138,7 @@ class ImageClusters:
             max_points_per_centroid=len(points),  # faiss would sample again
         )
         if gpu is not None and faiss.get_num_gpus():
-            resources = faiss.StandardGpuResources()  # its own option `gpu` takes all GPUs, or the first ones
+            resources = faiss.StandardGpuResources()  # its own option `gpu` takes all GPUs, or the first few
             means.index = faiss.index_cpu_to_gpu(resources, gpu, means.index)
         means.train(points)
         return np.asarray(means.centroids, np.float32)
@@ -164,7 +159,7 @@ class _FitClusters:
         self._clusters = clusters
         self._embeddings = embeddings
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Note the device."""
         self._gpu = (device.index or 0) if device.type == "cuda" else None
 
@@ -181,7 +176,7 @@ class AssignChunks:
         self._embeddings = embeddings
         self._clusters = clusters
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load nothing."""
 
     def __call__(self, piece: int, /) -> npt.NDArray[np.int32]:

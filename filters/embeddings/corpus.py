@@ -1,23 +1,19 @@
-"""What a filter is fitted on whose scores depend on the features of the whole pool, such as embeddings."""
-
-from __future__ import annotations
+"""The features of a whole pool, such as embeddings, for filters whose scores depend on all of them."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.mapped_files import Indices, MappedArray, MappedUids
 from benchmark.core.uids import UidArray, decode_uid
 from filters.base import Filter, Scores
-
-if TYPE_CHECKING:
-    import torch
 
 Floats = npt.NDArray[np.floating[Any]]
 Fill = Callable[[npt.NDArray[Any]], None]
@@ -67,7 +63,7 @@ class PieceWork(Protocol):
 
     light: bool
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Prepare the worker; work that needs no preparation has this one."""
 
     def __call__(self, piece: int, /) -> npt.NDArray[Any]:
@@ -92,9 +88,8 @@ class ByUid:
 class Corpus(Protocol):
     """The features of a pool, or of the pairs of it that reach a filter.
 
-    Rows of the embeddings are those of `uids`, each uid once, in ascending order, so what is computed of them does
-    not depend on shards or workers; `uids` are sorted when they are first asked for. What a fit computes lies in
-    files: a fit that was killed goes on from those that are there.
+    The embeddings have a row per uid, in ascending order of `uids`, so results do not depend on shards or workers;
+    `uids` are sorted on first use. A fit writes its results to files, and a fit that was killed continues from them.
     """
 
     folder: Path  # what is written here stays for scoring
@@ -107,7 +102,7 @@ class Corpus(Protocol):
 
     @property
     def outputs(self) -> Sequence[str]:
-        """The names of the embeddings; none where the pool has no rows."""
+        """The names of the embeddings; empty for a pool without rows."""
 
     def embeddings(self, name: str) -> Rows:
         """Return the embeddings of that name, (n, d), in half precision."""

@@ -1,27 +1,23 @@
 """Target embeddings from a file, and second moments of a pool's and of a target's embeddings."""
 
-from __future__ import annotations
-
-import hashlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_file
 from benchmark.core.locks import locked
 from benchmark.core.mapped_files import write_array
 from benchmark.core.npy_files import map_npy
-from benchmark.core.paths import cache_dir, user_path
+from benchmark.core.paths import cache_folder, user_path
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.seals import intact
 from filters.embeddings.corpus import CHUNK, Corpus, CorpusFilter, Rows, chunks
-
-if TYPE_CHECKING:
-    import torch
 
 OuterSum = Callable[[Rows], npt.NDArray[np.float64]]
 LIGHT_ROWS = 1 << 20  # the sum of so many outer products takes less time than starting a worker process
@@ -42,7 +38,7 @@ class Targeted(CorpusFilter):
         return super().identity() | {"target": self.target and target_digest(self.target)}
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield the target, and what the embeddings need."""
+        """Yield the target, and the requirements of the embeddings."""
         if self.target is not None:
             yield target_requirement(self.target)
         yield from super().requirements()
@@ -55,8 +51,7 @@ def target_requirement(path: str) -> Requirement:
 
 def target_digest(path: str) -> str:
     """Return the hash of the file's content."""
-    with _file(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return hash_file(_file(path))
 
 
 def read_target(path: str) -> npt.NDArray[np.float32]:
@@ -66,7 +61,7 @@ def read_target(path: str) -> npt.NDArray[np.float32]:
 
     Raises `UserError` when the file is missing, or does not hold finite numbers of that shape.
     """
-    unit = cache_dir() / "targets" / f"{target_digest(path)}.npy"
+    unit = cache_folder("targets") / f"{target_digest(path)}.npy"
     with locked(unit):
         if not intact(unit):
             embeddings = _map_target(path)
@@ -116,7 +111,7 @@ class _OuterSums:
         self._embeddings = embeddings
         self._outer_sum_of = outer_sum_of
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load nothing."""
 
     def __call__(self, piece: int, /) -> npt.NDArray[np.float64]:

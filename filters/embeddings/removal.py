@@ -18,10 +18,10 @@ Float64s = npt.NDArray[np.float64]
 
 
 class Removal:
-    """The share of the rows of (n, d) removed before each row; the least similar go first.
+    """The fraction of the rows of (n, d) removed before each row; the least similar go first.
 
     Every step removes the rows with the lowest x^T S x, where S is the sum of outer products of the remaining rows,
-    and then updates S. Of equal rows the last one is removed first. Similarities are computed in float64 and rounded,
+    and then updates S. Among equal rows the last is removed first. Similarities are computed in float64 and rounded,
     so that the order does not depend on the device, on threads or on which rows are computed together. A step needs
     all before it, so this is one piece of work.
 
@@ -29,7 +29,7 @@ class Removal:
         embeddings: n unit vectors.
         total: their `exact_outer_sum`.
         steps: number of steps.
-        scratch: folder for what is known of each row meanwhile, 20 bytes a row.
+        scratch: folder for intermediate values, 20 bytes per row.
     """
 
     light = True  # one piece: on one machine no process is started for it
@@ -45,7 +45,7 @@ class Removal:
         self._device = device
 
     def __call__(self, piece: int, /) -> Float64s:
-        """Return the shares, (n,)."""
+        """Return the fractions, (n,)."""
         left = count = len(self._embeddings)
         self._scratch.mkdir(parents=True, exist_ok=True)
         shares = np.lib.format.open_memmap(self._scratch / "shares.npy", "w+", np.float64, (count,))
@@ -79,7 +79,7 @@ class _Similarities:
             self._upper[part] = self._lower[part] = _quadratic(embeddings[part], self._total)
 
     def lowest(self, number: int, left: int) -> npt.NDArray[np.int64]:
-        """Return the rows with the lowest similarities of those that are `left`, the lowest first."""
+        """Return the `number` rows with the lowest similarities among the `left` rows, the lowest first."""
         highest = -ScoreCounts(self._negated, np.float32).kth_highest(number).score
         limit = highest + self._taken + ROUNDING * left
         rows = np.concatenate(

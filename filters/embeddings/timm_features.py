@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
-from benchmark.core.devices import autocast, check_precision
+from benchmark.core.devices import Device, autocast, check_precision
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import user_path
 from benchmark.core.pixel_workers import Preprocessing
@@ -20,7 +20,7 @@ from benchmark.models.hub import on_the_hub
 from filters.base import Features
 
 if TYPE_CHECKING:
-    import torch
+    pass
 
 LOCAL = "local-dir:"
 
@@ -41,7 +41,7 @@ class TimmFeatures(Features):
         self.precision = check_precision(precision)
         self._network: Any = None
         self._transform: Any = None
-        self._device: torch.device | None = None
+        self._device: Device | None = None
 
     def identity(self) -> dict[str, Any]:
         """Identify local weights by their content, wherever they lie."""
@@ -52,40 +52,35 @@ class TimmFeatures(Features):
         """Yield the weights."""
         yield look(f"timm {self.model}", lambda: _locate_weights(self.model))
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
-        import torch
-
         autocast(self.precision, device)  # refuses before the weights are loaded
         self._network, self._transform = load_timm(self.model)
-        self._network.to(device, memory_format=torch.channels_last)
+        self._network.to(device)
         self._device = device
 
     def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
         """Return ``image``, of shape (n, d)."""
         import torch
 
-        assert self._device is not None
+        assert self._device is not None, "setup comes before extract"
         size = 256 if self._device.type == "cuda" else 32  # on a CPU small batches fit into the caches
+        outputs = []
         with torch.inference_mode(), autocast(self.precision, self._device):
-            outputs = [self._pool(batch, slice(start, start + size)) for start in range(0, len(batch), size)]
+            for start in range(0, len(batch), size):
+                rows = slice(start, start + size)
+                if batch.pixels is None:
+                    pixels = torch.stack([self._transform(image) for image in batch.images[rows]])
+                else:
+                    pixels = batch.pixels[rows]
+                pixels = pixels.to(self._device, memory_format=torch.channels_last, non_blocking=True)
+                outputs.append(self._network(pixels))
         pooled = torch.cat(outputs).float()
         return {"image": torch.nn.functional.normalize(pooled, dim=-1).cpu().numpy()}
 
     def preprocessing(self) -> Preprocessing:
         """Return the model's own, see `Preprocesses`."""
         return cast(Preprocessing, self._transform)
-
-    def _pool(self, batch: Batch, rows: slice) -> torch.Tensor:
-        import torch
-
-        if batch.pixels is None:
-            pixels = torch.stack([self._transform(image) for image in batch.images[rows]])
-        else:
-            pixels = batch.pixels[rows]
-        pixels = pixels.to(self._device, memory_format=torch.channels_last, non_blocking=True)
-        pooled: torch.Tensor = self._network(pixels)
-        return pooled
 
 
 def load_timm(model: str) -> tuple[Any, Any]:
@@ -94,10 +89,11 @@ def load_timm(model: str) -> tuple[Any, Any]:
     Raises `UserError` for an unknown name, a model without weights, or weights that cannot be loaded.
     """
     import timm
-    from timm.data.config import resolve_model_data_config
-    from timm.data.transforms_factory import create_transform
+    import torch
+    from timm.data import config, transforms_factory
 
-    _check_model(model)
+    if not _local_folder(model):
+        _pretrained_config(model)
     try:
         network = timm.create_model(model, pretrained=True, num_classes=0).eval()
     except (RuntimeError, OSError, ValueError, KeyError) as error:
@@ -106,31 +102,29 @@ def load_timm(model: str) -> tuple[Any, Any]:
             f"timm model {model} cannot be loaded ({reason}); load it once where there is a network, or give"
             " local-dir:FOLDER"
         ) from None
-    config = resolve_model_data_config(network)
-    return network, create_transform(**config, is_training=False)
+    settings = config.resolve_model_data_config(network)
+    network.to(memory_format=torch.channels_last)
+    return network, transforms_factory.create_transform(**settings, is_training=False)
 
 
 def _locate_weights(model: str) -> Path:
     """Return the folder or file of the weights. Raises `UserError`, or `OnFirstUseError` for a download."""
     if folder := _local_folder(model):
         return folder
-    from timm.models import get_pretrained_cfg
-
-    _check_model(model)
-    config = get_pretrained_cfg(model)
-    repository = config.hf_hub_id if config else None
-    if repository:
-        return on_the_hub(repository, ("model.safetensors", "pytorch_model.bin"))
-    raise OnFirstUseError(f"from {config.url if config else 'an unknown address'}")
+    config = _pretrained_config(model)
+    if config.hf_hub_id:
+        return on_the_hub(config.hf_hub_id, ("model.safetensors", "pytorch_model.bin"))
+    raise OnFirstUseError(f"from {config.url}")
 
 
-def _check_model(model: str) -> None:
-    """Raise `UserError` for a name of timm that has no weights."""
+def _pretrained_config(model: str) -> Any:
+    """Return timm's description of the weights. Raises `UserError` for a name without weights in timm."""
     import timm
 
-    if not _local_folder(model) and not timm.models.is_model_pretrained(model):
+    if not timm.models.is_model_pretrained(model):
         known = timm.list_models(pretrained=True)
         raise UserError(f"timm has no weights for {model!r}; {did_you_mean(model, known)}")
+    return timm.models.get_pretrained_cfg(model)
 
 
 def _local_folder(model: str) -> Path | None:

@@ -1,16 +1,12 @@
 """The interface of SBA and VBA: reconstruct captions through a bottleneck."""
 
-from __future__ import annotations
-
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from benchmark.core.devices import Device
 from benchmark.core.identity import Identified
-
-if TYPE_CHECKING:
-    import torch
 
 Beams = list[str]  # the reconstructions of one caption, best first
 
@@ -21,7 +17,7 @@ class Autoencoder(Identified, ABC):
     batch_size: ClassVar[int] = 256
 
     @abstractmethod
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load the models, once per worker."""
 
     @abstractmethod

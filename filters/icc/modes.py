@@ -1,23 +1,26 @@
 """SBA, VBA and ICC as filters: the distilled scorer, or the pipeline it was distilled from.
 
-Only the direct mode imports the pipeline and torch.
+The direct pipelines reconstruct, compare and standardise (Table 4).
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.ranges import PositiveInt
+from benchmark.core.uids import UidArray
 from benchmark.models.checkpoints import locate_checkpoint
-from filters.base import Filter
+from filters.base import Composite, Filter, Scores
+from filters.icc.autoencoder import Autoencoder
+from filters.icc.combine import Combination, load_combination
 from filters.icc.scorer import DistilledScorer
-
-if TYPE_CHECKING:
-    from filters.icc.similarity import Similarity
-    from filters.icc.standardize import Standardizer
+from filters.icc.similarity import BertScoreSimilarity, EditSimilarity, Similarity
+from filters.icc.standardize import Standardizer, load_standardizer, standardizer_file
+from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
 
 DISTILLED, DIRECT = "distilled", "direct"
 Settings = dict[str, str | int | float | None]  # constructor arguments of one model
@@ -49,7 +52,6 @@ def sba(
     """
     if _is_distilled(mode):
         return DistilledScorer(_checkpoint("sba", checkpoint, build), precision)
-    from filters.icc.direct import DirectScorer
     from filters.icc.sba import FrozenParts, SemanticBottleneck
 
     if build is None:
@@ -87,9 +89,6 @@ def vba(
     """
     if _is_distilled(mode):
         return DistilledScorer(_checkpoint("vba", checkpoint, build), precision)
-    from filters.icc.direct import DirectScorer
-    from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
-
     autoencoder = VisualBottleneck(TextToImage(**text_to_image), ImageCaptioner(**captioner))  # type: ignore[arg-type]
     measure = choose_measure(similarity, bertscore)
     return DirectScorer(autoencoder, measure, _standardizer(build, "vba", similarity) if build else None)
@@ -113,9 +112,6 @@ def icc(
     """
     if _is_distilled(mode):
         return DistilledScorer(_checkpoint("icc", checkpoint, build), precision)
-    from filters.icc.combine import Combination, load_combination
-    from filters.icc.direct import DirectICC
-
     weights = (
         load_combination(Path(build) / "icc" / "combination" / "combination.json") if build else Combination()
     )
@@ -124,8 +120,6 @@ def icc(
 
 def measures(bertscore: Settings) -> dict[str, Similarity]:
     """Return all similarity measures by name (Table 6)."""
-    from filters.icc.similarity import BertScoreSimilarity, EditSimilarity
-
     return {"edit": EditSimilarity(), "bertscore": BertScoreSimilarity(**bertscore)}  # type: ignore[arg-type]
 
 
@@ -156,7 +150,50 @@ def _checkpoint(name: str, checkpoint: str | None, build: str | None) -> str:
 
 
 def _standardizer(build: str, name: str, measure: str) -> Standardizer:
-    from filters.icc.direct import standardizer_file
-    from filters.icc.standardize import load_standardizer
-
     return load_standardizer(locate_checkpoint(build) / name / "scores" / standardizer_file(measure))
+
+
+class DirectScorer(Filter):
+    """Scores captions by how well an autoencoder reconstructs them.
+
+    Args:
+        autoencoder: SBA or VBA.
+        similarity: compares a caption with its beams, of which the best counts.
+        standardizer: removes the effect of caption length; None returns raw similarities.
+    """
+
+    needs = frozenset({"text"})
+
+    def __init__(
+        self, autoencoder: Autoencoder, similarity: Similarity, standardizer: Standardizer | None
+    ) -> None:
+        self.autoencoder = autoencoder
+        self.similarity = similarity
+        self.standardizer = standardizer
+
+    def setup(self, device: Device) -> None:
+        """Load all models."""
+        self.autoencoder.setup(device)
+        self.similarity.setup(device)
+
+    def score(self, batch: Batch) -> Scores:
+        """Return scores of shape (n,), 0 to 1."""
+        similarities = self.similarity.best(batch.texts, self.autoencoder.reconstruct(batch.texts))
+        return self.standardizer(batch.texts, similarities) if self.standardizer else similarities
+
+
+class DirectICC(Composite):
+    """Combines the scores of both pipelines as task=icc_build did.
+
+    Args:
+        filters: the pipelines `vba` and `sba`.
+        combination: weights of the two.
+    """
+
+    def __init__(self, filters: Mapping[str, Filter], combination: Combination) -> None:
+        super().__init__({name: filters[name] for name in ("vba", "sba")})
+        self.combination = combination
+
+    def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
+        """Return scores of shape (n,), from 0 to 1, from the scores of VBA and SBA, (n,) each."""
+        return self.combination(*(np.asarray(column, np.float32) for column in scores))

@@ -1,19 +1,99 @@
-"""A RoBERTa scorer's forward pass without padding: the captions of a batch are concatenated into one sequence."""
+"""Forward passes of a distilled scorer: RoBERTa without padding, any other text encoder with padding."""
 
-from __future__ import annotations
-
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch.nn.functional import layer_norm, linear, scaled_dot_product_attention
 
+from benchmark.models.checkpoints import load_model, locate_checkpoint, read_weights
 from filters.icc.packing import Integers, PackedCaptions
 
+FAMILIES = frozenset({"roberta", "xlm-roberta", "camembert"})  # RoBERTa's architecture under three names
 
-class PackedScorer:
-    """Computes what a `RobertaForSequenceClassification` of one label does.
+
+class LogitModel(ABC):
+    """A sequence classifier of one label."""
+
+    @torch.inference_mode()
+    def logits(self, captions: PackedCaptions, budget: int) -> npt.NDArray[np.float32]:
+        """Return logits of shape (n,) for n captions, computed in passes of at most `budget` tokens."""
+        return torch.cat([self.forward(part) for part in captions.passes(budget)]).float().cpu().numpy()
+
+    @abstractmethod
+    def forward(self, captions: PackedCaptions) -> torch.Tensor:
+        """Return logits of shape (n,) for n captions, in one pass."""
+
+
+def load_logit_model(checkpoint: str, config: Any, device: torch.device, precision: str) -> LogitModel:
+    """Load a one-label classifier, with matrix products in `precision`. Raises `UserError` if weights are missing."""
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    if config.model_type not in FAMILIES or config.hidden_act != "gelu":
+        return PaddedModel(_load(checkpoint).to(device).eval(), dtype)
+    shapes = _roberta_shapes(config)
+    # Without transformers' model, whose import takes longer than scoring 10,000 captions on a CPU.
+    file = locate_checkpoint(checkpoint) / "model.safetensors"
+    weights = read_weights(file) if file.is_file() else {}
+    if any(name not in weights or weights[name].shape != shape for name, shape in shapes.items()):
+        weights = _load(
+            checkpoint
+        ).state_dict()  # finds other files and former names, and reports missing weights
+    return PackedRoberta({name: weights[name] for name in shapes}, config, device, dtype)
+
+
+def _load(checkpoint: str) -> Any:
+    return load_model("AutoModelForSequenceClassification", checkpoint)
+
+
+def _roberta_shapes(config: Any) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each weight of a `RobertaForSequenceClassification` of one label."""
+    width, inner = config.hidden_size, config.intermediate_size
+    rows = {
+        "word": config.vocab_size,
+        "position": config.max_position_embeddings,
+        "token_type": config.type_vocab_size,
+    }
+    linears = {"classifier.dense": (width, width), "classifier.out_proj": (1, width)}
+    norms = ["roberta.embeddings"]
+    for layer in range(config.num_hidden_layers):
+        name = f"roberta.encoder.layer.{layer}"
+        for part in ("self.query", "self.key", "self.value", "output.dense"):
+            linears[f"{name}.attention.{part}"] = (width, width)
+        linears |= {f"{name}.intermediate.dense": (inner, width), f"{name}.output.dense": (width, inner)}
+        norms += [f"{name}.attention.output", f"{name}.output"]
+    return (
+        {f"roberta.embeddings.{kind}_embeddings.weight": (count, width) for kind, count in rows.items()}
+        | {f"{name}.weight": shape for name, shape in linears.items()}
+        | {f"{name}.bias": shape[:1] for name, shape in linears.items()}
+        | {f"{name}.LayerNorm.{kind}": (width,) for name in norms for kind in ("weight", "bias")}
+    )
+
+
+class PaddedModel(LogitModel):
+    """Any sequence classifier of one label: an fp32 model on its device, with matrix products in `dtype`."""
+
+    def __init__(self, model: Any, dtype: torch.dtype) -> None:
+        self._model = model
+        self._dtype = dtype
+
+    def forward(self, captions: PackedCaptions) -> torch.Tensor:
+        """Return logits of shape (n,) for n captions."""
+        device = self._model.device
+        mask = np.arange(captions.lengths.max()) < captions.lengths[:, None]
+        tokens = np.full(mask.shape, int(self._model.config.pad_token_id or 0))
+        tokens[mask] = captions.ids
+        inputs = {"input_ids": tokens, "attention_mask": mask.astype(np.int64)}
+        on_device = {name: torch.from_numpy(array).to(device) for name, array in inputs.items()}
+        with torch.autocast(device.type, self._dtype, enabled=self._dtype != torch.float32):
+            logits: torch.Tensor = self._model(**on_device).logits
+        return logits[:, 0]
+
+
+class PackedRoberta(LogitModel):
+    """A `RobertaForSequenceClassification` on captions that are concatenated into one sequence.
 
     Linear layers and norms act on single tokens. Attention runs on the captions of one length at a time, so it needs
     no mask. The head reads only the first token, so the last layer computes only that one.
@@ -40,27 +120,21 @@ class PackedScorer:
         self._device = device
         self._dtype = dtype
 
-    def __call__(self, captions: PackedCaptions) -> torch.Tensor:
+    def forward(self, captions: PackedCaptions) -> torch.Tensor:
         """Return logits of shape (n,) for n captions."""
-        groups = captions.groups()
         first_tokens = self._to_device(captions.starts())
-        hidden = self._embed(captions)
+        embeddings = (
+            f"roberta.embeddings.{kind}_embeddings.weight" for kind in ("word", "token_type", "position")
+        )
+        words, token_types, positions = map(self._weights.__getitem__, embeddings)
+        hidden = words[self._to_device(captions.ids)] + token_types[0]
+        hidden = hidden + positions[self._to_device(captions.positions(self._padding))]
+        hidden = self._norm("roberta.embeddings", hidden)
         for layer in range(self._layers):
-            is_last = layer == self._layers - 1
-            name = f"roberta.encoder.layer.{layer}"
-            hidden = self._layer(name, hidden, first_tokens if is_last else None, groups)
+            rows = first_tokens if layer == self._layers - 1 else None
+            hidden = self._layer(f"roberta.encoder.layer.{layer}", hidden, rows, captions.groups())
         pooled = torch.tanh(self._linear("classifier.dense", hidden))
         return self._linear("classifier.out_proj", pooled)[:, 0]
-
-    def _embed(self, captions: PackedCaptions) -> torch.Tensor:
-        """Return the embedding of each token, shape (t, width)."""
-        words, token_types, positions = (
-            self._weights[f"roberta.embeddings.{kind}_embeddings.weight"]
-            for kind in ("word", "token_type", "position")
-        )
-        hidden = words[self._to_device(captions.ids)] + token_types[0]
-        hidden = hidden + positions[self._to_device(position_ids(captions, self._padding))]
-        return self._norm("roberta.embeddings", hidden)
 
     def _layer(
         self, name: str, hidden: torch.Tensor, rows: torch.Tensor | None, groups: Sequence[tuple[int, int]]
@@ -92,20 +166,8 @@ class PackedScorer:
         return tensor
 
 
-def position_ids(captions: PackedCaptions, padding: int) -> Integers:
-    """Return position ids of shape (t,), counted from the padding index + 1; padding tokens get that index."""
-    is_word = captions.ids != padding
-    words = is_word.cumsum()
-    words_before = np.repeat((words - is_word)[captions.starts()], captions.lengths)
-    return np.where(is_word, words - words_before, 0) + padding
-
-
 def attend(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    groups: Sequence[tuple[int, int]],
-    heads: int,
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, groups: Sequence[tuple[int, int]], heads: int
 ) -> torch.Tensor:
     """Return self-attention within each caption, in the shape of `query`.
 
@@ -118,10 +180,9 @@ def attend(
     """
     sizes = [count * length for count, length in groups]
     query_sizes = sizes if len(query) == len(key) else [count for count, _ in groups]
+    parts = zip(groups, query.split(query_sizes), key.split(sizes), value.split(sizes), strict=True)
     attended = []
-    for (count, _), *parts in zip(
-        groups, query.split(query_sizes), key.split(sizes), value.split(sizes), strict=True
-    ):
-        q, k, v = (p.view(count, -1, heads, p.shape[1] // heads).transpose(1, 2) for p in parts)
+    for (count, _), *qkv in parts:
+        q, k, v = (p.view(count, -1, heads, p.shape[1] // heads).transpose(1, 2) for p in qkv)
         attended.append(scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2).flatten(0, 1))
     return torch.cat(attended)

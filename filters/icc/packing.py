@@ -26,13 +26,20 @@ class PackedCaptions:
         """Return the index of each caption's first token, shape (n,)."""
         return self.lengths.cumsum() - self.lengths
 
+    def positions(self, padding: int) -> Integers:
+        """Return RoBERTa's position ids, shape (t,), from the id `padding` + 1 on; padding tokens get `padding`."""
+        is_word = self.ids != padding
+        words = is_word.cumsum()
+        words_before = np.repeat((words - is_word)[self.starts()], self.lengths)
+        return np.where(is_word, words - words_before, 0) + padding
+
     def groups(self) -> list[tuple[int, int]]:
         """Return the captions of each length, as pairs (captions, tokens per caption)."""
         lengths, counts = np.unique(self.lengths, return_counts=True)
         return list(zip(counts.tolist(), lengths.tolist(), strict=True))
 
     def passes(self, budget: int) -> Iterator["PackedCaptions"]:
-        """Yield consecutive captions of at most `budget` tokens; a longer caption comes alone."""
+        """Yield consecutive captions of at most `budget` tokens; a longer caption has its own pass."""
         ends = self.lengths.cumsum()
         first = token = 0
         while first < len(ends):

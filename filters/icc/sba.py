@@ -56,11 +56,9 @@ class FrozenParts(Identified):
 
         Raises `UserError` without a BOS or a newline token.
         """
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-
         dtype = default_dtype(device)
-        model = load_model(AutoModelForCausalLM, self.llm, dtype=dtype)
-        tokenizer = load_pretrained(AutoTokenizer, self.llm)
+        model = load_model("AutoModelForCausalLM", self.llm, dtype=dtype)
+        tokenizer = load_pretrained("AutoTokenizer", self.llm)
         end = _end_tokens(tokenizer)
         if tokenizer.bos_token_id is None or not end or "\n" not in tokenizer.decode(list(end[-1:])):
             raise UserError(
@@ -71,7 +69,7 @@ class FrozenParts(Identified):
 
 
 def _end_tokens(tokenizer: Any) -> tuple[int, ...]:
-    """Return the tokens of `END` after a caption; some tokenizers read it differently when it stands alone."""
+    """Return the tokens of `END` after a caption; some tokenizers read it differently without a caption."""
     caption, ended = (tokenizer(t, add_special_tokens=False)["input_ids"] for t in ("a", f"a{END}"))
     return tuple(ended[len(caption) :])
 
@@ -177,7 +175,7 @@ class NoRepeatedBigram:
     """Logits processor that forbids repeated bigrams. transformers' own loops over the rows in Python."""
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Return `scores` (n, vocabulary) with minus infinity where a bigram of `input_ids` (n, t) would repeat."""
+        """Return `scores` (n, vocabulary), minus infinity for tokens that repeat a bigram of `input_ids` (n, t)."""
         if input_ids.shape[1] < 2:
             return scores
         rows, columns = (input_ids[:, :-1] == input_ids[:, -1:]).nonzero(as_tuple=True)

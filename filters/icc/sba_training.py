@@ -19,7 +19,7 @@ from filters.icc.training import IGNORED, Recipe, train
 class BridgeTraining(nn.Module):
     """Wraps the bridge for the Trainer: only the linear layer is a parameter."""
 
-    accepts_loss_kwargs = True  # tells the Trainer to pass `num_items_in_batch`
+    accepts_loss_kwargs = True  # makes the Trainer pass `num_items_in_batch`
 
     def __init__(self, parts: Loaded, linear: nn.Linear) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ def train_bridge(
 def _recompute_activations(llm: Any) -> None:
     """Turn on gradient checkpointing, which transformers applies only to layers in training mode.
 
-    The modules in the layers stay in evaluation mode: the frozen model has no dropout.
+    The modules in the layers stay in evaluation mode: the frozen model needs no dropout.
     """
     from transformers.modeling_layers import GradientCheckpointingLayer
 

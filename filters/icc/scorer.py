@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from benchmark.core.batch import Batch
-from benchmark.core.devices import PRECISIONS, default_precision, has_gpu
+from benchmark.core.devices import PRECISIONS, Device, default_precision, has_gpu
 from benchmark.core.errors import UserError
 from benchmark.core.prefetch import prefetch_map
-from benchmark.core.requirements import Requirement
-from benchmark.models.checkpoints import (
-    checkpoint_requirement,
-    load_model,
-    load_pretrained,
-    locate_checkpoint,
-    revision,
-)
+from benchmark.models.checkpoints import FromCheckpoint, load_pretrained
 from filters.base import Filter, Scores
 from filters.icc.packing import Integers, PackedCaptions, pack
 
 if TYPE_CHECKING:
-    import torch
+    from filters.icc.packed import LogitModel
 
-    from filters.icc.packed import PackedScorer
-    from filters.icc.padded import PaddedScorer
-
-FAMILIES = frozenset({"roberta", "xlm-roberta", "camembert"})  # RoBERTa's architecture under three names
 BLOCK = 4096  # captions tokenised at a time, which bounds memory
 
 
-class DistilledScorer(Filter):
+class DistilledScorer(FromCheckpoint, Filter):
     """Scores captions with a one-label sequence classifier; the score is its logit.
 
     Args:
@@ -54,34 +42,36 @@ class DistilledScorer(Filter):
             precision = default_precision("cuda" if has_gpu() else "cpu")
         self.precision = precision
         self.token_budget = token_budget
-        self._model: Any = None
+        self._model: LogitModel | None = None
         self._tokenizer: Any = None
         self._budget = 0
         self._threads = 1
 
     def identity(self) -> dict[str, Any]:
-        """Name the checkpoint by its revision; leave out the token budget, which does not change scores."""
+        """Leave out the token budget, which does not change scores."""
         identity = super().identity()
         del identity["token_budget"]
-        return identity | {"checkpoint": revision(locate_checkpoint(self.checkpoint))}
+        return identity
 
-    def requirements(self) -> Iterator[Requirement]:
-        """Yield the checkpoint."""
-        yield checkpoint_requirement(self.checkpoint)
-
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load model and tokenizer. Raises `UserError` unless the checkpoint has one label.
 
-        RoBERTa, as released, takes the path without padding; other text encoders (BERT, DistilBERT, ...) are padded.
+        RoBERTa, as released, needs no padding; other text encoders (BERT, DistilBERT, ...) are padded.
         """
-        from transformers import AutoConfig, AutoTokenizer
+        from filters.icc.packed import FAMILIES, load_logit_model
 
-        config = load_pretrained(AutoConfig, self.checkpoint)
-        _check(self.checkpoint, config)
-        self._model = self._load(config, device)
-        tokenizer = load_pretrained(AutoTokenizer, self.checkpoint)
+        config = load_pretrained("AutoConfig", self.checkpoint)
+        if config.num_labels != 1:
+            raise UserError(
+                f"filter.checkpoint={self.checkpoint} must have one label, not {config.num_labels}"
+            )
+        self._model = load_logit_model(self.checkpoint, config, device, self.precision)
+        tokenizer = load_pretrained("AutoTokenizer", self.checkpoint)
+        # RoBERTa's position ids start after the padding index.
+        first = int(config.pad_token_id) + 1 if config.model_type in FAMILIES else 0
+        max_length = min(int(tokenizer.model_max_length), int(config.max_position_embeddings) - first)
         self._tokenizer = tokenizer.backend_tokenizer  # twice as fast without masks and type ids
-        self._tokenizer.enable_truncation(_max_length(tokenizer, config))
+        self._tokenizer.enable_truncation(max_length)
         self._tokenizer.no_padding()
         # On two CPU cores the activations of 2,048 tokens fit into the caches; a GPU needs large batches, and several
         # threads that tokenise for it.
@@ -89,50 +79,19 @@ class DistilledScorer(Filter):
         self._budget = self.token_budget or (65536 if gpu else 2048)
         self._threads = min(8, os.cpu_count() or 1) if gpu else 1
 
-    def _load(self, config: Any, device: torch.device) -> PackedScorer | PaddedScorer:
-        import torch
-
-        dtype = torch.bfloat16 if self.precision == "bf16" else torch.float32
-        if config.model_type in FAMILIES and config.hidden_act == "gelu":
-            from filters.icc.packed import PackedScorer
-            from filters.icc.roberta_weights import roberta_weights
-
-            return PackedScorer(roberta_weights(self.checkpoint, config), config, device, dtype)
-        from transformers import AutoModelForSequenceClassification
-
-        from filters.icc.padded import PaddedScorer
-
-        model = load_model(AutoModelForSequenceClassification, self.checkpoint)
-        return PaddedScorer(model.to(device).eval(), dtype)
-
     def score(self, batch: Batch) -> Scores:
         """Return logits of shape (n,); captions are truncated to the model's length."""
-        import torch
-
+        assert self._model is not None, "setup comes before score"
         scores = np.empty(len(batch), np.float32)
         characters = np.fromiter(map(len, batch.texts), np.int64, len(batch))
         order = np.argsort(characters, kind="stable")  # so a block's captions have similar lengths
         blocks = [order[start : start + BLOCK] for start in range(0, len(order), BLOCK)]
         texts = ([batch.texts[row] for row in block] for block in blocks)
         tokenized = prefetch_map(self._tokenize, texts, self._threads)
-        with torch.inference_mode():
-            for block, (by_length, captions) in zip(blocks, tokenized, strict=True):
-                logits = torch.cat([self._model(part) for part in captions.passes(self._budget)])
-                scores[block[by_length]] = logits.float().cpu().numpy()
+        for block, (by_length, captions) in zip(blocks, tokenized, strict=True):
+            scores[block[by_length]] = self._model.logits(captions, self._budget)
         return scores
 
     def _tokenize(self, texts: list[str]) -> tuple[Integers, PackedCaptions]:
         """Return the order of the captions by length and their tokens in that order."""
         return pack([encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)])
-
-
-def _check(checkpoint: str, config: Any) -> None:
-    if config.num_labels != 1:
-        raise UserError(f"filter.checkpoint={checkpoint} must have one label, not {config.num_labels}")
-
-
-def _max_length(tokenizer: Any, config: Any) -> int:
-    """Return the maximum number of tokens that tokenizer and model allow."""
-    # RoBERTa's position ids start after the padding index.
-    first = int(config.pad_token_id) + 1 if config.model_type in FAMILIES else 0
-    return min(int(tokenizer.model_max_length), int(config.max_position_embeddings) - first)

@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
-import torch
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import cpdist
 
+from benchmark.core.devices import Device
 from benchmark.core.identity import Identified
 from benchmark.core.requirements import Requirement
 from benchmark.models.bert_match import BertMatcher, bert_requirement, load_bert_matcher
@@ -17,9 +19,9 @@ Similarities = npt.NDArray[np.float32]
 
 
 class Similarity(Identified, ABC):
-    """Compares captions with reconstructions: 1 for equal texts, about 0 for unrelated ones."""
+    """Compares captions with reconstructions: 1 for equal texts, about 0 for unrelated texts."""
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load models, if any."""
 
     @abstractmethod
@@ -42,9 +44,6 @@ class EditSimilarity(Similarity):
 
     def compare(self, captions: Sequence[str], reconstructions: Sequence[str]) -> Similarities:
         """Return values from 0 to 1, shape (n,)."""
-        from rapidfuzz.distance import Levenshtein
-        from rapidfuzz.process import cpdist
-
         lines = [one_line(caption) for caption in captions]
         return np.asarray(
             cpdist(lines, list(reconstructions), scorer=Levenshtein.normalized_similarity), np.float32
@@ -72,7 +71,7 @@ class BertScoreSimilarity(Similarity):
         """Yield the encoder."""
         yield bert_requirement(self.model, self.num_layers)
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load the encoder."""
         self._matcher = load_bert_matcher(self.model, self.num_layers, device)
 

@@ -12,7 +12,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
 
 Array = npt.NDArray[np.float32]
-CLIP = 1e-4  # similarities are clipped this far from 0 and 1, where the logit is infinite
+CLIP = 1e-4  # similarities are clipped this far from 0 and 1, whose logits are infinite
 MIN_COUNT = 100  # captions per bin, for a stable mean and standard deviation
 
 
@@ -42,6 +42,11 @@ class Standardizer:
     def save(self, path: Path) -> None:
         """Write the table as JSON."""
         write_text(path, json.dumps(asdict(self), indent=2) + "\n")
+
+
+def standardizer_file(measure: str) -> str:
+    """Return the file name of the standardizer for a similarity measure."""
+    return f"standardizer-{measure}.json"
 
 
 def load_standardizer(path: Path) -> Standardizer:

@@ -1,4 +1,7 @@
-"""Training as by ICC's authors: transformers' Trainer with default settings apart from the recipe (appendix A.7)."""
+"""Training as by ICC's authors: transformers' Trainer with default settings apart from the recipe (appendix A.7).
+
+The distillation of scores into a small text encoder with one logit is in this module too (section 2, appendix A.2).
+"""
 
 import json
 import random
@@ -10,18 +13,21 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.data import Dataset
 
 from benchmark.core.devices import default_precision
 from benchmark.core.launch import is_main_process, process_count, wait_for_all
+from benchmark.core.paths import atomic_folder
 from benchmark.core.progress import progress
 from benchmark.core.ranges import PositiveFloat, PositiveInt, Seed, ShareBelowOne
-from benchmark.models.checkpoints import quiet_transformers
+from benchmark.models.checkpoints import load_model, load_pretrained, quiet_transformers
 
 Item = TypeVar("Item")
 SAVE_EVERY = 500  # steps between checkpoints
+HEAD = ("classifier",)  # in the names of the weights of RoBERTa's head
 IGNORED = -100  # label without loss; the Trainer does not count it either
 
 
@@ -33,7 +39,7 @@ class Recipe:
         epochs: passes over the data.
         batch: samples per step, of all devices together.
         lr: peak learning rate.
-        warmup: share of the steps.
+        warmup: fraction of the steps.
         seed: random seed of the order, of new weights and of dropout.
         micro_batch: maximum samples per forward pass; a device's share of a batch is accumulated over several passes.
             Steps and losses stay the same.
@@ -111,8 +117,7 @@ def train(
         device: device of this process.
         title: title of the progress bar.
     """
-    from transformers import Trainer
-    from transformers.trainer_callback import PrinterCallback
+    from transformers import Trainer, TrainerCallback, TrainingArguments, trainer_callback
 
     if is_main_process():
         _drop_unfinished(checkpoints)
@@ -123,47 +128,48 @@ def train(
     with preserved_rng_state(), quiet_transformers(), bar as advance:
         trainer = Trainer(
             model,
-            _arguments(recipe, steps, checkpoints, device),
+            _use_one_gpu(TrainingArguments(**_arguments(recipe, steps, checkpoints, device)), device),
             data_collator=collate,
             train_dataset=epochs,
-            callbacks=[_bar(advance)],
+            callbacks=[_bar(TrainerCallback, advance)],
         )
-        trainer.remove_callback(PrinterCallback)
+        trainer.remove_callback(trainer_callback.PrinterCallback)
         trainer.train(resume_from_checkpoint=any(checkpoints.glob("checkpoint-*")))
     losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
     tail = losses[-max(1, len(losses) // 10) :]
     return float(sum(tail) / len(tail))  # `training_loss` of the Trainer's output is that of one process
 
 
-def _arguments(recipe: Recipe, steps: int, checkpoints: Path, device: torch.device) -> Any:
-    from transformers import TrainingArguments
-
+def _arguments(recipe: Recipe, steps: int, checkpoints: Path, device: torch.device) -> dict[str, Any]:
+    """Return the arguments of transformers' `TrainingArguments`."""
     size, accumulated = recipe.passes(process_count())
-    on_gpu = device.type == "cuda"
-    arguments = TrainingArguments(
-        output_dir=str(checkpoints),
-        num_train_epochs=recipe.epochs,
-        per_device_train_batch_size=size,
-        gradient_accumulation_steps=accumulated,
-        learning_rate=recipe.lr,
-        lr_scheduler_type="cosine",
-        warmup_steps=recipe.warmup,  # a value below 1 is a share of all steps
-        seed=recipe.seed,
-        train_sampling_strategy="sequential",  # the dataset shuffles itself
-        bf16=default_precision(device.type) == "bf16",
-        use_cpu=not on_gpu,
-        save_steps=SAVE_EVERY,
-        save_total_limit=1,
-        logging_steps=min(10, steps),
-        report_to="none",
-        disable_tqdm=True,
-        remove_unused_columns=False,
-        dataloader_pin_memory=on_gpu,
-    )
-    if on_gpu and arguments.world_size == 1:
-        # In one process, the Trainer would take all GPUs with DataParallel, and a batch on each.
+    return {
+        "output_dir": str(checkpoints),
+        "num_train_epochs": recipe.epochs,
+        "per_device_train_batch_size": size,
+        "gradient_accumulation_steps": accumulated,
+        "learning_rate": recipe.lr,
+        "lr_scheduler_type": "cosine",
+        "warmup_steps": recipe.warmup,  # a value below 1 is a fraction of all steps
+        "seed": recipe.seed,
+        "train_sampling_strategy": "sequential",  # the dataset shuffles itself
+        "bf16": default_precision(device.type) == "bf16",
+        "use_cpu": device.type != "cuda",
+        "save_steps": SAVE_EVERY,
+        "save_total_limit": 1,
+        "logging_steps": min(10, steps),
+        "report_to": "none",
+        "disable_tqdm": True,
+        "remove_unused_columns": False,
+        "dataloader_pin_memory": device.type == "cuda",
+    }
+
+
+def _use_one_gpu(arguments: Any, device: torch.device) -> Any:
+    """Keep a Trainer in a single process from taking all GPUs with DataParallel, and a batch on each."""
+    if device.type == "cuda" and arguments.world_size == 1:
         arguments.__dict__["_setup_devices"] = device
-        arguments._n_gpu = 1  # there is no public setting
+        arguments._n_gpu = 1  # without a public setting
         torch.cuda.set_device(device)
     return arguments
 
@@ -188,7 +194,7 @@ def _drop_unfinished(checkpoints: Path) -> None:
 @contextmanager
 def preserved_rng_state() -> Iterator[None]:
     """Restore the global random states of Python, NumPy and torch, which the Trainer seeds."""
-    python, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002  the legacy generator is what gets seeded
+    python, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002  the legacy generator is seeded
     try:
         with torch.random.fork_rng():
             yield
@@ -197,11 +203,10 @@ def preserved_rng_state() -> Iterator[None]:
         np.random.set_state(legacy)  # noqa: NPY002
 
 
-def _bar(advance: Callable[[int, str], None]) -> Any:
-    """Return a callback of the Trainer that advances the progress bar."""
-    from transformers import TrainerCallback
+def _bar(base: type, advance: Callable[[int, str], None]) -> Any:
+    """Return a callback, of transformers' class `base`, that advances the progress bar."""
 
-    class Bar(TrainerCallback):
+    class Bar(base):  # type: ignore[misc]
         loss = float("nan")
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
@@ -211,3 +216,83 @@ def _bar(advance: Callable[[int, str], None]) -> Any:
             advance(1, f"loss {float(self.loss):.4f}")
 
     return Bar()
+
+
+class Regression(nn.Module):
+    """A sequence classifier of one label, trained with mean squared error."""
+
+    accepts_loss_kwargs = True  # makes the Trainer pass `num_items_in_batch`
+
+    def __init__(self, classifier: Any) -> None:
+        super().__init__()
+        self.classifier = classifier
+
+    def forward(
+        self, labels: Tensor, num_items_in_batch: Tensor | None = None, **inputs: Tensor
+    ) -> dict[str, Tensor]:
+        """Return the mean squared error against `labels` of shape (n,), over `num_items_in_batch` labels if given."""
+        counted = labels != IGNORED
+        errors = (self.classifier(**inputs).logits[:, 0].float() - labels)[counted] ** 2
+        return {"loss": errors.mean() if num_items_in_batch is None else errors.sum() / num_items_in_batch}
+
+
+def distill(
+    captions: Sequence[str],
+    targets: npt.NDArray[np.float32],
+    base: str,
+    recipe: Recipe,
+    folder: Path,
+    device: torch.device,
+) -> dict[str, float]:
+    """Train `base` to predict `targets` from `captions`; write it to ``folder/model`` and return its last loss.
+
+    The output is a sequence-classification checkpoint in the format of the released scorer: `filter=icc
+    filter.checkpoint=FOLDER/model` loads it, and so does transformers.
+
+    Args:
+        captions: n texts.
+        targets: target scores of shape (n,).
+        base: hub name or folder of the text encoder; the paper's is distilroberta-base.
+        recipe: training recipe.
+        folder: output folder, also for checkpoints.
+        device: device to train on.
+    """
+    tokenizer = load_pretrained("AutoTokenizer", base)
+    with torch.random.fork_rng():
+        torch.manual_seed(recipe.seed)  # the head is new
+        classifier = load_model(
+            "AutoModelForSequenceClassification",
+            base,
+            HEAD,
+            num_labels=1,
+            problem_type="regression",
+        )
+    items = list(zip(captions, targets.tolist(), strict=True))
+    checkpoints = folder / "checkpoints"
+    loss = train(
+        Regression(classifier),
+        items,
+        _Collate(tokenizer),
+        recipe,
+        checkpoints,
+        device,
+        f"distill {folder.parent.name}",
+    )
+    if is_main_process():
+        with atomic_folder(folder / "model") as temporary, quiet_transformers():
+            classifier.to("cpu").save_pretrained(temporary)
+            tokenizer.save_pretrained(temporary)
+        shutil.rmtree(checkpoints, ignore_errors=True)
+    return {"loss": loss}
+
+
+class _Collate:
+    """Tokenises captions and their targets; None is a row without loss."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+
+    def __call__(self, items: list[tuple[str, float] | None]) -> dict[str, Tensor]:
+        texts, targets = zip(*(item or ("", IGNORED) for item in items), strict=True)
+        inputs = self.tokenizer(list(texts), truncation=True, padding=True, return_tensors="pt")
+        return {**inputs, "labels": torch.tensor(targets, dtype=torch.float32)}

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from benchmark.core.devices import default_dtype
+from benchmark.core.devices import Device, default_dtype
 from benchmark.core.extras import require
-from benchmark.core.identity import Identified
-from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import (
-    checkpoint_requirement,
+    FromCheckpoint,
     load_model,
     load_pretrained,
     locate_checkpoint,
     quiet_diffusers,
     quiet_transformers,
-    revision,
 )
 from filters.icc.autoencoder import Autoencoder, Beams, caption_seed, one_line
 
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     import torch
 
 
-class TextToImage(Identified):
+class TextToImage(FromCheckpoint):
     """A diffusion pipeline, sampled with DPM-Solver++ multistep.
 
     Args:
@@ -44,15 +42,7 @@ class TextToImage(Identified):
         self.guidance = guidance
         self._pipeline: Any = None
 
-    def identity(self) -> dict[str, Any]:
-        """Name the checkpoint by its revision."""
-        return super().identity() | {"checkpoint": revision(locate_checkpoint(self.checkpoint))}
-
-    def requirements(self) -> Iterator[Requirement]:
-        """Yield the checkpoint."""
-        yield checkpoint_requirement(self.checkpoint)
-
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load the pipeline: bf16 on a GPU that computes it."""
         from diffusers import AutoPipelineForText2Image, DPMSolverMultistepScheduler
 
@@ -62,7 +52,7 @@ class TextToImage(Identified):
                 AutoPipelineForText2Image,
                 self.checkpoint,
                 dtype=dtype,
-                safety_checker=None,  # it would replace some images by black ones
+                safety_checker=None,  # it would blacken some images
                 requires_safety_checker=False,
                 use_safetensors=True,
                 **_networks(locate_checkpoint(self.checkpoint), dtype),
@@ -79,7 +69,7 @@ class TextToImage(Identified):
 
         # Noise from CPU generators is the same on every device.
         noise = [torch.Generator().manual_seed(seed) for seed in seeds]
-        with torch.inference_mode(), quiet_diffusers():
+        with quiet_diffusers():
             images: list[Image.Image] = self._pipeline(
                 list(captions), num_inference_steps=self.steps, guidance_scale=self.guidance, generator=noise
             ).images
@@ -88,21 +78,17 @@ class TextToImage(Identified):
 
 def _networks(folder: Path, dtype: torch.dtype) -> dict[str, Any]:
     """Load the networks of a diffusion pipeline by name: its own loader would leave missing weights at random."""
-    import diffusers
-    import transformers
-
-    libraries = {"diffusers": diffusers, "transformers": transformers}
     parts = json.loads((folder / "model_index.json").read_text("utf-8"))
     networks = {}
     for name, (library, kind) in ((n, part) for n, part in parts.items() if isinstance(part, list)):
         has_weights = any((folder / name).glob("*.safetensors"))
-        if has_weights and library in libraries and name != "safety_checker":
-            auto_class = getattr(libraries[library], kind)
+        if has_weights and library in ("diffusers", "transformers") and name != "safety_checker":
+            auto_class = getattr(importlib.import_module(library), kind)
             networks[name] = load_model(auto_class, str(folder / name), dtype=dtype, use_safetensors=True)
     return networks
 
 
-class ImageCaptioner(Identified):
+class ImageCaptioner(FromCheckpoint):
     """BLIP-2, or BLIP base or large, decoding with beams.
 
     Args:
@@ -120,31 +106,19 @@ class ImageCaptioner(Identified):
         self._model: Any = None
         self._processor: Any = None
 
-    def identity(self) -> dict[str, Any]:
-        """Name the checkpoint by its revision."""
-        return super().identity() | {"checkpoint": revision(locate_checkpoint(self.checkpoint))}
-
-    def requirements(self) -> Iterator[Requirement]:
-        """Yield the checkpoint."""
-        yield checkpoint_requirement(self.checkpoint)
-
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load model and processor: bf16 on a GPU that computes it."""
-        from transformers import AutoModelForImageTextToText, AutoProcessor
-
         dtype = default_dtype(device)
-        model = load_model(AutoModelForImageTextToText, self.checkpoint, dtype=dtype)
-        self._processor = load_pretrained(AutoProcessor, self.checkpoint)
+        model = load_model("AutoModelForImageTextToText", self.checkpoint, dtype=dtype)
+        self._processor = load_pretrained("AutoProcessor", self.checkpoint)
         self._model = model.to(device).eval()
 
     def caption(self, images: Sequence[Image.Image]) -> list[Beams]:
         """Return the beams of each image, best first."""
-        import torch
-
         text = {"text": [self.prompt] * len(images)} if self.prompt else {}
         inputs = self._processor(images=list(images), return_tensors="pt", **text)
         inputs = inputs.to(self._model.device, self._model.dtype)
-        with torch.inference_mode(), quiet_transformers():
+        with quiet_transformers():
             ids = self._model.generate(
                 **inputs,
                 do_sample=False,
@@ -182,7 +156,7 @@ class VisualBottleneck(Autoencoder):
         self._images_dir = images_dir
         self._batch = batch
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load both models."""
         self.text_to_image.setup(device)
         self.captioner.setup(device)

@@ -1,18 +1,48 @@
-"""The two steps of OCR as cached features: each pool is read once, for all filters."""
+"""Text in images: the interface of OCR engines, and the two steps of OCR as features that all filters share."""
 
-from __future__ import annotations
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from PIL import Image
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
+from benchmark.core.identity import Identified
 from filters.base import Features
-from filters.ocr.spotter import TextSpotter
-
-if TYPE_CHECKING:
-    import torch
 
 MAX_CHARACTERS = 300  # per line: text in images is untrusted input
+Polygon = list[int]  # x0, y0, x1, y1, ... in pixels of the image, clockwise from the top left of the text
+
+
+class Line(NamedTuple):
+    """Text of one polygon, with spaces between words; `confidence` is from 0 to 1."""
+
+    text: str
+    confidence: float
+
+
+class TextSpotter(Identified, ABC):
+    """Detects text and reads it, in two steps because some filters need detection only.
+
+    The identity must include the revision of the model files, which the cache key depends on.
+    """
+
+    legible: (
+        float  # lowest confidence of a line that counts as text: engines see text in petals and wheels too
+    )
+
+    @abstractmethod
+    def setup(self, device: Device) -> None:
+        """Load the models, once per worker. Raises `UserError` when they are missing."""
+
+    @abstractmethod
+    def detect(self, images: Sequence[Image.Image]) -> list[list[Polygon]]:
+        """Return the polygons of the text lines in each of the RGB `images`, in reading order."""
+
+    @abstractmethod
+    def read(self, images: Sequence[Image.Image], polygons: Sequence[Sequence[Polygon]]) -> list[list[Line]]:
+        """Return the text in each polygon of each image; an empty text where nothing is legible."""
 
 
 class TextDetection(Features):
@@ -24,7 +54,7 @@ class TextDetection(Features):
     def __init__(self, spotter: TextSpotter) -> None:
         self.spotter = spotter
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load the spotter's models."""
         self.spotter.setup(device)
 
@@ -43,7 +73,7 @@ class TextRecognition(Features):
         self.spotter = spotter
         self.features = (TextDetection(spotter),)
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load the spotter's models."""
         self.spotter.setup(device)
 

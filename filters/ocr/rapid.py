@@ -3,30 +3,26 @@
 Detection is DB (Liao et al. 2020), recognition a CTC model (Shi et al. 2015) whose alphabet is in the model file.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.requirements import Requirement, look
 from benchmark.models.checkpoints import revision
-from filters.ocr.spotter import Line, Polygon, TextSpotter
-
-if TYPE_CHECKING:
-    import torch
+from filters.ocr.features import Line, Polygon, TextSpotter
 
 Pixels = npt.NDArray[np.uint8]
 LINE_HEIGHT = 48  # pixels, the recognition model's input height
@@ -43,11 +39,12 @@ class RapidSpotter(TextSpotter):
     """Text lines by RapidOCR's models, without any download.
 
     Args:
-        max_side: longer side in pixels that larger images are shrunk to for detection; smaller ones keep their size.
+        max_side: longer side in pixels that larger images are shrunk to for detection; smaller images stay.
         box_threshold: lowest mean probability of text in a detected line (0 to 1).
         unclip_ratio: factor by which a detected core is grown to the whole line.
-        legible: lowest confidence of a line that counts as text. On demo images with text 0.8 finds it in .985, on
-            those without in .037; 0.5 in .986 and .104; detection alone in .986 and .232.
+        legible: lowest confidence of a line that counts as text. With 0.8, text is found in .985 of
+            the demo's images with text and in .037 of its other images; with 0.5 in .986 and .104; by detection
+            without reading in .986 and .232.
     """
 
     def __init__(
@@ -74,14 +71,15 @@ class RapidSpotter(TextSpotter):
         for kind in ("det", "rec"):
             yield look(f"RapidOCR {kind}", partial(model_file, kind))
 
-    def setup(self, device: torch.device) -> None:
+    def setup(self, device: Device) -> None:
         """Load both models onto `device`, with as many threads as torch has."""
-        from rapidocr.ch_ppocr_det.utils import DBPostProcess, DetPreProcess
+        from rapidocr.ch_ppocr_det import main, utils
         from rapidocr.ch_ppocr_rec.utils import CTCLabelDecode
 
         self._detector, self._reader = _session("det", device), _session("rec", device)
-        self._fit_size = DetPreProcess(self.max_side, "max").resize
-        self._find_boxes = DBPostProcess(
+        self._fit_size = utils.DetPreProcess(self.max_side, "max").resize
+        self._sort_boxes = main.TextDetector.sorted_boxes
+        self._find_boxes = utils.DBPostProcess(
             box_thresh=self.box_threshold, unclip_ratio=self.unclip_ratio, use_dilation=True
         )
         alphabet = self._reader.get_modelmeta().custom_metadata_map["character"].splitlines()
@@ -103,10 +101,8 @@ class RapidSpotter(TextSpotter):
         return detected
 
     def _polygons(self, text_map: npt.NDArray[np.float32], image: Image.Image) -> list[Polygon]:
-        from rapidocr.ch_ppocr_det.main import TextDetector
-
         boxes, _ = self._find_boxes(text_map[None], (image.height, image.width))
-        return [[round(v) for v in box.ravel().tolist()] for box in TextDetector.sorted_boxes(boxes)]
+        return [[round(v) for v in box.ravel().tolist()] for box in self._sort_boxes(boxes)]
 
     def read(self, images: Sequence[Image.Image], polygons: Sequence[Sequence[Polygon]]) -> list[list[Line]]:
         """Return the lines of each image. Crops of the same width share a batch, so that none is padded."""
@@ -140,7 +136,7 @@ def model_file(kind: str) -> Path:
     return files[0]
 
 
-def _session(kind: str, device: torch.device) -> Any:
+def _session(kind: str, device: Device) -> Any:
     import onnxruntime
     import torch
 

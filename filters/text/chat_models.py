@@ -1,20 +1,17 @@
 """Chat models: behind an OpenAI-compatible endpoint, or on this machine."""
 
-from __future__ import annotations
-
 import logging
 import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from benchmark.core.devices import default_dtype
+import httpx
+
+from benchmark.core.devices import Device, default_dtype
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import load_model, load_pretrained
-
-if TYPE_CHECKING:
-    import torch
 
 KEY = "OPENAI_API_KEY"
 MAX_ANSWER_TOKENS = 16
@@ -35,15 +32,13 @@ class EndpointChat:
     """A model behind ``{endpoint}/chat/completions``. The API key is read from the environment and never stored.
 
     Args:
-        endpoint: base URL, including ``/v1`` where the server has it.
+        endpoint: base URL, including ``/v1`` if the server has it.
         model: the server's name of the model.
         concurrency: number of concurrent requests.
         timeout: seconds per request.
     """
 
     def __init__(self, endpoint: str, model: str, concurrency: int = 8, timeout: float = 60.0) -> None:
-        import httpx
-
         key = os.environ.get(KEY)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.endpoint, self.model, self.concurrency = endpoint.rstrip("/"), model, concurrency
@@ -64,8 +59,6 @@ class EndpointChat:
                     future.cancel()
 
     def _ask(self, system: str, question: str) -> str:
-        import httpx
-
         request = {
             "model": self.model,
             "messages": _messages(system, question),
@@ -126,11 +119,9 @@ class LocalChat:
         device: device of the model.
     """
 
-    def __init__(self, checkpoint: str, device: torch.device) -> None:
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-
+    def __init__(self, checkpoint: str, device: Device) -> None:
         # Padding on the left, so that each answer directly follows its question.
-        self._tokenizer = load_pretrained(AutoTokenizer, checkpoint, padding_side="left")
+        self._tokenizer = load_pretrained("AutoTokenizer", checkpoint, padding_side="left")
         if not self._tokenizer.chat_template:
             raise UserError(
                 f"filter.model={checkpoint} must have a chat template; give a chat (instruct) model"
@@ -138,7 +129,7 @@ class LocalChat:
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
         dtype = default_dtype(device)
-        self._model = load_model(AutoModelForCausalLM, checkpoint, dtype=dtype).to(device).eval()
+        self._model = load_model("AutoModelForCausalLM", checkpoint, dtype=dtype).to(device).eval()
 
     def answer(self, system: str, questions: Sequence[str]) -> list[str]:
         """Return one answer per question, in their order."""

@@ -31,7 +31,7 @@ MAX_CHARACTERS = 1000  # per caption; text towers and captioners read fewer
 
 
 class CaptionParser(Identified):
-    """A spaCy pipeline for English, identified by its content, wherever it lies.
+    """A spaCy pipeline for English, identified by its content, not its path.
 
     Args:
         name: name of an installed pipeline, or the path of one.

@@ -1,6 +1,6 @@
 """Scene graphs of captions: objects, their attributes and the relations between them, from a dependency parse.
 
-The rules follow those of textual scene graph parsers (Schuster et al. 2015; SPICE, Anderson et al. 2016). They read
+The rules follow textual scene graph parsers (Schuster et al. 2015; SPICE, Anderson et al. 2016). They read
 two label schemes at once, that of spaCy's English pipelines (ClearNLP) and Universal Dependencies (UD):
 
 | role                      | ClearNLP                    | UD                                      |
@@ -19,8 +19,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-from filters.text.stative_verbs import STATIVE_FORMS
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
@@ -41,13 +39,43 @@ _STAND_INS = (
 # So do these and numbers: "all of the dogs", "one of the dogs".
 _QUANTITIES = "all any each both some several few many much more most half"
 STAND_INS = frozenset(f"{_STAND_INS} {_QUANTITIES}".split())
+# Stative verbs describe a state and not an action: being and having, thinking, feeling and perceiving, as grammars of
+# English list them. Postures ("sit") and "wear" or "hold" are visible and do not count as states.
+_REGULAR_STATIVES = (
+    "adore admire agree appear appreciate assume believe belong concern consist contain cost depend deserve desire "
+    "despise detest differ disagree dislike doubt enjoy entail equal exist expect favor favour fear guess hate "
+    "include intend interest involve lack like love matter measure mind need owe own possess prefer "
+    "realise realize recall recognise recognize regard regret remain remember require resemble satisfy "
+    "seem signify sound suffice suit suppose suspect tend trust value want weigh wish"
+)
+_IRREGULAR_STATIVES = (
+    "be am is are was were been being 's 're 'm have has had having 've 'd "
+    "feel feels felt feeling fit fits fitting fitted "
+    "forget forgets forgot forgotten forgetting hear hears heard hearing know knows knew known knowing "
+    "mean means meant meaning see sees saw seen seeing smell smells smelt smelled smelling "
+    "taste tastes tasted tasting think thinks thought thinking understand understands understood understanding"
+)
+
+
+def _forms(verb: str) -> set[str]:
+    """Return the regular forms of a verb, with and without the doubled letter of "preferred"."""
+    stem = verb[:-1] if verb.endswith("e") else verb
+    forms = {verb, f"{verb}s", f"{stem}es", f"{stem}ed", f"{stem}ing"}
+    forms |= {f"{stem}{stem[-1]}ed", f"{stem}{stem[-1]}ing"}
+    if verb.endswith("y"):
+        forms |= {f"{verb[:-1]}ies", f"{verb[:-1]}ied"}
+    return forms
+
+
+# Forms, not lemmas, so that the result does not depend on a pipeline's lemmatizer.
+STATIVE_FORMS = frozenset(_IRREGULAR_STATIVES.split()).union(*map(_forms, _REGULAR_STATIVES.split()))
 
 
 @dataclass
 class SceneGraph:
     """Objects, attributes and relations in a caption. An object is the index of its token in the parsed document.
 
-    `attributes` are pairs (object, word), where a verb also relates the object to somebody unnamed ("give me a day");
+    `attributes` are pairs (object, word), or a verb that relates the object to somebody unnamed ("give me a day");
     `relations` are triples (object, predicate, object); `actions` are the non-stative verbs with a subject, an object
     of the scene or a noun that they modify, as written.
     """
@@ -110,7 +138,7 @@ def _is_predicate(token: "Token") -> bool:
 
 
 def _thing(noun: "Token") -> "Token":
-    """Return the noun that a stand-in refers to: "dogs" for the group in "a group of dogs", for "all of the dogs"."""
+    """Return the noun that a word represents: "dogs" in "a group of dogs" and in "all of the dogs"."""
     while noun.lower_ in STAND_INS or noun.pos_ == "NUM":
         inner = next((n for word, n in _prepositional(noun) if word == "of" and _is_noun(n)), None)
         if inner is None:
@@ -120,7 +148,7 @@ def _thing(noun: "Token") -> "Token":
 
 
 def _expand(token: "Token") -> Iterator["Token"]:
-    """Yield the object that a noun names and those of nouns coordinated with it; nothing for a pronoun."""
+    """Yield the objects that a noun and the nouns coordinated with it name; nothing for a pronoun."""
     queue = [token]
     for noun in queue:
         thing = _thing(noun)
@@ -144,7 +172,7 @@ def _prepositional(token: "Token") -> Iterator[tuple[str, "Token"]]:
 
 
 def _case(noun: "Token") -> str:
-    """Return UD's preposition of a noun, of one or more words; "" without one. The possessive is none."""
+    """Return UD's preposition of a noun, of one or more words; "" without one, or for a possessive."""
     cases = [child for child in noun.children if _label(child) == "case" and child.lower_ not in POSSESSIVES]
     return " ".join(
         word.lower_ for case in cases for word in (case, *case.children) if word.dep_ in {"case", "fixed"}
@@ -183,7 +211,7 @@ def _predicate(graph: SceneGraph, head: "Token") -> None:
     unnamed = not subjects
     if unnamed:  # "ask questions in this section", "there is a car on the track": the objects are there
         subjects = [thing for noun in objects for thing in _expand(noun)]
-    elif not is_verb and _is_noun(head):  # UD: "the mug is beside the plate" has the plate over "is"
+    elif not is_verb and _is_noun(head):  # UD: "the mug is near the plate" has the plate over "is"
         complements = [(_case(head) or "be", head)]
     else:
         complements = [(f"{verb} {words}".strip(), noun) for words, noun in complements]

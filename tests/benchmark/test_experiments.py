@@ -8,8 +8,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
-from benchmark.cli.jobs import job_overrides
-from benchmark.cli.sweeps import planned_sweeps
+from benchmark.cli.sweeps import job_overrides, planned_sweeps
 from benchmark.run.config import CONF, register_resolvers
 from benchmark.selection.selection import Selector
 from downstream.models.dual_encoder import DualEncoder
@@ -42,8 +41,7 @@ def test_an_experiment_of_sweeps_lists_its_runs(
     name: str, runs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sweeps = planned_sweeps([f"experiment={name}", "results_dir=r"])
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        assert sum(len(job_overrides(overrides)) for _, *overrides in sweeps) == runs
+    assert sum(len(job_overrides(overrides)) for _, *overrides in sweeps) == runs
     file = CONF / "experiment" / f"{name}.yaml"
     assert list(OmegaConf.load(file)) == ["sweeps"], "it is read for its sweeps alone"
     for _, *overrides in sweeps:

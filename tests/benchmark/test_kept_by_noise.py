@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmark.core.uids import encode_uids, make_uid
 from benchmark.pool.pool import Pool
-from benchmark.run.open_subset import kept_by_noise
+from benchmark.run.open_samples import kept_by_noise
 from benchmark.selection.selection import Selection
 from tests.pools import rows, write_metadata
 

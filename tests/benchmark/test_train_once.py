@@ -7,7 +7,7 @@ import torch
 
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import Subset
-from benchmark.run.training import Trained, train
+from benchmark.run.train import Trained, train_model
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
 from downstream.models.dual_encoder import DualEncoder
 from downstream.training.trainer import TrainConfig
@@ -43,7 +43,7 @@ def test_validation_finds_the_same_training(
     def trained(tracker: Recorder, every: int | None, seed: int = 0) -> Trained:
         config = TrainConfig(16, 4, 1e-3, log_every=1, validate_every=every, seed=seed)
         model = DualEncoder(*towers, config, False, False, 16, 5, UNLOCKED)
-        return train(model, subset, "ab", CPU, tracker, pair)
+        return train_model(model, subset, "ab", CPU, tracker, pair)
 
     first, second = trained(trackers[0], None), trained(trackers[1], 8)
     assert first.folder == second.folder

@@ -11,8 +11,7 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
-from benchmark.run.config import CONF, register_resolvers
-from benchmark.run.downstream_config import evaluation_nodes
+from benchmark.run.config import CONF, evaluation_nodes, register_resolvers
 from downstream.models.captioner import Captioner
 from downstream.models.dual_encoder import DualEncoder
 from tests.downstream.tiny_models import CAPTIONS, MemorySubset, Recorder, draw, save_bert, save_gpt2

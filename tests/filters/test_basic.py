@@ -7,7 +7,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from filters.basic import Basic
-from filters.text.language import english_detector
+from filters.english import english_detector
 from tests.extras import needs_extra
 from tests.pools import numbered_uids
 

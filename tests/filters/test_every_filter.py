@@ -33,7 +33,7 @@ from tests.extras import has_extra, hide_extra, needs_extra
 from tests.filters.bad_pairs import UNREADABLE, bad_rows
 from tests.filters.checkpoints import open_clip_model, roberta_scorer
 from tests.filters.generators import chat_model, diffusion_model
-from tests.filters.text.wordnet_files import PHOTO, write_synsets, write_wordnet
+from tests.filters.wordnet_files import PHOTO, write_synsets, write_wordnet
 from tests.pools import numbered_uids, rows, write_metadata, write_pool
 
 CPU = torch.device("cpu")

@@ -7,7 +7,7 @@ from scipy.stats import spearmanr
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.run.config import demo_model
-from filters.icc import roberta_weights
+from filters.icc import packed
 from filters.icc import scorer as module
 from filters.icc.packing import pack
 from filters.icc.scorer import DistilledScorer
@@ -176,8 +176,8 @@ def test_passes_keep_the_budget_and_lose_nothing() -> None:
     rng = np.random.default_rng(0)
     lengths = [*rng.integers(1, 60, 500).tolist(), 300]
     captions = [rng.integers(0, 9, length).tolist() for length in lengths]
-    order, packed = pack(captions)
-    passes = list(packed.passes(256))
+    order, in_order = pack(captions)
+    passes = list(in_order.passes(256))
     assert np.concatenate([part.ids for part in passes]).tolist() == [
         i for row in order for i in captions[row]
     ]
@@ -188,7 +188,7 @@ def test_passes_keep_the_budget_and_lose_nothing() -> None:
 
 def test_only_weights_in_other_files_need_transformers_model(tmp_path, monkeypatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(roberta_weights, "load_model", None)
+        patch.setattr(packed, "load_model", None)
         wanted = scorer(tmp_path).score(batch(CAPTIONS))
     made = DistilledScorer(str(tmp_path))
     weights = load_file(tmp_path / "model.safetensors")

@@ -20,7 +20,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids, encode_uids, sort_uids
 from benchmark.engine.local import LocalEngine
-from benchmark.engine.worker_usage import WORKER_RUNS
+from benchmark.engine.workers import WORKER_RUNS
 from benchmark.pool.pool import Pool
 from benchmark.run.config import CONF, demo_model, make_filter, register_resolvers
 from benchmark.scoring.score_pool import score_pool

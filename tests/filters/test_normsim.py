@@ -153,7 +153,7 @@ def test_what_makes_no_sense_says_so(tmp_path: Path) -> None:
         made(3, None)
     with pytest.raises(UserError, match=r"needs filter\.target"):
         made(math.inf, None)
-    with pytest.raises(UserError, match="must be at least 1"):
+    with pytest.raises(UserError, match="steps=0 must be a positive integer"):
         made(2, None, steps=0)
     with pytest.raises(UserError, match="not found"):
         made(2, tmp_path / "absent.npy")

@@ -91,6 +91,7 @@ def test_the_cache_key_has_prefix_and_weights(
     weights = features.identity()["checkpoint"]
     assert weights != PacFeatures(clip, None, str(other)).identity()["checkpoint"]
     monkeypatch.setattr(pacscore, "PREFIX", "A painting of ")
+    (features,) = PacScore(clip, None, checkpoint).features
     assert len(keys | {features.key()}) == 4
 
 

@@ -9,10 +9,9 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from filters.text.wordnet import DEBIAN, ENDINGS, Nouns, find_wordnet
-from filters.text_based import TextBased, read_synsets
+from filters.text_based import DEBIAN, ENDINGS, Nouns, TextBased, find_wordnet, read_synsets
 from tests.extras import needs_extra
-from tests.filters.text.wordnet_files import CHURCH, DOG, GOOSE, HOT_DOG, PHOTO, write_synsets, write_wordnet
+from tests.filters.wordnet_files import CHURCH, DOG, GOOSE, HOT_DOG, PHOTO, write_synsets, write_wordnet
 from tests.pools import numbered_uids
 
 pytestmark = needs_extra("language")
@@ -102,8 +101,8 @@ def test_missing_files_say_how_to_get_them(tmp_path: Path, monkeypatch: pytest.M
         read_synsets(str(tmp_path / "absent.txt"))
     with pytest.raises(UserError, match=r"must hold index.noun.*apt install wordnet-base"):
         find_wordnet(str(tmp_path))
-    monkeypatch.setattr("filters.text.wordnet.DEBIAN", tmp_path / "absent")
-    monkeypatch.setattr("filters.text.wordnet._nltk_locations", lambda: iter([]))
+    monkeypatch.setattr("filters.text_based.DEBIAN", tmp_path / "absent")
+    monkeypatch.setattr("filters.text_based._nltk_locations", lambda: iter([]))
     with pytest.raises(UserError, match=r"not installed.*nltk.downloader wordnet"):
         find_wordnet(None)
     (tmp_path / "index.noun").write_text("a table of something else\n")

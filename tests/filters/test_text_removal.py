@@ -1,9 +1,11 @@
 from collections import Counter
 
+import numpy as np
 import pytest
 import torch
 from PIL import Image
 
+from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
@@ -11,12 +13,10 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.shard_reader import PoolBatches, ShardReader
 from filters.clip import Clip, ClipFeatures
-from filters.ocr.text_areas import remove_areas
-from filters.relative_score import relative_score
-from filters.text_removal import RandomAreaRemovedClip, TextRemovedClip
+from filters.text_removal import RandomAreaRemovedClip, TextRemovedClip, relative_score, remove_areas
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.ocr.spotters import PlantedText
-from tests.pools import rows, write_pool
+from tests.pools import numbered_uids, rows, write_pool
 
 CPU = torch.device("cpu")
 LINES = [([2, 2, 20, 2, 20, 9, 2, 9], "THING number"), ([2, 20, 30, 20, 30, 29, 2, 29], "SALE 50%")]
@@ -109,6 +109,29 @@ def test_the_control_scores_alike_in_any_batch(pool: Pool, clip: str) -> None:
     assert scorer.score(batch.take([3, 0]))[::-1] == pytest.approx(scorer.score(batch)[[0, 3]], abs=1e-6)
     control = scores(pool, relative_score(clip, None, planted(pool), "all", control=True))
     assert {number for number, value in control.items() if value != 0} <= set(PLANTED)
+
+
+def test_the_control_scales_areas_to_images_of_another_shape(clip: str) -> None:
+    from benchmark.models.clip_models import load_clip
+
+    rng = np.random.default_rng(0)
+    shapes = ((20, 40, 3), (120, 60, 3))
+    wide, tall = (Image.fromarray(rng.integers(0, 256, shape, np.uint8)) for shape in shapes)
+    vector = rng.normal(size=(1, 16)).astype(np.float32)
+
+    def one(number: int, image: Image.Image, polygon: list[int]) -> Batch:
+        polygons = np.empty(1, object)
+        polygons[0] = [polygon]
+        features = {"image": np.zeros((1, 16), np.float32), "text": vector, "polygons": polygons}
+        return Batch(numbered_uids(1, number), [""], [image], features=features)
+
+    scorer = RandomAreaRemovedClip(clip, None, PlantedText({}), fill="inpaint")
+    scorer.setup(CPU)
+    scorer.fit([one(1, wide, [4, 5, 20, 5, 20, 15, 4, 15])])
+    # From a tenth to half of the width, and from a quarter to three quarters of the height.
+    painted = remove_areas(tall, [[6, 30, 30, 30, 30, 90, 6, 90]], "inpaint")
+    expected = load_clip(clip, None, CPU).embed_images([painted])[0] @ vector[0]
+    assert scorer.score(one(2, tall, [0, 0, 9, 0, 9, 9, 0, 9])) == pytest.approx([expected], abs=1e-5)
 
 
 def test_one_ocr_serves_all(pool: Pool, clip: str) -> None:

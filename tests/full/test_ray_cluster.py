@@ -18,7 +18,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.usage import Seconds
 from benchmark.engine.local import LocalEngine
 from benchmark.engine.ray import RayEngine
-from benchmark.engine.worker_usage import WORKER_RUNS
+from benchmark.engine.workers import WORKER_RUNS
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_parts import read_part
@@ -64,8 +64,7 @@ def pool(tmp_path: Path) -> Pool:
 
 
 def scores_by_shard(pool: Pool, scorer: Watched) -> dict[str, tuple[Any, Any]]:
-    parts = {shard.name: read_part(path) for shard, path in score_paths(pool, scorer).items()}
-    return {name: (part.uids, part.scores) for name, part in parts.items()}
+    return {shard.name: read_part(path) for shard, path in score_paths(pool, scorer).items()}
 
 
 def assert_same_as_local(pool: Pool, scorer: Watched, cache: Path, patch: pytest.MonkeyPatch) -> None:
@@ -153,7 +152,7 @@ def test_a_command_goes_on_where_its_killed_driver_was(
 
 
 def made(cache: Path) -> dict[Path, int]:
-    return {path: path.stat().st_mtime_ns for path in (cache / "pairsift" / "scores").rglob("[!.]*.parquet")}
+    return {path: path.stat().st_mtime_ns for path in cache.rglob("scores/**/[!.]*.parquet")}
 
 
 def test_what_no_node_has_is_said_at_once(nodes: TwoNodes, pool: Pool, tmp_path: Path) -> None:

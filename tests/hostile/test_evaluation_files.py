@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from downstream.evaluation.evaluation_sets import EvaluationSet, coco_captions, karpathy, webdataset
 from tests.command_line import Run, assert_one_line
 from tests.hostile.hostile_evaluation_sets import (
@@ -86,7 +86,7 @@ def test_a_run_with_half_a_tar_ends_before_anything_is_scored(run: Run, tmp_path
     done = run("filter=random", *pool, *others, f"+evalset.half={evalset}", results)
     assert_one_line(done, "evaluation set half: ")
     assert "0.tar is cut or damaged, or not a tar; fetch it again" in done.stderr
-    assert not (cache_dir() / "scores").exists()
+    assert not cache_folder("scores").exists()
 
 
 def of_file(folder: Path, text: str) -> EvaluationSet:

@@ -87,8 +87,8 @@ def test_a_selection_does_not_depend_on_the_parts(
     paths = []
     for number, rows in enumerate(np.split(np.arange(len(scores)), places)):
         paths.append(tmp_path / f"{number}.parquet")
-        write_part(paths[-1], uids[rows], scores[rows], {}, 0.0, {})
-        assert np.array_equal(read_part(paths[-1]).scores, scores[rows], equal_nan=True)
+        write_part(paths[-1], uids[rows], scores[rows], {}, {})
+        assert np.array_equal(read_part(paths[-1])[1], scores[rows], equal_nan=True)
     ranked = np.sort(scores[~np.isnan(scores)])[::-1]
     for k in {1, len(ranked)} if len(ranked) else ():
         chosen = select_top_k(load_parts(paths), k, seed)

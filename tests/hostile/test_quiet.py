@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmark.cli.environment import set_environment
+from benchmark.cli.process import set_environment
 from filters.ocr.rapid import model_file
 from tests.conftest import BuildOnce
 from tests.demos import draw, link

@@ -20,15 +20,13 @@ from benchmark.core import mirror, seals, sharing
 from benchmark.core.errors import UserError
 from benchmark.core.mirror import Mirror
 from benchmark.core.output_folder import OutputFolder
-from benchmark.core.paths import atomic_folder, atomic_write, cache_dir, write_text
+from benchmark.core.paths import atomic_folder, atomic_write, cache_dir, cache_folder, write_text
 from benchmark.core.seals import intact, remove_sealed
 from benchmark.core.storage import upload
 from benchmark.core.temporaries import _remove_orphans
 from benchmark.models import hub_files
 from benchmark.pool import reshard
 from benchmark.pool.pool import Pool
-from benchmark.pool.reshard import Copy
-from benchmark.pool.subset import selected_samples
 from benchmark.run import export
 from benchmark.run.plan import disk
 from benchmark.scoring.score_folder import remove_scores, score_folder
@@ -45,7 +43,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture
 def damaged() -> Path:
-    path = cache_dir() / "content" / "x.json"
+    path = cache_folder("content") / "x.json"
     write_text(path, "[1, 2]")
     flip(path)
     os.utime(path)
@@ -76,8 +74,8 @@ def test_what_another_process_has_made_again_stays(damaged: Path, monkeypatch: p
             write_text(damaged, "[1, 2]")
         return digest
 
-    original = seals._hash
-    monkeypatch.setattr(seals, "_hash", hash_slowly)
+    original = seals.hash_file
+    monkeypatch.setattr(seals, "hash_file", hash_slowly)
     intact(damaged)
     assert intact(damaged)
     assert damaged.read_text() == "[1, 2]"
@@ -201,7 +199,7 @@ def test_a_launch_maps_its_arrays_though_another_one_ends(monkeypatch: pytest.Mo
         with sharing.shared_by_main(to_share(), CPU) as received:
             assert received["rows"].tolist() == [0, 1, 2]
         is_main = True
-    assert list((cache_dir() / "launches").iterdir()) == []
+    assert list(cache_folder("launches").iterdir()) == []
 
 
 @pytest.fixture
@@ -276,7 +274,7 @@ def test_a_plan_beside_a_training_that_removes_its_checkpoints(monkeypatch: pyte
             path.unlink(missing_ok=True)
         return original(path, **settings)
 
-    make_folder(cache_dir() / "trained" / "captioner-0")
+    make_folder(cache_folder("trained") / "captioner-0")
     original = Path.stat
     monkeypatch.setattr(Path, "stat", stat)
     assert (disk.training_bytes("captioner") or 0) >= 2
@@ -322,12 +320,8 @@ def test_one_of_two_exports_gets_the_folder(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_one_of_two_reshardings_gets_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(4)])))
-    uids = pool.index(pool.tars[0]).uids
-
     def begin(number: int) -> None:
-        parts = selected_samples(pool, np.sort(uids[number : number + 2]))
-        reshard._Started(pool, Copy(parts, tmp_path / "out"), 10)
+        reshard.begin(tmp_path / "out", f"samples {number}", 1)
 
     assert at_once(monkeypatch, OutputFolder, "write_text", begin) == 1
 

@@ -12,12 +12,12 @@ from benchmark.core.errors import UserError
 from benchmark.core.json_text import json_text
 from benchmark.core.paths import cache_dir
 from benchmark.core.records import read_records, scan_records, write_record
-from benchmark.results.report.certainty import RunFolders
-from benchmark.results.report.image_samples import read_image_scores
+from benchmark.results.report.certainty import RunFolders, read_image_scores
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.result import Result
 from downstream.evaluation import embedding
-from downstream.evaluation.image_scores import FILE, ImageScores
+from downstream.evaluation.image_scores import ImageScores
+from downstream.metrics.intervals import IMAGE_SCORES
 from downstream.metrics.metric import FAILED, Metric
 from tests.benchmark.results.report.made_results import result, trained
 from tests.command_line import Done, Run, assert_one_line
@@ -74,7 +74,7 @@ def test_damaged_scores_of_images_are_one_line(tmp_path: Path, damage: Damage) -
     kept = ImageScores()
     kept.add("coco", "CIDEr", range(1_000), [0.5] * 1_000)
     kept.write(tmp_path)
-    damage(tmp_path / FILE)
+    damage(tmp_path / IMAGE_SCORES)
     with pytest.raises(UserError, match="cannot be read"):
         read_image_scores(tmp_path)
 
@@ -178,9 +178,9 @@ def test_metrics_that_fail_are_missing_and_the_rest_is_kept(
 def test_a_results_folder_lost_while_training_costs_nothing(
     small: list[str], tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from benchmark.run import whole_run as run_task
+    from benchmark.run import run as run_task
 
-    train = run_task.train
+    train = run_task.train_model
 
     def trains_and_loses_the_folder(*arguments: Any) -> Any:
         trained = train(*arguments)
@@ -188,7 +188,7 @@ def test_a_results_folder_lost_while_training_costs_nothing(
         (tmp_path / "results").touch()
         return trained
 
-    monkeypatch.setattr(run_task, "train", trains_and_loses_the_folder)
+    monkeypatch.setattr(run_task, "train_model", trains_and_loses_the_folder)
     done = run("filter=random", *small)
     assert done.returncode == 2
     assert "takes no files; the result is" in done.stderr

@@ -14,17 +14,16 @@ from benchmark.core import seals
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.mapped_files import save_array
-from benchmark.core.paths import atomic_folder, cache_dir, write_text
+from benchmark.core.paths import atomic_folder, cache_dir, cache_folder, write_text
 from benchmark.core.seals import intact
 from benchmark.engine.local import LocalEngine
 from benchmark.models import hub_files
-from benchmark.models.checkpoints import locate_checkpoint
+from benchmark.models.checkpoints import find_checkpoint, locate_checkpoint
 from benchmark.pool.content import pool_content
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.survivors import save_survivors
-from downstream.training.checkpointing import finished, mark_finished
-from downstream.training.train_report import TrainReport
+from downstream.training.train_report import TrainReport, finished, mark_finished
 from filters.base import Features, Filter, Scores
 from tests.downstream.tiny_models import Recorder
 from tests.downstream.training.test_trainer import Guess, fit, same, weights
@@ -73,7 +72,7 @@ def content(pool: Pool) -> Any:
 
 
 def array(pool: Pool) -> Any:
-    return save_array(cache_dir() / "fits" / "a.npy", np.arange(1_000)).values.tolist()
+    return save_array(cache_folder("fits") / "a.npy", np.arange(1_000)).values.tolist()
 
 
 def survivors(pool: Pool) -> Any:
@@ -100,7 +99,7 @@ def test_a_damaged_file_is_named_and_made_again(
 
 
 def test_a_file_that_another_replaced_is_damaged(tmp_path: Path) -> None:
-    path = cache_dir() / "content" / "x.json"
+    path = cache_folder("content") / "x.json"
     write_text(path, "[1, 2]")
     path.write_text("[1, 3]")
     os.utime(path)
@@ -130,7 +129,7 @@ def test_a_copied_cache_is_hashed_once(tmp_path: Path, monkeypatch: pytest.Monke
     write_text(path, "[1, 2]")
     os.utime(path, ns=(1, 1))
     hashed: list[Path] = []
-    monkeypatch.setattr(seals, "_hash", lambda file, of=seals._hash: hashed.append(file) or of(file))
+    monkeypatch.setattr(seals, "hash_file", lambda file, of=seals.hash_file: hashed.append(file) or of(file))
     assert intact(path)
     assert intact(path)
     assert hashed == [path]
@@ -162,7 +161,7 @@ def test_only_the_cache_has_seals(tmp_path: Path) -> None:
 def test_a_damaged_checkpoint_costs_its_steps_alone(
     damage: Damage, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    folder = cache_dir() / "trained" / "guess" / "checkpoints"
+    folder = cache_folder("trained") / "guess" / "checkpoints"
     with pytest.raises(KeyboardInterrupt):
         fit(Guess(), folder, Recorder(stop_at=150), checkpoint_every=50)
     (checkpoint,) = folder.glob("step-*")
@@ -177,7 +176,7 @@ def test_a_damaged_checkpoint_costs_its_steps_alone(
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("name", ["finished.json", "model/weights"])
 def test_a_damaged_training_is_not_finished(damage: Damage, name: str) -> None:
-    folder = cache_dir() / "trained" / "guess"
+    folder = cache_folder("trained") / "guess"
     report = TrainReport(10, 1, 1.0, 10.0, 1.0, {}, None)
     with atomic_folder(folder / "model") as temporary:
         (temporary / "weights").write_bytes(bytes(100))
@@ -212,10 +211,10 @@ def download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_damaged_download_is_named_and_lacks_that_file(
     download: Path, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    locate_checkpoint.cache_clear()
+    find_checkpoint.cache_clear()
     assert locate_checkpoint("some/model") == download
     flip(download / name)
-    locate_checkpoint.cache_clear()
+    find_checkpoint.cache_clear()
     with pytest.raises(UserError, match=rf"only a part of it is on this machine \(without {name}\)"):
         locate_checkpoint("some/model")
     assert f"{download / name} is damaged" in caplog.text
@@ -226,10 +225,10 @@ def test_a_download_is_hashed_once(download: Path, monkeypatch: pytest.MonkeyPat
     hashed: list[Path] = []
     monkeypatch.setattr(hub_files, "_hash", lambda file, size: hashed.append(file) or file.name)
     for _ in range(2):
-        locate_checkpoint.cache_clear()
+        find_checkpoint.cache_clear()
         locate_checkpoint("some/model")
     assert len(hashed) == 2  # the files
     os.utime(download / "config.json")
-    locate_checkpoint.cache_clear()
+    find_checkpoint.cache_clear()
     locate_checkpoint("some/model")
     assert len(hashed) == 3

@@ -14,7 +14,6 @@ from benchmark.core.errors import UserError
 from benchmark.core.tar_members import MAX_EXTENDED, tar_members
 from benchmark.core.uids import decode_uids
 from benchmark.pool.pool import Pool
-from benchmark.pool.tar_headers import read_members
 from benchmark.pool.tar_index import TarIndex, index_tar
 from tests.hostile.hostile_tars import (
     BLOCK,
@@ -73,7 +72,7 @@ class Watched(io.BytesIO):
 @pytest.mark.parametrize("kind", [b"x", b"g", b"L", b"K", b"S", b"Z"])
 def test_no_header_brings_its_data_into_memory(kind: bytes) -> None:
     file = Watched(between(member(bytes(MAX_EXTENDED + 1), kind=kind) + header()))
-    names = [found.name for found in read_members(file, Counter())]
+    names = [found.name for found in tar_members(file, Counter())]
     assert names[-1] == f"{LAST.key}.json"
     assert file.longest < MAX_EXTENDED / 10
 

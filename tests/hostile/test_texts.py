@@ -18,20 +18,19 @@ from benchmark.core.model_text import MAX_CHARACTERS
 from benchmark.core.progress import configure_logging
 from benchmark.core.uids import decode_uids
 from benchmark.pool.pool import Pool
-from benchmark.results.page.page import leaderboard_page
+from benchmark.results.page.leaderboard_page import leaderboard_page
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.table import Table, plain, to_markdown
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.tensorboard_tracker import _table
 from benchmark.results.wandb_tracker import WandbTracker
 from benchmark.scoring.shard_reader import PoolBatches
-from benchmark.studies.concreteness.coloured_captions import coloured_line, explanations_page
 from benchmark.studies.concreteness.evaluation import score_texts
-from benchmark.studies.concreteness.explanation import Explanation, Word
+from benchmark.studies.concreteness.explanation import Explanation, Word, coloured_line, explanations_page
 from benchmark.studies.icc_build.captions import captions_from_file
+from downstream.evaluation.embedding import evaluate_retrieval
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
 from downstream.evaluation.image_scores import ImageScores
-from downstream.evaluation.retrieval import evaluate_retrieval
 from downstream.metrics.meteor import Meteor
 from downstream.metrics.metric import Corpus
 from downstream.metrics.suite import score_captions

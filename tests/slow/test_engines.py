@@ -12,7 +12,7 @@ import pytest
 from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
 from benchmark.engine.ray import RayEngine
-from benchmark.engine.worker_usage import WORKER_RUNS
+from benchmark.engine.workers import WORKER_RUNS
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from benchmark.selection.clusters import ClusterSelector

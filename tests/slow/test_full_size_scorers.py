@@ -28,8 +28,8 @@ def score(run: Run, *overrides: str) -> dict[str, float]:
     parts = [read_part(path) for path in Path(done.stdout.splitlines()[-1]).glob("*.parquet")]
     return {
         uid: value
-        for part in parts
-        for uid, value in zip(decode_uids(part.uids), part.scores.tolist(), strict=True)
+        for uids, scores in parts
+        for uid, value in zip(decode_uids(uids), scores.tolist(), strict=True)
     }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmark.core.paths import CACHE_VERSION
 from tests.pools import rows, write_pool
 
 pytestmark = pytest.mark.slow
@@ -85,4 +86,4 @@ def test_the_others_end_with_one_line_and_the_next_start_goes_on(tmp_path: Path)
         resumed, same = finish(pool, cache)
         assert "resumed at step" in resumed
         assert same == weights
-        assert not list((cache / "pairsift" / "launches").iterdir())
+        assert not list((cache / "pairsift" / CACHE_VERSION / "launches").iterdir())

@@ -115,7 +115,7 @@ def test_a_model_trained_on_a_remote_pool_is_that_of_the_local_one(
 
 def test_results_and_exports_on_s3(run: Run, nested: Path, s3: Any, lexicon: list[str]) -> None:
     results = "results_dir=s3://bucket/results"
-    path = last_line(run("task=concreteness", *lexicon, "explain=a red ball", results))
+    path = last_line(run("task=concreteness", *lexicon, "task.explain=a red ball", results))
     assert path.startswith("s3://bucket/results/explained/")
     assert b"a red ball" in s3.cat(path)
     export = [*WALK, *lexicon, f"pool.url={nested}", "task=export", "task.output=s3://bucket/export", results]

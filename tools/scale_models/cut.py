@@ -19,7 +19,7 @@ import numpy.typing as npt
 import torch
 from omegaconf import OmegaConf
 
-from benchmark.core.paths import atomic_write, cache_dir
+from benchmark.core.paths import atomic_write, cache_folder
 from benchmark.models.checkpoints import revision
 from tools.demo_world import embedded_text
 from tools.demo_world.cut import accepted_indices, save_cut
@@ -74,7 +74,7 @@ def similarities(config: Cut, seed: int, mix: Mix, count: int) -> Floats:
     They are computed in chunks that are kept in the cache, so that a killed run goes on.
     """
     inputs = repr([revision(config.clip), seed, mix, GENERATOR_VERSION])
-    folder = cache_dir() / "demo" / "cuts" / hashlib.sha256(inputs.encode()).hexdigest()[:16]
+    folder = cache_folder("demo", "cuts") / hashlib.sha256(inputs.encode()).hexdigest()[:16]
     one = partial(_chunk, folder, config.clip, seed, mix)
     starts = range(0, count, CHUNK)
     with ProcessPoolExecutor(max(1, config.recipe.workers), get_context("spawn")) as processes:

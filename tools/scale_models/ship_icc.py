@@ -7,7 +7,7 @@ from pathlib import Path
 
 from safetensors.torch import load_file
 
-from benchmark.core.paths import atomic_folder, cache_dir, write_text
+from benchmark.core.paths import atomic_folder, cache_folder, write_text
 from tools.scale_models.export import MODELS, save_half
 
 # The files that filters read; the rest of a build is intermediate: captions, reconstructions, labels, manifests.
@@ -40,7 +40,7 @@ def main() -> None:
         "build",
         type=Path,
         nargs="?",
-        default=cache_dir() / "icc" / "demo",
+        default=cache_folder("icc", "demo"),
         help="folder that `python -m benchmark experiment=icc_demo` wrote",
     )
     ship(parser.parse_args().build, MODELS / "icc")

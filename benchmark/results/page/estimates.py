@@ -1,12 +1,11 @@
-"""A metric of a filter with its uncertainty: what tables and charts of the page show, in the unit of tables."""
+"""The values of a metric with their intervals, as tables and charts of the page show them, in the unit of tables."""
 
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmark.results.report.headlines import headlines
-from benchmark.results.report.leaderboard_entries import Entry, evaluations
-from benchmark.results.report.leaderboard_tables import COLUMNS, UNITS
+from benchmark.results.report.columns import COLUMNS, UNITS
+from benchmark.results.report.leaderboard import Entry, Measure, evaluations, headlines
 from benchmark.results.report.significance import t_interval
 
 LEGEND = (
@@ -18,23 +17,8 @@ LEGEND = (
 
 
 @dataclass(frozen=True)
-class Measure:
-    """A metric of a downstream model on an evaluation set; `label` is the metric's name for readers."""
-
-    model: str
-    evaluation: str
-    metric: str
-    label: str
-
-    @property
-    def title(self) -> str:
-        """The name that tells it from every other measure."""
-        return f"{self.label}, {self.evaluation} ({self.model.replace('_', ' ')})"
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A value and the ends of its interval, None where it has none; `text` and `note` are both in words."""
+class Value:
+    """A value and the ends of its interval, None without one; `text` and `note` are both in words."""
 
     value: float
     low: float | None
@@ -43,11 +27,10 @@ class Estimate:
     note: str
 
 
-def estimate(entry: Entry, measure: Measure) -> Estimate | None:
-    """Return the metric of an entry over its seeds; None where no run has it."""
-    trained = [run.downstream[measure.model] for run in entry.runs if measure.model in run.downstream]
-    evaluated = [metric for model in trained for metric in model.evaluations.get(measure.evaluation, [])]
-    metrics = [metric for metric in evaluated if metric.name == measure.metric and metric.value is not None]
+def value_of(entry: Entry, measure: Measure) -> Value | None:
+    """Return the metric of an entry over its seeds; None if no run has it."""
+    metrics = [m for run in entry.runs for m in run.metrics(measure.model, measure.evaluation)]
+    metrics = [m for m in metrics if m.name == measure.metric and m.value is not None]
     values = [metric.value for metric in metrics if metric.value is not None]
     if not values:
         return None
@@ -56,37 +39,34 @@ def estimate(entry: Entry, measure: Measure) -> Estimate | None:
     text = f"{value:.{digits}f}"
     interval = metrics[0].interval if len(values) == 1 else t_interval(values)
     if interval is None:
-        return Estimate(value, None, None, text, "")
+        return Value(value, None, None, text, "")
     low, high = (factor * bound for bound in interval)
-    return Estimate(value, low, high, text, f"{low:.{digits}f} to {high:.{digits}f}")
-
-
-def headline_measures(entries: Sequence[Entry]) -> list[Measure]:
-    """Return the metrics that the papers compare filters by, of those that some entry has."""
-    return [Measure(h.model, h.evaluation, h.metric, h.name) for h in headlines(entries)]
+    return Value(value, low, high, text, f"{low:.{digits}f} to {high:.{digits}f}")
 
 
 def all_measures(entries: Sequence[Entry]) -> list[Measure]:
     """Return the headline measures, then every other metric of the tables that some entry has."""
-    first = headline_measures(entries)
-    seen = {(m.model, m.evaluation, m.metric) for m in first}
+    first = headlines(entries)
     others = [
         Measure(model, evaluation, metric, metric.replace("_", " "))
         for model, evaluation in evaluations(entries)
         for columns in COLUMNS.values()
         for metric in columns
-        if (model, evaluation, metric) not in seen
     ]
-    return [*first, *(m for m in others if any(estimate(entry, m) for entry in entries))]
+    return first + [m for m in others if m not in first and any(value_of(entry, m) for entry in entries)]
 
 
-def chart_measures(entries: Sequence[Entry]) -> list[Measure]:
-    """Return the metrics that charts offer: all of those models and evaluation sets that a headline metric is of."""
-    headline = {(m.model, m.evaluation) for m in headline_measures(entries)}
-    return [m for m in all_measures(entries) if (m.model, m.evaluation) in headline]
+def chart_measures(entries: Sequence[Entry]) -> dict[str, Measure]:
+    """Return the metrics that charts offer by their names: all of the sets that a headline metric is measured on."""
+    headline = {(m.model, m.evaluation) for m in headlines(entries)}
+    return {
+        f"{m.label}, {m.evaluation} ({m.model.replace('_', ' ')})": m
+        for m in all_measures(entries)
+        if (m.model, m.evaluation) in headline
+    }
 
 
 def ranked(entries: Sequence[Entry], measure: Measure) -> list[Entry]:
-    """Return the entries, highest value first, those without the metric last."""
-    values = {entry.label: found.value for entry in entries if (found := estimate(entry, measure))}
+    """Return the entries, highest value first, entries without the metric last."""
+    values = {entry.label: value.value for entry in entries if (value := value_of(entry, measure))}
     return sorted(entries, key=lambda entry: -values.get(entry.label, float("-inf")))

@@ -1,15 +1,17 @@
-"""What is shown of each filter by itself, and the captions of all filters side by side."""
+"""A panel for each filter, the captions of all filters side by side, and their thumbnails."""
 
-from collections.abc import Iterator, Sequence
+import base64
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from benchmark.core.hashes import hash_bytes
 from benchmark.results.page.plotly_charts import Chart
-from benchmark.results.page.run_files import RunFiles
 from benchmark.results.page.selection_charts import score_chart
-from benchmark.results.pictures import Example, GalleryPair
-from benchmark.results.report.leaderboard_entries import Entry
-from benchmark.results.selection_summary import SelectionSummary, Shares
+from benchmark.results.report.leaderboard import Entry
+from benchmark.results.run_folder import Example, GalleryPair, RunFiles
+from benchmark.results.selection_summary import Fractions, SelectionSummary
 
+BUDGET = 4_500_000  # characters of base64 in the page
 PLACES = {
     "top": "The highest scores",
     "kept": "Kept: just above the threshold",
@@ -21,6 +23,41 @@ MOST_WORDS = 20
 MOST_EXAMPLES = 12  # of an evaluation set
 
 
+class Images:
+    """Thumbnails by name, as base64.
+
+    Args:
+        wanted: JPEGs, the most wanted first.
+        budget: characters of base64 that all of them may take.
+    """
+
+    def __init__(self, wanted: Iterable[bytes], budget: int = BUDGET) -> None:
+        self.encoded: dict[str, str] = {}
+        self.budget = budget
+        self.left_out = 0
+        room, seen = budget, set[str]()
+        for data in wanted:
+            name = _image_name(data)
+            if not data or name in seen:
+                continue
+            seen.add(name)
+            encoded = base64.b64encode(data).decode()
+            if len(encoded) <= room:
+                self.encoded[name] = encoded
+                room -= len(encoded)
+            else:
+                self.left_out += 1
+
+    def name(self, data: bytes) -> str:
+        """Return the name of a thumbnail; empty if it is not on the page."""
+        name = _image_name(data)
+        return name if name in self.encoded else ""
+
+
+def _image_name(data: bytes) -> str:
+    return hash_bytes(data, 12)
+
+
 @dataclass(frozen=True)
 class FilterPanel:
     """One filter: its scores, the words that it prefers, and pairs at four places of its ranking, by their titles."""
@@ -28,7 +65,7 @@ class FilterPanel:
     label: str
     family: str
     scores: Chart | None
-    words: list[tuple[str, Shares]]
+    words: list[tuple[str, Fractions]]
     pairs: dict[str, list[GalleryPair]]
 
 
@@ -38,11 +75,10 @@ def filter_panel(
     """Return what is shown of one filter; `key` is the name of its chart."""
     run = entry.runs[0]
     scores = score_chart(key, entry.label, summary.scores, run.selection.threshold) if summary else None
-    words = list(summary.words.items()) if summary else []
-    words.sort(key=lambda item: -abs(item[1].kept - item[1].pool))
+    words = list(summary.words.items())[:MOST_WORDS] if summary else []
     by_place = {title: [p for p in pairs if p.place == place][:MOST_PAIRS] for place, title in PLACES.items()}
     shown = {title: of_place for title, of_place in by_place.items() if of_place}
-    return FilterPanel(entry.label, run.family, scores, words[:MOST_WORDS], shown)
+    return FilterPanel(entry.label, run.family, scores, words, shown)
 
 
 @dataclass(frozen=True)
@@ -64,7 +100,7 @@ class CaptionedSet:
 
 def captioned_sets(entries: Sequence[tuple[Entry, RunFiles]]) -> list[CaptionedSet]:
     """Return the generated captions side by side, as in the ICC paper's Figure 4."""
-    examples = next((found for _, files in entries if (found := files.examples())), [])
+    examples = next((shown for _, files in entries if (shown := files.examples())), [])
     models = dict.fromkeys(model for entry, _ in entries for model in entry.runs[0].downstream)
     sets = []
     for evaluation in dict.fromkeys(example.evaluation for example in examples):

@@ -7,10 +7,8 @@ from html import escape
 from typing import Any
 
 from benchmark.core.visible import visible
-from benchmark.results.report.families import UPPER_BOUND
-from benchmark.results.report.headlines import REFERENCE
-from benchmark.results.report.leaderboard_entries import Entry
-from benchmark.results.report.svg import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY, shortened
+from benchmark.results.report.leaderboard import REFERENCE, UPPER_BOUND, Entry
+from benchmark.results.report.picture import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY, shortened
 
 Json = dict[str, Any]
 Styles = Mapping[str, Json]  # lines and markers by label
@@ -24,7 +22,7 @@ LEGEND_ABOVE = {"orientation": "h", "y": 1, "yanchor": "bottom", "traceorder": "
 
 @dataclass(frozen=True)
 class Variant:
-    """One of the pictures that a chart can show, by the name that the reader picks it by."""
+    """A picture that a chart can show; the reader picks it by its name."""
 
     name: str
     data: list[Json]
@@ -98,12 +96,12 @@ def _style(colour: str, symbol: str, dash: str) -> Json:
 
 
 def stacked_bars(
-    name: str, labels: Sequence[str], shares: Mapping[str, Sequence[float]], colours: Mapping[str, str]
+    name: str, labels: Sequence[str], fractions: Mapping[str, Sequence[float]], colours: Mapping[str, str]
 ) -> Variant:
-    """Return one horizontal bar per label, made of a share per part; `shares` has those of each label by part."""
+    """Return one horizontal bar per label, stacked from the fractions of its parts, which are given by part."""
     data = []
-    for part, values in shares.items():
-        percent = [number(100 * share) or 0.0 for share in values]
+    for part, values in fractions.items():
+        percent = [number(100 * value) or 0.0 for value in values]
         texts = [words(f"{label}, {part}: {p:.1f}%") for label, p in zip(labels, percent, strict=True)]
         data.append(
             {

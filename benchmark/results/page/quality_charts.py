@@ -1,31 +1,23 @@
-"""Charts of what models trained on a selection can do: by size, by cost, while training, by position of a word."""
+"""Charts of trained models' quality: by size, by cost, while training, by position of a word."""
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from benchmark.results.page.estimates import Estimate, Measure, estimate
-from benchmark.results.page.plotly_charts import (
-    NEUTRAL,
-    Chart,
-    Json,
-    Styles,
-    Variant,
-    axis,
-    number,
-    words,
-)
-from benchmark.results.page.run_files import Losses
-from benchmark.results.report.leaderboard_entries import Entry
-from benchmark.results.report.leaderboard_tables import thousands
-from benchmark.results.report.scoring_costs import scoring_costs
+from benchmark.results.page.estimates import Value, value_of
+from benchmark.results.page.plotly_charts import NEUTRAL, Chart, Json, Styles, Variant, axis, number, words
+from benchmark.results.report.columns import thousands
+from benchmark.results.report.entry_facts import scoring_costs
+from benchmark.results.report.leaderboard import Entry, Measure
+from benchmark.results.run_folder import Losses
 
-LABELLED = 12  # points of a chart that can have their names beside them
+LABELLED = 12  # points of a chart that can have their names next to them
 POINTS = 100  # of a loss curve
 NGRAMS = {"Unique-1": "words", "Unique-2": "pairs of words", "Unique-4": "4-grams"}
 
 
 def size_chart(
-    key: str, entries: Sequence[Entry], measures: Sequence[Measure], styles: Styles
+    key: str, entries: Sequence[Entry], measures: Mapping[str, Measure], styles: Styles
 ) -> Chart | None:
     """Return each metric over the number of pairs kept; None unless some filter was run at several sizes."""
     by_label: dict[str, list[Entry]] = {}
@@ -34,55 +26,50 @@ def size_chart(
     sizes = sorted({entry.size for entry in entries})
     if max(len(of_label) for of_label in by_label.values()) < 2:
         return None
+    ticks = {"tickvals": list(range(len(sizes))), "ticktext": [thousands(size) for size in sizes]}
     variants = []
-    for measure in measures:
+    for name, measure in measures.items():
         data = []
         for label, of_label in by_label.items():
-            found = [(e.size, value) for e in of_label if (value := estimate(e, measure))]
-            if found:
-                texts = [f"{label}, {thousands(size)}: {_shown(value)}" for size, value in found]
-                x = [sizes.index(size) for size, _ in found]
-                data.append(_line(label, x, [value for _, value in found], texts) | styles[label])
-        ticks = {"tickvals": list(range(len(sizes))), "ticktext": [thousands(size) for size in sizes]}
-        layout = {"height": 420, "xaxis": axis("size", **ticks), "yaxis": axis(measure.label)}
-        variants.append(Variant(measure.title, data, layout))
+            if points := [(e.size, value) for e in of_label if (value := value_of(e, measure))]:
+                texts = [f"{label}, {thousands(size)}: {_shown(value)}" for size, value in points]
+                x = [sizes.index(size) for size, _ in points]
+                data.append(_estimates(label, x, [value for _, value in points], texts) | styles[label])
+        variants.append(_variant(name, data, 420, axis("size", **ticks), measure.label))
     note = "Size as written for the paper's pool. Bars are the intervals of the table."
     return Chart(key, "Quality against size", note, variants)
 
 
 def cost_chart(
-    key: str, entries: Sequence[Entry], measures: Sequence[Measure], styles: Styles
+    key: str, entries: Sequence[Entry], measures: Mapping[str, Measure], styles: Styles
 ) -> Chart | None:
-    """Return each metric over seconds of scoring, with the Pareto front; None where no scoring was timed."""
+    """Return each metric over seconds of scoring, with the Pareto front; None if no scoring was timed."""
     variants = []
     costs = scoring_costs(entries)
-    for measure in measures:
-        found = [
-            (e, seconds, value)
-            for e in entries
-            if (seconds := costs.seconds[e.label]) and (value := estimate(e, measure))
+    for name, measure in measures.items():
+        points = [
+            (entry, seconds, value)
+            for entry in entries
+            if (seconds := costs.seconds[entry.label]) and (value := value_of(entry, measure))
         ]
-        if not found:
+        if not points:
             continue
-        front = _pareto_front([(seconds, v.value) for e, seconds, v in found if not e.is_upper_bound])
+        front = _pareto_front([(seconds, v.value) for e, seconds, v in points if not e.is_upper_bound])
         data: list[Json] = [
             {
                 "type": "scatter", "mode": "lines", "x": [x for x, _ in front], "y": [number(y) for _, y in front],
                 "line": {"color": NEUTRAL, "shape": "hv", "width": 1.5}, "hoverinfo": "skip", "showlegend": False,
             }
         ]  # fmt: skip
-        sides = _label_sides([(math.log10(seconds), v.value) for _, seconds, v in found])
-        for (entry, seconds, value), side in zip(found, sides, strict=True):
+        sides = _label_sides([(math.log10(seconds), v.value) for _, seconds, v in points])
+        for (entry, seconds, value), side in zip(points, sides, strict=True):
             text = f"{entry.label}: {seconds:,.4g} s, {_shown(value)}"
-            named = len(found) <= LABELLED or (seconds, value.value) in front
-            point = _line(entry.label, [seconds], [value], [text]) | styles[entry.label]
+            named = len(points) <= LABELLED or (seconds, value.value) in front
+            point = _estimates(entry.label, [seconds], [value], [text]) | styles[entry.label]
             mode = {"mode": "markers+text", "text": [words(entry.label)]} if named else {"mode": "markers"}
-            data.append(
-                point | mode | {"textposition": f"top {side}", "cliponaxis": False, "showlegend": not named}
-            )
-        x_axis = axis(costs.unit_name, type="log", dtick=1)
-        layout = {"height": 440, "xaxis": x_axis, "yaxis": axis(measure.label)}
-        variants.append(Variant(measure.title, data, layout))
+            place = {"textposition": f"top {side}", "cliponaxis": False, "showlegend": not named}
+            data.append(point | mode | place)
+        variants.append(_variant(name, data, 440, axis(costs.unit_name, type="log", dtick=1), measure.label))
     note = "The line is the Pareto front: filters that no cheaper one beats, by their values without the intervals."
     note = " ".join([note, *costs.notes])
     return Chart(key, "Quality against the cost of scoring", note, variants) if variants else None
@@ -98,7 +85,7 @@ def _pareto_front(points: Sequence[tuple[float, float]]) -> list[tuple[float, fl
 
 
 def _label_sides(points: Sequence[tuple[float, float]]) -> list[str]:
-    """Return on which side of each point (x, y) its label stands: clear of the right edge and of its neighbour."""
+    """Return the side of each point (x, y) for its label: clear of the right edge and of its neighbour."""
     left, right = min(x for x, _ in points), max(x for x, _ in points)
     near = 0.06 * (max(y for _, y in points) - min(y for _, y in points))
     sides = ["right"] * len(points)
@@ -113,44 +100,18 @@ def _label_sides(points: Sequence[tuple[float, float]]) -> list[str]:
     return sides
 
 
-def _line(label: str, x: Sequence[float], values: Sequence[Estimate], texts: Sequence[str]) -> Json:
-    bars = {
-        "type": "data",
-        "symmetric": False,
-        "array": [number(v.high - v.value) if v.high is not None else 0 for v in values],
-        "arrayminus": [number(v.value - v.low) if v.low is not None else 0 for v in values],
-        "thickness": 1,
-        "width": 3,
-    }
-    return {
-        "type": "scatter", "mode": "lines+markers", "name": words(label), "meta": label, "x": list(x),
-        "y": [number(v.value) for v in values], "error_y": bars, "hovertext": [words(text) for text in texts],
-        "hoverinfo": "text",
-    }  # fmt: skip
-
-
-def _shown(value: Estimate) -> str:
-    return f"{value.text} ({value.note})" if value.note else value.text
-
-
 def training_chart(key: str, curves: Mapping[str, Mapping[str, Losses]], styles: Styles) -> Chart | None:
-    """Return the training losses, by model and label; None where there are none."""
+    """Return the training losses, by model and label; None without any."""
     variants = []
     for model, by_label in curves.items():
         data = []
         for label, losses in by_label.items():
             shown = losses[:: math.ceil(len(losses) / POINTS)] if losses else []
-            data.append(
-                {
-                    "type": "scatter", "mode": "lines", "name": words(label), "meta": label,
-                    "line": styles[label]["line"],
-                    "x": [number(seen) for seen, _ in shown], "y": [number(loss) for _, loss in shown],
-                    "hovertemplate": "%{fullData.name}: %{y:.3g} at %{x:,}<extra></extra>",
-                }
-            )  # fmt: skip
+            x = [number(seen) for seen, _ in shown]
+            hover = {"hovertemplate": "%{fullData.name}: %{y:.3g} at %{x:,}<extra></extra>"}
+            data.append(_line(label, x, [loss for _, loss in shown], line=styles[label]["line"], **hover))
         if any(trace["x"] for trace in data):
-            layout = {"height": 400, "xaxis": axis("samples seen"), "yaxis": axis("loss")}
-            variants.append(Variant(model.replace("_", " "), data, layout))
+            variants.append(_variant(model.replace("_", " "), data, 400, axis("samples seen"), "loss"))
     note = "The loss of each batch that was logged, of the first seed."
     return Chart(key, "Training curves", note, variants) if variants else None
 
@@ -161,30 +122,39 @@ def diversity_chart(key: str, entries: Sequence[Entry], evaluation: str, styles:
     for name, ngrams in NGRAMS.items():
         data = []
         for entry in entries:
-            curve = _curve(entry, evaluation, name)
-            if curve:
+            run, label = entry.runs[0], entry.label
+            metrics = [m for model in run.downstream for m in run.metrics(model, evaluation)]
+            if curve := next((metric.curve for metric in metrics if metric.name == name), ()):
                 positions = list(range(1, len(curve) + 1))
-                texts = [f"{entry.label}, position {x}: {y:g}" for x, y in zip(positions, curve, strict=True)]
-                data.append(
-                    {
-                        "type": "scatter", "mode": "lines", "name": words(entry.label), "meta": entry.label,
-                        "x": positions, "y": [number(y) for y in curve], "line": styles[entry.label]["line"],
-                        "hovertext": [words(text) for text in texts], "hoverinfo": "text",
-                    }
-                )  # fmt: skip
+                texts = [f"{label}, position {x}: {y:g}" for x, y in zip(positions, curve, strict=True)]
+                hover = {"hovertext": list(map(words, texts)), "hoverinfo": "text"}
+                data.append(_line(label, positions, curve, line=styles[label]["line"], **hover))
         if data:
-            layout = {
-                "height": 400,
-                "xaxis": axis("position in the caption"),
-                "yaxis": axis(f"different {ngrams}"),
-            }
-            variants.append(Variant(f"different {ngrams}", data, layout))
+            title = f"different {ngrams}"
+            variants.append(_variant(title, data, 400, axis("position in the caption"), title))
     note = f"Of the captions of {evaluation}."
     return Chart(key, "Diversity of captions by position", note, variants) if variants else None
 
 
-def _curve(entry: Entry, evaluation: str, name: str) -> tuple[float, ...]:
-    metrics = (
-        m for trained in entry.runs[0].downstream.values() for m in trained.evaluations.get(evaluation, [])
-    )
-    return next((metric.curve for metric in metrics if metric.name == name), ())
+def _variant(name: str, data: list[Json], height: int, x_axis: Json, y_title: str) -> Variant:
+    return Variant(name, data, {"height": height, "xaxis": x_axis, "yaxis": axis(y_title)})
+
+
+def _line(label: str, x: Sequence[float | None], y: Sequence[float], **settings: Any) -> Json:
+    line: Json = {"type": "scatter", "mode": "lines", "name": words(label), "meta": label}
+    return line | {"x": list(x), "y": list(map(number, y)), **settings}
+
+
+def _estimates(label: str, x: Sequence[float], values: Sequence[Value], texts: Sequence[str]) -> Json:
+    """Return a line through values with their intervals as bars, and a text for each."""
+    bars = {
+        "type": "data", "symmetric": False, "thickness": 1, "width": 3,
+        "array": [number(v.high - v.value) if v.high is not None else 0 for v in values],
+        "arrayminus": [number(v.value - v.low) if v.low is not None else 0 for v in values],
+    }  # fmt: skip
+    hover = {"hovertext": list(map(words, texts)), "hoverinfo": "text"}
+    return _line(label, x, [v.value for v in values], error_y=bars, **hover) | {"mode": "lines+markers"}
+
+
+def _shown(value: Value) -> str:
+    return f"{value.text} ({value.note})" if value.note else value.text

@@ -1,4 +1,4 @@
-"""Charts of what filters keep: planted noise, lengths, languages, scores, and how much their selections share."""
+"""Charts of what filters keep: planted noise, lengths, languages, scores, and the overlap of their selections."""
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, combinations, pairwise
@@ -15,23 +15,26 @@ from benchmark.results.page.plotly_charts import (
     stacked_bars,
     words,
 )
-from benchmark.results.report.leaderboard_entries import Entry
-from benchmark.results.report.svg import AMBER, BLUE, BROWN, GREEN, GREY, INDIGO, ORANGE, PINK, SKY, YELLOW
+from benchmark.results.report.leaderboard import Entry
+from benchmark.results.report.picture import (
+    AMBER,
+    BLUE,
+    BROWN,
+    GREEN,
+    GREY,
+    INDIGO,
+    ORANGE,
+    PINK,
+    SKY,
+    YELLOW,
+)
 from benchmark.results.selection_summary import Histogram, SelectionSummary, jaccard
 
-# Kinds of captions by their grade: first those that describe what is seen.
+# Kinds of captions by their grade: first the kinds that describe the picture.
 KIND_COLOURS = {
-    "concrete": GREEN,
-    "title": SKY,
-    "product": AMBER,
-    "event": ORANGE,
-    "person": BROWN,
-    "web string": GREY,
-    "abstract": YELLOW,
-    "news": PINK,
-    "mismatched": BLUE,
-    "near duplicate": INDIGO,
-}
+    "concrete": GREEN, "title": SKY, "product": AMBER, "event": ORANGE, "person": BROWN, "web string": GREY,
+    "abstract": YELLOW, "news": PINK, "mismatched": BLUE, "near duplicate": INDIGO,
+}  # fmt: skip
 POOL, REST = "the pool", "the rest"
 MOST_VALUES = 8  # of one kind that have their own colour
 NUMBERED = 25  # rows of a heat map whose cells can hold a number
@@ -41,13 +44,13 @@ Summaries = Mapping[str, SelectionSummary]  # by label
 
 
 def kept_chart(key: str, entries: Sequence[Entry], summaries: Summaries) -> Chart | None:
-    """Return what filters keep, one row per filter, one variant per thing that was counted."""
+    """Return what filters keep, one row per filter, one variant per property."""
     variants = _noise(entries)
     for name in dict.fromkeys(name for summary in summaries.values() for name in summary.histograms):
         counted = {label: s.histograms[name] for label, s in summaries.items() if name in s.histograms}
         variants += _quantiles(name, counted)
     for name in dict.fromkeys(name for summary in summaries.values() for name in summary.shares):
-        variants.append(_shares(name, {label: s for label, s in summaries.items() if name in s.shares}))
+        variants.append(_fractions(name, {label: s for label, s in summaries.items() if name in s.shares}))
     note = (
         "Boxes of lengths and sizes are quartiles, whiskers the 5th and 95th percentile, from counts in bins."
     )
@@ -62,16 +65,16 @@ def _noise(entries: Sequence[Entry]) -> list[Variant]:
     kept = [{kind.replace("_", " "): n for kind, n in e.runs[0].kept.items()} for e in known]
     present = {kind for kinds in kept for kind in kinds}
     kinds = [kind for kind in KIND_COLOURS if kind in present] + sorted(present - set(KIND_COLOURS))
-    shares = {kind: [counts.get(kind, 0) / sum(counts.values()) for counts in kept] for kind in kinds}
-    return [stacked_bars("planted kinds of noise", [e.label for e in known], shares, KIND_COLOURS)]
+    fractions = {kind: [counts.get(kind, 0) / sum(counts.values()) for counts in kept] for kind in kinds}
+    return [stacked_bars("planted kinds of noise", [e.label for e in known], fractions, KIND_COLOURS)]
 
 
 def _quantiles(name: str, counted: Mapping[str, Histogram]) -> list[Variant]:
-    """Return a box per filter below that of the pool; nothing if the histograms are empty."""
+    """Return a box per filter below the box of the pool; nothing if the histograms are empty."""
     first = next(iter(counted.values()))
     rows = {POOL: _of_counts(first.edges, first.pool)}
     rows |= {label: _of_counts(histogram.edges, histogram.kept) for label, histogram in counted.items()}
-    boxes = {label: found for label, found in rows.items() if found}
+    boxes = {label: quantiles for label, quantiles in rows.items() if quantiles}
     if not boxes:
         return []
     ends = [list(values) for values in zip(*boxes.values(), strict=True)]
@@ -87,28 +90,30 @@ def _of_counts(edges: Sequence[float], counts: Sequence[int]) -> list[float]:
     """Return `QUANTILES` of values that were counted in bins; nothing without values."""
     total = sum(counts)
     below = [0, *accumulate(counts)]
-    found = []
+    quantiles = []
     for quantile in QUANTILES if total else ():
         index = next(i for i, count in enumerate(below[1:]) if count >= quantile * total)
         inside = (quantile * total - below[index]) / (counts[index] or 1)
-        found.append(float(f"{edges[index] + inside * (edges[index + 1] - edges[index]):.5g}"))
-    return found
+        quantiles.append(float(f"{edges[index] + inside * (edges[index + 1] - edges[index]):.5g}"))
+    return quantiles
 
 
-def _shares(name: str, summaries: Summaries) -> Variant:
-    """Return the shares of the most frequent values, of the pool and of each filter."""
+def _fractions(name: str, summaries: Summaries) -> Variant:
+    """Return the fractions of the most frequent values, of the pool and of each filter."""
     first = next(iter(summaries.values())).shares[name]
-    rows = {POOL: {value: share.pool for value, share in first.items()}}
-    rows |= {label: {v: share.kept for v, share in s.shares[name].items()} for label, s in summaries.items()}
+    rows = {POOL: {value: of_value.pool for value, of_value in first.items()}}
+    rows |= {
+        label: {v: of_value.kept for v, of_value in s.shares[name].items()} for label, s in summaries.items()
+    }
     values = {value for row in rows.values() for value in row}
     highest = {value: max(row.get(value, 0.0) for row in rows.values()) for value in values}
     most = sorted(values, key=lambda value: (-highest[value], value))[:MOST_VALUES]
-    shares = {value: [row.get(value, 0.0) for row in rows.values()] for value in most}
+    fractions = {value: [row.get(value, 0.0) for row in rows.values()] for value in most}
     rest = [max(0.0, 1 - sum(row.get(value, 0.0) for value in most)) for row in rows.values()]
     if max(rest) > 0.0005:
-        shares[REST] = rest
+        fractions[REST] = rest
     colours = dict(zip(most, (*COLOURS, BROWN, INDIGO), strict=False))
-    return stacked_bars(name, list(rows), shares, colours)
+    return stacked_bars(name, list(rows), fractions, colours)
 
 
 def overlap_chart(key: str, summaries: Summaries, ratio: float) -> Chart | None:
@@ -117,7 +122,7 @@ def overlap_chart(key: str, summaries: Summaries, ratio: float) -> Chart | None:
     Args:
         key: name of the chart.
         summaries: of each filter.
-        ratio: kept pairs over scored ones, from which follows what two random selections share.
+        ratio: kept pairs over scored pairs, which gives the overlap of two random selections.
     """
     labels = list(summaries)
     if len(labels) < 2:
@@ -126,10 +131,10 @@ def overlap_chart(key: str, summaries: Summaries, ratio: float) -> Chart | None:
     indices: list[list[float | None]] = [[None] * len(labels) for _ in labels]  # the diagonal stays empty
     texts = [["" for _ in labels] for _ in labels]
     for (row, one), (column, other) in combinations(enumerate(sketches), 2):
-        shared = jaccard(one, other)
+        index = jaccard(one, other)
         for i, j in ((row, column), (column, row)):
-            indices[i][j] = round(shared, 3)
-            texts[i][j] = words(f"{labels[i]} and {labels[j]}: {shared:.3f}")
+            indices[i][j] = round(index, 3)
+            texts[i][j] = words(f"{labels[i]} and {labels[j]}: {index:.3f}")
     positions = list(range(len(labels)))
     trace: Json = {
         "type": "heatmap", "z": indices, "x": positions, "y": positions, "zmin": 0, "zmax": 1,

@@ -1,19 +1,22 @@
 """The filters of a leaderboard compared by a headline metric: how sure each comparison is."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
-from benchmark.results.report.headlines import REFERENCE, Headline
-from benchmark.results.report.image_samples import ImageScores, read_image_scores, resampled_values
-from benchmark.results.report.leaderboard_entries import Entry
+from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure
 from benchmark.results.report.significance import Comparison, Estimate, Interval, compare
 from benchmark.results.report.table import MISSING, Table, plain
 from benchmark.results.result import Result
-from downstream.metrics.corpus_scores import Doubles
+from benchmark.results.results_folders import damage_as_one_line
+from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
+from downstream.metrics.intervals import IMAGE_SCORES, resampled_sums
 
+KEYS = ["evaluation", "metric", "image"]
 RANKS = (
     "Rank: the range that significant differences leave among the filters that compete: paired tests over the same"
     " images with Holm's correction, and Welch's interval over seeds where both have three runs. Equal ranges are"
@@ -28,8 +31,93 @@ NOTES = (
 
 
 @dataclass(frozen=True)
+class ImageSums:
+    """Sums of one metric, or of one of its counts, over the queries of n images.
+
+    Args:
+        images: ids, ascending, (n,).
+        sums: the sum of each image's values, (n,).
+        queries: queries per image, (n,).
+    """
+
+    images: npt.NDArray[np.object_]
+    sums: Doubles
+    queries: Doubles
+
+
+ImageScores = Mapping[tuple[str, str], ImageSums]  # of a model of one run, by evaluation set and metric
+
+
+def read_image_scores(folder: Path) -> ImageScores:
+    """Read the scores of single images in the folder of a run's model; empty without any."""
+    if not (path := folder / IMAGE_SCORES).is_file():
+        return {}
+    # Here: a report of runs without such scores needs no pyarrow.
+    import pyarrow.parquet as pq
+
+    from benchmark.core.arrow import to_numpy
+
+    with (
+        damage_as_one_line(path),
+        pq.ParquetFile(path, read_dictionary=KEYS, page_checksum_verification=True) as file,
+    ):  # pq.read_table would import pandas
+        table = file.read().unify_dictionaries().combine_chunks()
+    evaluations, metrics, images = (table[key].chunk(0) for key in KEYS)
+    # Interned: all runs have the same ids.
+    names = np.array([sys.intern(name) for name in images.dictionary.to_pylist()], object)
+    order = np.argsort(names)  # images are put in the order of their ids
+    place = np.empty(len(names), np.int64)
+    place[order] = np.arange(len(names))
+    group = to_numpy(evaluations.indices).astype(np.int64) * len(metrics.dictionary)
+    group = (group + to_numpy(metrics.indices)) * len(names)
+    cells, cell_of_row = np.unique(group + place[to_numpy(images.indices)], return_inverse=True)
+    sums = np.bincount(cell_of_row, to_numpy(table["value"])).astype(float)
+    queries = np.bincount(cell_of_row).astype(float)
+    groups, image_of_cell = np.divmod(cells, len(names))
+    borders = np.flatnonzero(np.diff(groups)) + 1
+    scores, shared = {}, dict[bytes, tuple[npt.NDArray[np.object_], Doubles]]()
+    for part in np.split(np.arange(len(cells)), borders):
+        evaluation, metric = divmod(int(groups[part[0]]), len(metrics.dictionary))
+        key = evaluations.dictionary[evaluation].as_py(), metrics.dictionary[metric].as_py()
+        image, query = image_of_cell[part], queries[part]
+        # Most metrics of a set have the same images and queries, which are kept once.
+        same = shared.setdefault(image.tobytes() + query.tobytes(), (names[order[image]], query))
+        scores[key] = ImageSums(same[0], sums[part], same[1])
+    return scores
+
+
+def resampled_values(metric: str, evaluation: str, runs: Sequence[ImageScores]) -> list[Doubles | None]:
+    """Return the metric of each run on the same resampled images, (RESAMPLES,) each.
+
+    None for a run that lacks scores of single images, or whose images differ from the first run that has them.
+    """
+    names = count_names(metric) or (metric,)
+    sums = [[run[evaluation, n] for n in names if (evaluation, n) in run] for run in runs]
+    complete = [of_run if len(of_run) == len(names) else [] for of_run in sums]
+    images = next((of_run[0].images for of_run in complete if of_run), None)
+    usable = [
+        of_run if images is not None and all(np.array_equal(of.images, images) for of in of_run) else []
+        for of_run in complete
+    ]
+    kept = [of_run for of_run in usable if of_run]
+    if not kept:
+        return [None] * len(runs)
+    columns = [column for of_run in kept for column in (of_run[0].queries, *(of.sums for of in of_run))]
+    resampled = iter(np.split(resampled_sums(np.stack(columns, axis=1)), len(kept), axis=1))
+    return [_value(metric, names, next(resampled)) if of_run else None for of_run in usable]
+
+
+def _value(metric: str, names: Sequence[str], resampled: Doubles) -> Doubles:
+    """Return the metric from the resampled numbers of queries and sums, (RESAMPLES, 1 + len(names))."""
+    queries, *sums = resampled.T
+    if not count_names(metric):
+        return np.asarray(sums[0] / queries, float)
+    return score_of_sums(metric, dict(zip(names, sums, strict=True)))
+
+
+@dataclass(frozen=True)
 class RunFolders:
-    """The folders of runs, with what lies beside their results.
+    """The folders of runs, with their scores of single images.
 
     Args:
         folders: by run id.
@@ -39,7 +127,7 @@ class RunFolders:
     _read: dict[tuple[str, str], ImageScores] = field(default_factory=dict, repr=False)
 
     def image_scores(self, run: Result, model: str) -> ImageScores:
-        """Return the scores of single images that a model of the run left; empty where there are none."""
+        """Return the scores of single images that a model of the run left; empty without any."""
         key = run.run_id, model
         if key not in self._read:
             folder = self.folders.get(run.run_id)
@@ -49,19 +137,19 @@ class RunFolders:
 
 @dataclass(frozen=True)
 class Compared:
-    """Entries that have a metric, compared by it; several sizes only where images are the same."""
+    """Entries that have a metric, compared by it; several sizes only if their images are the same."""
 
-    headline: Headline
+    measure: Measure
     entries: list[Entry]
     comparison: Comparison
 
     @property
     def competing(self) -> list[int]:
-        """The entries that are no upper bound."""
+        """The indices of entries that compete: all but upper bounds."""
         return [index for index, entry in enumerate(self.entries) if not entry.is_upper_bound]
 
     def rank(self, index: int) -> str:
-        """Return the range of ranks of an entry as text, with * where it says nothing of other seeds."""
+        """Return the range of ranks of an entry as text, with * if it says nothing of other seeds."""
         if self.entries[index].is_upper_bound:
             return MISSING
         low, high = self.comparison.ranks(index, self.competing)
@@ -69,37 +157,25 @@ class Compared:
         return (str(low) if low == high else f"{low} to {high}") + few
 
     def best(self) -> Entry | None:
-        """Return the entry that is better than all that compete, over images and seeds; None where none is sure."""
+        """Return the entry that is better than all that compete, over images and seeds; None if none is sure."""
         for one in self.competing:
             if all(self.comparison.better(one, other) for other in self.competing if other != one):
                 return self.entries[one] if len(self.competing) > 1 else None
         return None
 
 
-def compare_entries(headline: Headline, entries: Sequence[Entry], folders: RunFolders) -> Compared:
+def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFolders) -> Compared:
     """Compare the entries that have the metric, on the images that their runs share."""
-    having = [(entry, values) for entry in entries if (values := headline.values(entry))]
-    runs = [
-        (index, run)
-        for index, (entry, _) in enumerate(having)
-        for run in entry.runs
-        if headline.value(run) is not None
-    ]
-    scores = [folders.image_scores(run, headline.model) for _, run in runs]
-    of_runs: list[list[Doubles | None]] = [[] for _ in having]
-    for (index, _), resampled in zip(
-        runs, resampled_values(headline.metric, headline.evaluation, scores), strict=True
-    ):
-        of_runs[index].append(resampled)
-    return Compared(
-        headline,
-        [entry for entry, _ in having],
-        compare([values for _, values in having], [_mean(resampled) for resampled in of_runs]),
-    )
+    having = [entry for entry in entries if measure.values(entry)]
+    runs = [[run for run in entry.runs if measure.value(run) is not None] for entry in having]
+    scores = [folders.image_scores(run, measure.model) for of_entry in runs for run in of_entry]
+    resampled = iter(resampled_values(measure.metric, measure.evaluation, scores))
+    means = [_mean([next(resampled) for _ in of_entry]) for of_entry in runs]
+    return Compared(measure, having, compare([measure.values(entry) for entry in having], means))
 
 
 def _mean(resampled: Sequence[Doubles | None]) -> Doubles | None:
-    """Return the mean over runs, times 100 as `Headline.values`; None where a run has no scores of single images."""
+    """Return the mean over runs, times 100 as `Measure.values`; None if a run lacks scores of single images."""
     known = [values for values in resampled if values is not None]
     return 100 * np.mean(known, axis=0) if len(known) == len(resampled) else None
 
@@ -116,12 +192,12 @@ def certainty_table(title: str, compared: Compared) -> Table:
         intervals = (_interval(estimate.over_images), _interval(estimate.over_seeds))
         cells = [labels[index], f"{estimate.mean:.1f}", intervals[0], str(estimate.runs), intervals[1]]
         rows.append(plain(*cells, compared.rank(index), against))
-    header = ["filter", compared.headline.name, "over images", "runs", "over seeds", "rank", "against random"]
+    header = ["filter", compared.measure.label, "over images", "runs", "over seeds", "rank", "against random"]
     return Table(title, header, rows, list(NOTES))
 
 
 def estimate_text(estimate: Estimate) -> str:
-    """Return the mean with its interval over seeds, or, with a *, over images where there are too few seeds."""
+    """Return the mean with its interval over seeds, or, with a *, over images if there are too few seeds."""
     spread = f" ({_interval(estimate.interval)})" if estimate.interval else ""
     return f"{estimate.mean:.1f}{spread}{'*' * (estimate.over_seeds is None)}"
 

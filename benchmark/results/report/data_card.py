@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from benchmark.pool.pairs import Written
-from benchmark.results.report.loss_notes import loss_note
+from benchmark.results.report.entry_facts import loss_note
 from benchmark.results.result import Result
 from benchmark.selection.manifest import Manifest
 
 TEMPLATE = Path(__file__).with_suffix(".md.jinja")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-COMMON_LANGUAGE = 0.01  # share of the captions from which on a language is in the header
+COMMON_LANGUAGE = 0.01  # fraction of the captions from which on a language is in the header
 FOLDERS = r"^(file://|[\w-]+:)?/(?!/)(?:[^/]*/)*"  # of an absolute path, also in local-dir:/models/clip
 # As subset.parquet is read: see https://github.com/rom1504/img2dataset. Images as in DataComp's download.
 DOWNLOAD = """img2dataset --url_list subset.parquet --input_format parquet --url_col url --caption_col caption \\
@@ -46,9 +46,9 @@ class CaptionStatistics:
     Args:
         lengths: distributions by unit, e.g. ``words``.
         ngrams: the most frequent n-grams of 1, 2, ... words with their counts.
-        languages: shares of the most frequent languages by ISO 639 code; empty where none were detected.
+        languages: fractions of the most frequent languages by ISO 639 code; empty if none were detected.
         detected: number of captions whose language was detected.
-        text_rate: share of images with a text area, of those that the filter looked at; None if it looked at none.
+        text_rate: fraction of the images that the filter looked at with a text area; None if it looked at none.
     """
 
     lengths: Mapping[str, Lengths]
@@ -80,13 +80,12 @@ def data_card(
         pretty_name=f"{written.pairs:,} pairs of {manifest.pool} by {manifest.filter}",
         license="other",
         license_name="terms-of-the-pool",
-        language=[code for code, share in captions.languages.items() if share >= COMMON_LANGUAGE] or None,
+        language=[code for code, fraction in captions.languages.items() if fraction >= COMMON_LANGUAGE]
+        or None,
         size_categories=[size_category(written.pairs)],
         task_categories=["image-to-text", "text-to-image"],
         tags=["image-text-pairs", "data-filtering", "datacomp", "pairsift"],
-        configs=[
-            {"config_name": "default", "data_files": [{"split": "train", "path": "subset.parquet"}]},
-        ],
+        configs=[{"config_name": "default", "data_files": [{"split": "train", "path": "subset.parquet"}]}],
     )
     settings = {"filter": manifest.config, "selector": manifest.selector_config}
     card = DatasetCard.from_template(
@@ -118,7 +117,7 @@ def size_category(count: int) -> str:
 def code_span(text: str) -> str:
     """Return untrusted text as a code span of Markdown, which neither Markdown nor HTML in it can leave.
 
-    Not for tables: a pipe ends their cells even there. Characters that are not printed, like those that turn the
+    Not for tables: a pipe ends their cells even there. Characters that are not printed, like marks that turn the
     direction of writing, are replaced.
     """
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -1,78 +1,45 @@
 """Leaderboards as tables, like Tables 1 and 2 of the ICC paper."""
 
-import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
-from benchmark.core.batch import NO_SCORE
 from benchmark.results.report.certainty import RunFolders, certainty_table, compare_entries
-from benchmark.results.report.contamination_notes import contamination_notes
-from benchmark.results.report.headlines import Headline, headlines
-from benchmark.results.report.leaderboard_entries import Entry, Leaderboard, evaluations, leaderboards
-from benchmark.results.report.loss_notes import loss_notes
-from benchmark.results.report.paper_rows import paper_rows
-from benchmark.results.report.scoring_costs import scoring_costs
-from benchmark.results.report.significance import t_interval
-from benchmark.results.report.table import MISSING, Cell, Table, plain
+from benchmark.results.report.columns import (
+    CLASSIFICATION_COLUMNS,
+    COLUMNS,
+    RETRIEVAL_COLUMNS,
+    metric_cell,
+    ties_notes,
+)
+from benchmark.results.report.entry_facts import cost_notes, pairs_read, scoring_costs
+from benchmark.results.report.leaderboard import (
+    Entry,
+    Leaderboard,
+    Measure,
+    evaluations,
+    headlines,
+    leaderboards,
+)
+from benchmark.results.report.published_figures import paper_rows
+from benchmark.results.report.table import MISSING, Table, plain
 from benchmark.results.result import Result
-from downstream.metrics.metric import Metric
 
-# The columns of the ICC paper's tables, in its order, with its abbreviations; then those of later papers.
-CAPTION_COLUMNS = {
-    "BLEU-4": "B@4",
-    "METEOR": "M",
-    "ROUGE_L": "R",
-    "CIDEr": "C",
-    "SPICE": "S",
-    "BERTScore": "BSc",
-    "Polos": "P",
-    "PAC-S": "PAC",
-    "RefPAC-S": "RefPAC",
-}
-DIVERSITY_COLUMNS = {
-    "SPICE-1": "S-1",
-    "Diversity": "Div",
-    "Unique-1": "U-1",
-    "Unique-2": "U-2",
-    "Unique-4": "U-4",
-}
-RETRIEVAL_COLUMNS = {
-    "text_to_image_R@1": "T2I R@1",
-    "text_to_image_R@5": "R@5",
-    "text_to_image_R@10": "R@10",
-    "image_to_text_R@1": "I2T R@1",
-}
-CLASSIFICATION_COLUMNS = {
-    "zero_shot": "zero-shot",
-    "zero_shot_acc@5": "acc@5",
-    "linear_probe": "probe",
-}
-# Columns of a table by the end of its title; AVA-Captions' metrics have a table of their own.
-COLUMNS = {
-    "": CAPTION_COLUMNS | RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS,
-    ", best reference and diversity": DIVERSITY_COLUMNS,
-}
-# Factor and decimals; all other metrics are percentages with one decimal.
-UNITS = dict.fromkeys(("BERTScore", "Polos", "PAC-S", "RefPAC-S"), (1.0, 3))
-UNITS |= dict.fromkeys(("Unique-1", "Unique-2", "Unique-4"), (1.0, 1))
-TIED = {"text_to_image_tied": "T2I", "image_to_text_tied": "I2T", "zero_shot_tied": "zero-shot"}
 LEGEND = (
     "A value is bold where its filter is better than every other, over images and over seeds; ± is half of the 95%"
     " t-interval over three seeds or more. The oracle reads the planted noise labels: it does not compete."
 )
-Values = dict[str, list[float]]  # of each metric, one per run
 
 
 def leaderboard(results: Iterable[Result], folders: RunFolders) -> list[Table]:
     """Return per protocol how sure its headlines are, its metrics by model and evaluation set, costs, noise kept."""
-    return [table for board in leaderboards(results) for table in _board_tables(board, folders)]
+    return [table for board in leaderboards(results) for table in _tables(board, folders)]
 
 
-def _board_tables(board: Leaderboard, folders: RunFolders) -> list[Table]:
+def _tables(board: Leaderboard, folders: RunFolders) -> list[Table]:
     entries = board.entries
     tables = [
-        certainty_table(f"{board.title}: {headline.title}", compare_entries(headline, entries, folders))
-        for headline in headlines(entries)
+        certainty_table(f"{board.title}: {measure.title}", compare_entries(measure, entries, folders))
+        for measure in headlines(entries)
     ]
     tables += [
         _metric_table(board, ending, model, evaluation, folders)
@@ -87,111 +54,62 @@ def _board_tables(board: Leaderboard, folders: RunFolders) -> list[Table]:
 
 
 def _metric_table(board: Leaderboard, ending: str, model: str, evaluation: str, folders: RunFolders) -> Table:
-    """Return the table of one downstream model on one evaluation set; without rows if no entry has a column of it."""
+    """Return the table of one model on one evaluation set; without rows if no entry has one of the columns."""
     entries, abbreviations = board.entries, COLUMNS[ending]
-    reasons = {
-        metric.name: metric.reason
-        for entry in entries
-        for metric in _metrics(entry, model, evaluation)
-        if metric.reason is not None and metric.name in abbreviations
-    }
-    values = [(entry, _values(entry, model, evaluation, abbreviations)) for entry in entries]
-    values = [(entry, by_name) for entry, by_name in values if by_name]
-    names = {name for _, by_name in values for name in by_name} | set(reasons)
+    metrics = [(entry, m) for entry in entries for run in entry.runs for m in run.metrics(model, evaluation)]
+    reasons: dict[str, str] = {}
+    values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))  # by entry and metric
+    for entry, metric in metrics:
+        if metric.name in abbreviations and metric.reason is not None:
+            reasons[metric.name] = metric.reason
+        if metric.name in abbreviations and metric.value is not None:
+            values[entry.label][metric.name].append(metric.value)
+    names = {name for by_name in values.values() for name in by_name} | set(reasons)
     columns = {name: short for name, short in abbreviations.items() if name in names}
     best = {
-        name: compare_entries(Headline(model, name, evaluation, short), entries, folders).best()
+        name: compare_entries(Measure(model, evaluation, name, short), entries, folders).best()
         for name, short in columns.items()
     }
-    rows = [
-        plain(entry.label)
-        + [metric_cell(name, by_name.get(name, []), bold=entry is best[name]) for name in columns]
-        for entry, by_name in values
-    ]
+    rows = []
+    for entry in entries:
+        if by_name := values.get(entry.label):
+            cells = [metric_cell(n, by_name.get(n, []), bold=entry is best[n]) for n in columns]
+            rows.append([*plain(entry.label), *cells])
     notes = [f"{columns[name]} is missing: {reason}" for name, reason in reasons.items()]
     if rows:
         of_papers, sources = paper_rows(entries, model, evaluation, columns)
         rows, notes = rows + of_papers, notes + sources
     if not columns.keys().isdisjoint(RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS):
-        notes += ties_notes(m for entry in entries for m in _metrics(entry, model, evaluation))
+        notes += ties_notes(metric for _, metric in metrics)
     title = f"{board.title}: {model} on {evaluation}{ending}"
     return Table(title, ["filter", *columns.values()], rows, notes)
-
-
-def ties_notes(metrics: Iterable[Metric]) -> list[str]:
-    """Return how ties count, and by how much another rule could change these metrics; nothing for other metrics."""
-    tied: dict[str, float] = {}
-    for metric in metrics:
-        if metric.name in TIED and metric.value is not None:
-            tied[metric.name] = max(metric.value, tied.get(metric.name, 0.0))
-    if not tied:
-        return []
-    most = ", ".join(f"{TIED[name]} {100 * value:.1f}" for name, value in tied.items())
-    return [
-        "Ties count against the model. By CLIP_benchmark's rule, figures would be higher by at most the share of"
-        f" queries with a tie, in points: {most}."
-    ]
-
-
-def _metrics(entry: Entry, model: str, evaluation: str) -> Iterator[Metric]:
-    for run in entry.runs:
-        if model in run.downstream:
-            yield from run.downstream[model].evaluations.get(evaluation, [])
-
-
-def _values(entry: Entry, model: str, evaluation: str, names: Iterable[str]) -> Values:
-    values: Values = defaultdict(list)
-    for metric in _metrics(entry, model, evaluation):
-        if metric.name in names and metric.value is not None:
-            values[metric.name].append(metric.value)
-    return values
-
-
-def metric_cell(name: str, values: Sequence[float], *, bold: bool = False) -> Cell:
-    """Return the mean of a metric's runs in the unit of tables, with half of its t-interval over seeds."""
-    if not values:
-        return Cell(MISSING)
-    factor, digits = UNITS.get(name, (100.0, 1))
-    mean = statistics.fmean(values)
-    text = f"{mean * factor:.{digits}f}"
-    if interval := t_interval(values):
-        text += f" ± {(interval[1] - interval[0]) / 2 * factor:.{digits}f}"
-    return Cell(text, bold)
 
 
 def _cost_table(title: str, entries: Sequence[Entry]) -> Table:
     rows = []
     costs = scoring_costs(entries)
     for entry in entries:
-        run = entry.runs[0]
-        seconds = costs.seconds[entry.label]
-        read = run.selection.scored + run.selection.drops.get(NO_SCORE, 0)  # both were given to the filter
-        cells = [
-            entry.label,
+        run, seconds = entry.runs[0], costs.seconds[entry.label]
+        threshold = run.selection.threshold
+        cells = (
             f"{run.k:,}",
             f"{run.selection.distinct:,}",
-            MISSING if run.selection.threshold is None else f"{run.selection.threshold:.4g}",
+            MISSING if threshold is None else f"{threshold:.4g}",
             MISSING if seconds is None else f"{seconds:.1f}",
-            f"{read / seconds:,.0f}" if seconds else MISSING,
-        ]
-        rows.append(plain(*cells))
+            f"{pairs_read(run) / seconds:,.0f}" if seconds else MISSING,
+        )
+        rows.append(plain(entry.label, *cells))
     unit = "processor s" if costs.unit == "processor s" else "s"
     header = ["filter", "kept", "distinct", "threshold", f"scoring {unit}", f"pairs/{unit}"]
-    return Table(title, header, rows, costs.notes + loss_notes(entries) + contamination_notes(entries))
+    return Table(title, header, rows, cost_notes(entries, costs))
 
 
 def _noise_table(title: str, entries: Sequence[Entry]) -> Table:
-    """Return the share of each planted kind of noise among the pairs kept; no rows for pools of unknown noise."""
+    """Return the percentage of each planted kind of noise among the kept pairs; no rows if the noise is unknown."""
     kinds = sorted({kind for entry in entries for kind in entry.runs[0].kept})
     rows = []
     for entry in entries:
         kept = entry.runs[0].kept
         if total := sum(kept.values()):
-            shares = [f"{100 * kept.get(kind, 0) / total:.1f}" for kind in kinds]
-            rows.append(plain(entry.label, *shares))
+            rows.append(plain(entry.label, *(f"{100 * kept.get(kind, 0) / total:.1f}" for kind in kinds)))
     return Table(title, ["filter", *(kind.replace("_", " ") for kind in kinds)], rows)
-
-
-def thousands(size: int) -> str:
-    """Return a size as tables show it: 200k."""
-    return f"{size // 1000}k" if size % 1000 == 0 else f"{size:,}"

@@ -1,30 +1,32 @@
-"""The figures of papers' own tables, kept in ``published/*.yaml`` as they are printed."""
+"""The figures of papers' tables, kept in ``published/*.yaml``: as tables, and below runs of their setting."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import yaml
+
+from benchmark.results.report.columns import SHORT, thousands
+from benchmark.results.report.leaderboard import Entry, Measure
+from benchmark.results.report.table import MISSING, Cell, Table, plain
 
 FOLDER = Path(__file__).parent / "published"
 SIZE_UNITS = {"k": 1_000, "m": 1_000_000}
 ICC = "ICC"
-
-
-class Measure(NamedTuple):
-    """What a column of a table measures."""
-
-    model: str
-    evaluation: str
-    metric: str
+BEST = "†"
+SETS = {"coco": "COCO", "nocaps": "NoCaps", "flickr30k": "Flickr30k", "imagenet": "ImageNet"}
+NOTES = (
+    f"{BEST} best as printed: the highest figure of its size and column, recomputed from the figures, ties included.",
+    "Single runs of the paper's own setting: nothing can be said of significance, and nothing here is comparable with"
+    " the leaderboards of other settings.",
+)
 
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """What a paper prints for one filter at one size, by measure."""
+    """The figures of one filter at one size, by measure, as printed."""
 
     filter: str
     size: int
@@ -39,7 +41,7 @@ class PublishedTable:
         paper: short name of the paper.
         citation: authors, year and title.
         number: the table's number in the paper.
-        about: what was trained on what.
+        about: the models and their training data.
         protocol: the experiment of ``conf/experiment`` with the same setting; empty if there is none.
         rows: in the paper's order.
         notes: what is odd about the figures, and whether its bold is known.
@@ -74,7 +76,7 @@ def published_tables() -> tuple[PublishedTable, ...]:
 
 
 def paper_figure(paper: str, number: str, filter_name: str, size: int, measure: Measure) -> float:
-    """Return one figure of a paper's table. Raises `LookupError` where it has none."""
+    """Return one figure of a paper's table. Raises `LookupError` if it lacks the figure."""
     for table in published_tables():
         if (table.paper, table.number) == (paper, number):
             for row in table.rows:
@@ -91,14 +93,55 @@ def _tables(path: Path) -> Iterator[PublishedTable]:
             for columns in table["columns"]
             for metric in columns["metrics"]
         ]
-        rows = [_row(line.split(), measures) for line in table["rows"].splitlines() if line]
+        rows = []
+        for line in filter(None, table["rows"].splitlines()):
+            name, size, *figures = line.split()
+            samples = int(size[:-1]) * SIZE_UNITS[size[-1]]
+            rows.append(PublishedRow(name, samples, dict(zip(measures, figures, strict=True))))
         yield PublishedTable(
             paper["paper"], paper["citation"], table["number"], table["about"], table.get("protocol", ""), rows,
             [*table.get("notes", []), paper["bold"]],
         )  # fmt: skip
 
 
-def _row(words: Sequence[str], measures: Sequence[Measure]) -> PublishedRow:
-    name, size, *figures = words
-    samples = int(size[:-1]) * SIZE_UNITS[size[-1]]
-    return PublishedRow(name, samples, dict(zip(measures, figures, strict=True)))
+def paper_tables(chosen: Collection[str] | None = None) -> list[Table]:
+    """Return every table of a paper with only the columns of the `chosen` metrics; None: all."""
+    tables = []
+    for published in published_tables():
+        measures = [m for m in published.measures if chosen is None or m.metric in chosen]
+        if not measures:
+            continue
+        best = published.best()
+        rows = []
+        for row in published.rows:
+            bold = [float(row.figures[m]) == best[row.size, m] for m in measures]
+            cells = [
+                Cell(row.figures[m] + f" {BEST}" * is_best, is_best)
+                for m, is_best in zip(measures, bold, strict=True)
+            ]
+            rows.append([*plain(row.filter, thousands(row.size)), *cells])
+        header = ["filter", "size", *(f"{SETS[m.evaluation]} {SHORT[m.metric]}" for m in measures)]
+        title = f"Published: Table {published.number} of {published.paper}: {published.about}"
+        notes = [f"Source: {published.citation}.", *published.notes, *NOTES]
+        tables.append(Table(title, header, rows, notes))
+    return tables
+
+
+def paper_rows(
+    entries: Sequence[Entry], model: str, evaluation: str, metrics: Iterable[str]
+) -> tuple[list[list[Cell]], list[str]]:
+    """Return rows of the papers' figures for a leaderboard's table, and notes on them.
+
+    There are none unless a run of `entries`, which share protocol and size, has the published setting of the paper.
+    """
+    measures = [Measure(model, evaluation, metric) for metric in metrics]
+    protocols = {run.protocol.published for entry in entries for run in entry.runs} - {""}
+    tables = [t for t in published_tables() if t.protocol in protocols and {*measures} & {*t.measures}]
+    rows = [
+        plain(f"{row.filter} (paper, Table {t.number})", *(row.figures.get(m, MISSING) for m in measures))
+        for t in tables
+        for row in t.rows
+        if row.size == entries[0].size
+    ]
+    sources = dict.fromkeys(f"Rows (paper) are the figures of {table.citation}." for table in tables)
+    return rows, [f"{source} They are single runs and compete for no mark." for source in sources if rows]

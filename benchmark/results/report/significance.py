@@ -37,7 +37,7 @@ class Estimate:
 
     @property
     def interval(self) -> Interval | None:
-        """The interval over seeds, or over images where there are too few seeds."""
+        """The interval over seeds, or over images if there are too few seeds."""
         return self.over_seeds or self.over_images
 
 
@@ -47,8 +47,8 @@ class Comparison:
 
     Args:
         estimates: one per filter.
-        over_images: 1 where the filter of the row is above that of the column by a paired test over images, -1 where
-            it is below, 0 where the test does not tell, (n, n). All pairs are tested, with Holm's correction.
+        over_images: 1 if the filter of the row is above the filter of the column by a paired test over images, -1 if
+            it is below, 0 if the test does not tell, (n, n). All pairs are tested, with Holm's correction.
         over_seeds: the same by the 95% interval of Welch's t-test over seeds, (n, n).
         seeds_known: whether both have enough seeds for it, (n, n).
     """
@@ -63,7 +63,7 @@ class Comparison:
         return bool(self.over_images[one, other] == 1 and self.over_seeds[one, other] == 1)
 
     def above(self, one: int, other: int) -> bool:
-        """Whether filter `one` is above `other` over images, and over seeds where there are enough of them."""
+        """Whether filter `one` is above `other` over images, and over seeds if there are enough of them."""
         seeds_agree = not self.seeds_known[one, other] or self.over_seeds[one, other] == 1
         return bool(self.over_images[one, other] == 1 and seeds_agree)
 
@@ -90,7 +90,7 @@ def compare(values: Sequence[Sequence[float]], resampled: Sequence[Doubles | Non
     Args:
         values: the metric of each run of each filter; at least one each.
         resampled: by filter the mean of its runs on resampled images, (b,), the same images for all filters; None
-            where it is not known.
+            if it is not known.
     """
     known = [index for index, of in enumerate(values) if len(of) >= MIN_SEEDS]
     seeds_known = np.zeros((len(values), len(values)), bool)
@@ -129,7 +129,7 @@ def _percentiles(resampled: Doubles | None) -> Interval | None:
 
 
 def _signs_over_seeds(values: Sequence[Sequence[float]]) -> Signs:
-    """Return 1 or -1 where the 95% interval of Welch's t-test of two filters excludes 0, else 0."""
+    """Return 1 or -1 if the 95% interval of Welch's t-test of two filters excludes 0, else 0."""
     from scipy.special import stdtrit
 
     runs = np.array([len(of) for of in values], float)

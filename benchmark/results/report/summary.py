@@ -1,17 +1,17 @@
-"""The leaderboard in one table and one picture, for the first screen of a README."""
+"""The leaderboard as one table and one picture, for the first screen of a README."""
 
+import re
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from benchmark.core.errors import UserError
 from benchmark.results.report.certainty import Compared, RunFolders, compare_entries, estimate_text
-from benchmark.results.report.headlines import Headline, headlines
-from benchmark.results.report.leaderboard_entries import Entry, leaderboards
-from benchmark.results.report.leaderboard_figures import headline_bars
-from benchmark.results.report.leaderboard_tables import thousands
-from benchmark.results.report.scoring_costs import scoring_costs
-from benchmark.results.report.svg import picture
-from benchmark.results.report.table import MISSING, Cell, Table, plain, table_lines
+from benchmark.results.report.columns import thousands
+from benchmark.results.report.entry_facts import clean_percentage, scoring_costs
+from benchmark.results.report.leaderboard import Entry, Measure, headlines, leaderboards
+from benchmark.results.report.picture import draw_picture
+from benchmark.results.report.table import MISSING, Cell, Table, table_lines
 from benchmark.results.result import Result
 
 INTERVALS = (
@@ -32,51 +32,48 @@ def summary_entries(results: Sequence[Result]) -> list[Entry]:
 
 
 def summary_table(entries: Sequence[Entry], folders: RunFolders) -> Table:
-    """Return a row per filter: headline metrics, share of clean pairs, cost. A note names the protocol."""
-    compared = [compare_entries(headline, entries, folders) for headline in headlines(entries)]
-    best = [found.best() for found in compared]
-    clean = any(entry.runs[0].kept for entry in entries)
-    header = ["filter", *(f"{c.headline.name}, {c.headline.evaluation}" for c in compared)]
-    costs = scoring_costs(entries)
-    header += ["clean pairs kept"] * clean + [f"scoring, {costs.unit}"]
-    rows = []
-    for entry in entries:
-        cells = [
-            _cell(found, entry, bold=entry is first) for found, first in zip(compared, best, strict=True)
-        ]
-        kept = entry.runs[0].kept
-        share = [f"{100 * kept.get('concrete', 0) / sum(kept.values()):.0f}%"] if kept else [MISSING]
-        seconds = costs.seconds[entry.label]
-        cost = MISSING if seconds is None else f"{seconds:,.0f}"
-        rows.append([*plain(entry.label), *cells, *plain(*share * clean, cost)])
+    """Return a row per filter: headline metrics, percentage of clean pairs, cost. A note names the protocol."""
+    compared = [compare_entries(measure, entries, folders) for measure in headlines(entries)]
+    costs, clean = scoring_costs(entries), [clean_percentage(entry) for entry in entries]
+    columns = {
+        f"{of.measure.label}, {of.measure.evaluation}": [_cell(of, entry) for entry in entries]
+        for of in compared
+    }
+    if any(percentage is not None for percentage in clean):
+        columns["clean pairs kept"] = [_number(percentage, "{:.0f}%") for percentage in clean]
+    columns[f"scoring, {costs.unit}"] = [_number(costs.seconds[e.label], "{:,.0f}") for e in entries]
+    rows = [[Cell(entry.label), *cells] for entry, *cells in zip(entries, *columns.values(), strict=True)]
     protocol = entries[0].runs[0].protocol
     note = f"Protocol: {protocol.name} ({protocol.fingerprint}), {_runs(entries)} runs."
-    return Table("", header, rows, [note, INTERVALS, *costs.notes])
+    return Table("", ["filter", *columns], rows, [note, INTERVALS, *costs.notes])
 
 
 def summary_picture(entries: Sequence[Entry], folders: RunFolders) -> str:
     """Return an SVG file: the ranking of each headline metric, side by side."""
-    compared = [compare_entries(headline, entries, folders) for headline in headlines(entries)]
+    compared = [compare_entries(measure, entries, folders) for measure in headlines(entries)]
     run = entries[0].runs[0]
     title = (
         f"Size {thousands(run.size)} of pool {run.pool}, mean and 95% interval. Blue: better than random (dashed"
         " line); light blue: too few seeds to tell; orange: not better. Dashed bar: reads the planted grades."
     )
-    return picture(title, [(of.headline.title, headline_bars(of)) for of in compared])
+    return draw_picture(title, compared)
 
 
 def publish(text: str, tables: Mapping[str, Table], file: str) -> str:
-    """Return the Markdown `text` with each table and its notes between the markers of its name, where it has them.
+    """Return the Markdown `text` with each table and its notes between the markers of its name, if it has them.
 
-    Raises `UserError` for a text without any markers.
+    A marker with a number, ``<!-- leaderboard: 5 rows -->``, takes the first rows. Raises `UserError` for a text
+    without any markers.
     """
     replaced = 0
     for name, table in tables.items():
-        head, begin, rest = text.partition(f"<!-- {name} -->")
-        _, end, tail = rest.partition(f"<!-- /{name} -->")
-        if begin and end:
-            lines = "\n".join([*table_lines(table), "", *table.notes])
-            text = f"{head}{begin}\n{lines}\n{end}{tail}"
+        if marked := re.search(rf"<!-- {name}(?:: (\d+) rows)? -->\n(.*?)<!-- /{name} -->", text, re.DOTALL):
+            rows = table.rows[: int(marked[1])] if marked[1] else table.rows
+            notes = (
+                [f"The first {len(rows)} of {len(table.rows)} rows."] if len(rows) < len(table.rows) else []
+            )
+            lines = [*table_lines(replace(table, rows=rows)), "", *notes, *table.notes, ""]
+            text = text[: marked.start(2)] + "\n".join(lines) + text[marked.end(2) :]
             replaced += 1
     if not replaced:
         markers = " or ".join(f"<!-- {name} --> and, below it, <!-- /{name} -->" for name in tables)
@@ -88,12 +85,17 @@ def _runs(entries: Sequence[Entry]) -> int:
     return sum(len(entry.runs) for entry in entries)
 
 
-def _mean(headline: Headline, entry: Entry) -> float:
-    values = headline.values(entry)
+def _mean(measure: Measure, entry: Entry) -> float:
+    values = measure.values(entry)
     return statistics.fmean(values) if values else float("-inf")
 
 
-def _cell(compared: Compared, entry: Entry, *, bold: bool) -> Cell:
+def _number(value: float | None, form: str) -> Cell:
+    return Cell(MISSING if value is None else form.format(value))
+
+
+def _cell(compared: Compared, entry: Entry) -> Cell:
     if entry not in compared.entries:
         return Cell(MISSING)
-    return Cell(estimate_text(compared.comparison.estimates[compared.entries.index(entry)]), bold)
+    estimate = compared.comparison.estimates[compared.entries.index(entry)]
+    return Cell(estimate_text(estimate), bold=entry is compared.best())

@@ -1,9 +1,10 @@
 """Tables of the report, and their Markdown."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from benchmark.core.records import LeftOut
 from benchmark.core.visible import visible
 
 MISSING = "–"
@@ -12,7 +13,7 @@ _MARKS = re.compile(r"[\\|<\[`]")  # begin a cell, an HTML tag, a link or image,
 
 @dataclass(frozen=True)
 class Cell:
-    """A text, bold where it is the best of its column."""
+    """A text, bold if it is the best of its column."""
 
     text: str
     bold: bool = False
@@ -20,7 +21,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A titled table; `notes` stand below it and say e.g. why cells are missing."""
+    """A titled table; `notes` follow it and say e.g. why cells are missing."""
 
     title: str
     header: list[str]
@@ -33,6 +34,12 @@ def plain(*texts: str) -> list[Cell]:
     return [Cell(text) for text in texts]
 
 
+def left_out_tables(files: Sequence[LeftOut]) -> list[Table]:
+    """Return the table of the files that the report cannot show, and why; none if there are none."""
+    rows = [plain(str(file.path), file.reason) for file in files]
+    return [Table("Left out", ["file", "reason"], rows)] if rows else []
+
+
 def to_markdown(title: str, introduction: str, tables: Iterable[Table]) -> str:
     """Return a Markdown document of tables; cells are escaped."""
     body = "\n\n".join(_table(table) for table in tables)
@@ -43,7 +50,8 @@ def table_lines(table: Table) -> list[str]:
     """Return the lines of a Markdown table, without its title and notes."""
     rule = ["---", "---:", *["---:"] * (len(table.header) - 2)]
     rows = [[_markdown(cell) for cell in row] for row in table.rows]
-    return [_line(row) for row in ([_escaped(name) for name in table.header], rule, *rows)]
+    lines = [[_escaped(name) for name in table.header], rule, *rows]
+    return [f"| {' | '.join(line)} |" for line in lines]
 
 
 def _table(table: Table) -> str:
@@ -58,7 +66,3 @@ def _markdown(cell: Cell) -> str:
 
 def _escaped(text: str) -> str:
     return _MARKS.sub(r"\\\g<0>", visible(text.replace("\n", " ")))
-
-
-def _line(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

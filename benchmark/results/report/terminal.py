@@ -12,7 +12,7 @@ from benchmark.core.redaction import redact
 from benchmark.core.visible import visible
 from benchmark.results.report.table import Cell, Table
 
-FILE_WIDTH = 160  # columns, where the output is not a terminal
+FILE_WIDTH = 160  # columns, if the output is not a terminal
 
 
 def print_tables(tables: Iterable[Table], *, stderr: bool = False) -> None:
@@ -28,7 +28,7 @@ def print_tables(tables: Iterable[Table], *, stderr: bool = False) -> None:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console as wide as the terminal, or `FILE_WIDTH` columns wide where there is none."""
+    """Return a console as wide as the terminal, or `FILE_WIDTH` columns wide without one."""
     target = Console(stderr=stderr)
     return target if target.is_terminal else Console(stderr=stderr, width=FILE_WIDTH)
 

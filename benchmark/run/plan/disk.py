@@ -5,23 +5,19 @@ from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
-from omegaconf import DictConfig
 
-from benchmark.core.paths import cache_dir
-from benchmark.core.requirements import only_looking
-from benchmark.run.config import make_filter
-from benchmark.run.plan.cached_stages import LATER, leaves
-from filters.base import Features, Reader
+from benchmark.core.paths import cache_folder
+from benchmark.run.job import Job
+from benchmark.run.plan.cached_stages import LATER
 
 BYTES_PER_SCORE = 24  # uid and score
 SAMPLED_FILES = 3
 
 
-def scoring_bytes(cfg: DictConfig, pairs: float) -> int | None:
+def scoring_bytes(job: Job, pairs: float) -> int | None:
     """Return the bytes of the scores of so many pairs, and of the features that scoring them leaves in the cache."""
     try:
-        with only_looking():
-            features = {f.key(): f for leaf in leaves(make_filter(cfg)) for f in _features(leaf)}
+        features = job.filter.all_features()
     except LATER:
         return None
     per_pair = [_bytes_per_pair(key) for key in features]
@@ -31,7 +27,7 @@ def scoring_bytes(cfg: DictConfig, pairs: float) -> int | None:
 
 def training_bytes(name: str) -> int | None:
     """Return the bytes of the largest trained downstream model of that name in the cache."""
-    folders = (cache_dir() / "trained").glob(f"{name}-*")
+    folders = cache_folder("trained").glob(f"{name}-*")
     return max(map(_bytes_in, folders), default=None)
 
 
@@ -45,14 +41,9 @@ def _bytes_in(folder: Path) -> int:
     return total
 
 
-def _features(reader: Reader) -> list[Features]:
-    """Return all features under a filter."""
-    return [feature for own in reader.features for feature in (own, *_features(own))]
-
-
 def _bytes_per_pair(key: str) -> float | None:
     """Return the bytes of one pair's features, measured on files of any pool."""
-    files = sorted((cache_dir() / "features").glob(f"*/{key}/*.arrow"))[:SAMPLED_FILES]
+    files = sorted(cache_folder("features").glob(f"*/{key}/*.arrow"))[:SAMPLED_FILES]
     rows = sum(map(_rows, files))
     return sum(file.stat().st_size for file in files) / rows if rows else None
 

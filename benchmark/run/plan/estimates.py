@@ -13,9 +13,9 @@ from benchmark.results.protocol import LIMIT
 from benchmark.results.result import Result
 from benchmark.run.config import filter_settings, recorded
 from benchmark.run.plan.cached_stages import CachedStages
-from benchmark.run.plan.recorded_costs import Cost, RecordedCosts, machine_factor, settings_text
-from benchmark.scoring.score_parts import read_part_info
-from downstream.training.recipe_key import recipe_key
+from benchmark.run.plan.recorded_costs import Cost, RecordedCosts, settings_text
+from benchmark.scoring.score_parts import read_part_info, total_cost
+from downstream.training.trainer import recipe_key
 
 OVERHEAD = ("pool", "subset", "describe")  # stages that every run has, and of which none takes long
 SAMPLED_PARTS = 8
@@ -56,7 +56,7 @@ def drawing_cost(cfg: DictConfig) -> Cost | None:
     drawn = OmegaConf.select(cfg, "pool.demo.pairs")
     if drawn is None:
         return None
-    cpu = (DRAWING_SECONDS + DRAWING_SECONDS_PER_PAIR * int(drawn)) * machine_factor()
+    cpu = DRAWING_SECONDS + DRAWING_SECONDS_PER_PAIR * int(drawn)
     return Cost(cpu, cpu / (os.cpu_count() or 1))
 
 
@@ -109,7 +109,7 @@ def _per_pair_of_parts(cfg: DictConfig, parts: Sequence[Path], device: str) -> C
     pairs = sum(info.rows for info in infos)
     if not pairs:
         return None
-    seconds = sum(info.seconds + sum(info.features.values()) for info in infos)
+    seconds = sum(total_cost(info.costs).clock for info in infos)
     return _on_workers(cfg, seconds / pairs, device)
 
 

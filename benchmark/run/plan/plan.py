@@ -2,15 +2,12 @@
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
-
-from omegaconf import DictConfig
 
 from benchmark.core.devices import device_type
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, State
 from benchmark.results.report.table import Table, plain
-from benchmark.run.command_requirements import find_requirements
+from benchmark.run.job import Job
 from benchmark.run.plan.cached_stages import CachedStages, cached_stages
 from benchmark.run.plan.disk import scoring_bytes, training_bytes
 from benchmark.run.plan.estimates import (
@@ -44,35 +41,37 @@ class Plan:
     rows: list[list[str]] = field(default_factory=list)
     cost: Cost = NOTHING
     disk: int = 0
+    of_reference: bool = False  # some costs are those of the reference's machine
     no_time: dict[str, None] = field(default_factory=dict)
     no_size: dict[str, None] = field(default_factory=dict)
     requirements: dict[Requirement, None] = field(default_factory=dict)
     _made: set[str] = field(default_factory=set)  # by the jobs so far
 
-    def add(self, name: str, cfg: DictConfig) -> None:
+    def add(self, name: str, job: Job) -> None:
         """Add a job; `name` stands in its row. Raises `UserError` if its task has no plan."""
-        task = str(cfg.task.name)
+        task, cfg = job.task, job.cfg
         if task not in TASKS:
             raise UserError(f"plan=true is for task={', '.join(TASKS)}; leave it out with task={task}")
-        self._require(cfg, task)
-        cached = cached_stages(cfg)
+        self._require(job)
+        cached = cached_stages(job)
         if cached.result:
             self.rows.append([name, CACHED, CACHED, CACHED, str(cached.result), "0:00:00"])
             return
-        job = _JobPlan(self, cfg, cached, RecordedCosts(Path(cfg.results_dir), device_type(cfg.device)))
+        plan = _JobPlan(self, job, cached, RecordedCosts(job.results_dir, device_type(cfg.device)))
         before = self.cost
-        cells = [job.scores()]
-        cells.append(job.begin(cached.selection_key, done=cached.selected) if task != "score" else "")
-        cells.append(job.trainings() if task in ("train", "run") else "")
-        cells.append(job.result() if task == "run" else "")
+        cells = [plan.scores()]
+        cells.append(plan.begin(cached.selection_key, done=cached.selected) if task != "score" else "")
+        cells.append(plan.trainings() if task in ("train", "run") else "")
+        cells.append(plan.result() if task == "run" else "")
+        self.of_reference |= plan.costs.of_reference
         time = timedelta(seconds=round(self.cost.wall - before.wall))
-        self.rows.append([name, *cells, f"{time}" if job.complete else f"over {time}"])
+        self.rows.append([name, *cells, f"{time}" if plan.complete else f"over {time}"])
 
     def table(self) -> Table:
         """Return a row per job; what all of them need, and what is not known of it, stands below."""
         wall, cpu = (timedelta(seconds=round(seconds)) for seconds in (self.cost.wall, self.cost.cpu))
         notes = [
-            f"Time: about {wall} ({cpu} of processors), by what earlier runs took.",
+            f"Time: about {wall} ({cpu} of processors), as earlier runs took{self._machine()}.",
             *([f"No earlier run tells the time of: {', '.join(self.no_time)}."] if self.no_time else []),
             f"Disk: about {self.disk / 1e6:,.0f} MB in the cache.",
             *([f"No earlier run tells the size of: {', '.join(self.no_size)}."] if self.no_size else []),
@@ -81,9 +80,12 @@ class Plan:
         ]
         return Table(f"Plan of {len(self.rows)} jobs", HEADER, [plain(*row) for row in self.rows], notes)
 
-    def _require(self, cfg: DictConfig, task: str) -> None:
+    def _machine(self) -> str:
+        return " on the machine of the reference results" if self.of_reference else ""
+
+    def _require(self, job: Job) -> None:
         """Count what the job fetches or draws, once for all jobs."""
-        for part in find_requirements(cfg, task).values():
+        for part in job.requirements(job.task).values():
             for requirement in part:
                 if requirement.state is State.FIRST_USE and requirement not in self.requirements:
                     self.requirements[requirement] = None
@@ -95,7 +97,7 @@ class _JobPlan:
     """Adds one job's stages to the plan."""
 
     plan: Plan
-    cfg: DictConfig
+    job: Job
     cached: CachedStages
     costs: RecordedCosts
     complete: bool = True  # the time of each of its stages is known
@@ -110,14 +112,14 @@ class _JobPlan:
 
     def scores(self) -> str:
         """Add the drawing of the pool and the missing scores; return the cell."""
-        if self.cached.pool is None and self.begin(f"pool {self.cfg.pool}", done=False) == TO_DO:
-            self._charge(f"making pool {self.cfg.pool.name}", drawing_cost(self.cfg), 0)
+        if self.cached.pool is None and self.begin(f"pool {self.job.cfg.pool}", done=False) == TO_DO:
+            self._charge(f"making pool {self.job.cfg.pool.name}", drawing_cost(self.job.cfg), 0)
         state = self.begin(self.cached.scores_key, done=not self.cached.missing_share)
         if state == TO_DO:
-            pairs = pool_pairs(self.cfg, self.cached.pool)
-            size = None if pairs is None else scoring_bytes(self.cfg, pairs * self.cached.missing_share)
+            pairs = pool_pairs(self.job.cfg, self.cached.pool)
+            size = None if pairs is None else scoring_bytes(self.job, pairs * self.cached.missing_share)
             name = f"scoring with {self.cached.filter_name}"
-            self._charge(name, scoring_cost(self.cfg, self.cached, self.costs), size)
+            self._charge(name, scoring_cost(self.job.cfg, self.cached, self.costs), size)
         done = f"{len(self.cached.parts)} of {self.cached.shards} shards cached"
         return done if state == TO_DO and self.cached.parts else state
 
@@ -125,19 +127,19 @@ class _JobPlan:
         """Add the missing trainings; return the cell."""
         states = {}
         for name, done in self.cached.trained.items():
-            key = f"{self.cached.selection_key} {name} {self.cfg.downstream[name]}"
+            key = f"{self.cached.selection_key} {name} {self.job.cfg.downstream[name]}"
             states[name] = self.begin(key, done=done)
             if states[name] == TO_DO:
                 self._charge(
-                    f"training {name}", training_cost(self.cfg, name, self.costs), training_bytes(name)
+                    f"training {name}", training_cost(self.job.cfg, name, self.costs), training_bytes(name)
                 )
         return ", ".join(f"{name} {state}" for name, state in states.items())
 
     def result(self) -> str:
         """Add the evaluations and the short stages; return the cell."""
         for name in self.cached.trained:
-            self._charge(f"evaluating {name}", evaluation_cost(self.cfg, name, self.costs), 0)
-        self._charge("the short stages", overhead_cost(self.cfg, self.costs), 0)
+            self._charge(f"evaluating {name}", evaluation_cost(self.job.cfg, name, self.costs), 0)
+        self._charge("the short stages", overhead_cost(self.job.cfg, self.costs), 0)
         return TO_DO
 
     def _charge(self, what: str, cost: Cost | None, size: int | None) -> None:

@@ -2,14 +2,11 @@
 
 import json
 import statistics
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from benchmark.core.paths import CHECKOUT, portable_paths
 from benchmark.core.records import scan_records
@@ -18,7 +15,6 @@ from benchmark.results.result import Result
 from benchmark.results.stopwatch import Stage
 
 REFERENCE = CHECKOUT / "results" / "reference"  # part of a checkout, not of the wheel
-REFERENCE_KERNEL_SECONDS = 0.0131  # `kernel_seconds` of the machine that made those results
 
 
 @dataclass(frozen=True)
@@ -42,8 +38,8 @@ NOTHING = Cost(0.0, 0.0)
 class RecordedCosts:
     """The costs of earlier runs on a device of one type.
 
-    Those of `results` count that were made on a machine like this one, and where none fits the reference results,
-    scaled by the time that products of matrices take here.
+    They are those of `results` that were made on a machine like this one; if none fits, the reference results as they
+    are, and `of_reference` is true from then on.
 
     Args:
         results: the folder that ``results_dir`` names.
@@ -53,18 +49,20 @@ class RecordedCosts:
     def __init__(self, results: Path, device: str) -> None:
         self.device = device
         own = [run for run in _runs(results) if run.machine == machine()]
-        self._sources: list[tuple[list[Result], Callable[[], float]]] = [(own, lambda: 1.0)]
+        self.of_reference = False
+        self._sources = [own]
         if device == "cpu" and results.resolve() != REFERENCE:
-            self._sources.append((_runs(REFERENCE), machine_factor))
+            self._sources.append(_runs(REFERENCE))
 
     def median(self, cost_of: Callable[[Result], Cost | None]) -> Cost | None:
         """Return the median of a cost over the runs that have it, None where none does."""
-        for runs, factor in self._sources:
+        for runs in self._sources:
             costs = [cost for run in runs if (cost := cost_of(run)) is not None]
             if costs:
                 cpu = statistics.median(cost.cpu for cost in costs)
                 wall = statistics.median(cost.wall for cost in costs)
-                return Cost(cpu, wall).times(factor())
+                self.of_reference |= runs is not self._sources[0]
+                return Cost(cpu, wall)
         return None
 
     def stage(self, run: Result, name: str) -> Cost | None:
@@ -76,26 +74,6 @@ class RecordedCosts:
 def settings_text(settings: Any) -> str:
     """Return plain settings as text, the same wherever the checkout lies; paths in results are portable already."""
     return portable_paths(json.dumps(settings, sort_keys=True))
-
-
-@lru_cache
-def kernel_seconds() -> float:
-    """Return the processor seconds of 1,728 products of matrices, the best of several."""
-    matrices = np.random.default_rng(0).random(
-        (1728, 64, 64), np.float32
-    )  # so small that each takes one thread
-    return min(_seconds(lambda: matrices @ matrices) for _ in range(20))
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    started = time.process_time()
-    work()
-    return time.process_time() - started
-
-
-def machine_factor() -> float:
-    """Return how many times as long as the machine of the reference results this one takes."""
-    return kernel_seconds() / REFERENCE_KERNEL_SECONDS
 
 
 @lru_cache

@@ -9,18 +9,12 @@ from PIL import Image
 from benchmark.core.batch import Sample
 from benchmark.core.devices import default_dtype
 from benchmark.core.ranges import PositiveInt
-from benchmark.models.checkpoints import (
-    load_model,
-    load_pretrained,
-    locate_checkpoint,
-    quiet_transformers,
-    revision,
-)
+from benchmark.models.checkpoints import FromCheckpoint, load_model, load_pretrained, quiet_transformers
 from benchmark.studies.augmentation.base import Augmenter, first_words
 from filters.icc.vba import ImageCaptioner
 
 
-class Describe(Augmenter):
+class Describe(FromCheckpoint, Augmenter):
     """Describes images with a vision-language chat model (LLaVA), or with a captioner (BLIP, BLIP-2).
 
     A checkpoint without a chat template is used as a captioner.
@@ -43,26 +37,20 @@ class Describe(Augmenter):
         self._processor: Any = None
         self._captioner: ImageCaptioner | None = None
 
-    def identity(self) -> dict[str, Any]:
-        """Return the identity, including the checkpoint's revision."""
-        return super().identity() | {"revision": revision(locate_checkpoint(self.checkpoint))}
-
     def setup(self, device: torch.device) -> None:
         """Load model and processor.
 
         Raises:
             UserError: if the checkpoint is missing or of another model type.
         """
-        from transformers import AutoModelForImageTextToText, AutoProcessor
-
-        self._processor = load_pretrained(AutoProcessor, self.checkpoint)
+        self._processor = load_pretrained("AutoProcessor", self.checkpoint)
         if not getattr(self._processor, "chat_template", None):
             self._captioner = ImageCaptioner(self.checkpoint)
             self._captioner.setup(device)
             return
         self._processor.tokenizer.padding_side = "left"  # generated tokens must follow the prompt directly
         dtype = default_dtype(device)
-        model = load_model(AutoModelForImageTextToText, self.checkpoint, dtype=dtype)
+        model = load_model("AutoModelForImageTextToText", self.checkpoint, dtype=dtype)
         self._model = model.to(device).eval()
 
     def captions(self, samples: Sequence[Sample]) -> list[str]:

@@ -10,13 +10,7 @@ from benchmark.core.batch import Sample
 from benchmark.core.devices import default_dtype
 from benchmark.core.errors import UserError
 from benchmark.core.ranges import PositiveInt
-from benchmark.models.checkpoints import (
-    load_model,
-    load_pretrained,
-    locate_checkpoint,
-    quiet_transformers,
-    revision,
-)
+from benchmark.models.checkpoints import FromCheckpoint, load_model, load_pretrained, quiet_transformers
 from benchmark.studies.augmentation.base import Augmenter, first_words
 
 PROMPT = "Rewrite this caption in detail and no more than 77 words."
@@ -28,7 +22,7 @@ MAX_CHARACTERS = (
 DEFAULT_CONTEXT = 2048  # LLaMA's context in tokens, for models whose config states none
 
 
-class Rewrite(Augmenter):
+class Rewrite(FromCheckpoint, Augmenter):
     """Rewrites captions with a causal language model, prompted with five origin-rewrite pairs and the caption.
 
     Args:
@@ -64,11 +58,8 @@ class Rewrite(Augmenter):
         self._ends: list[int] = []
 
     def identity(self) -> dict[str, Any]:
-        """Return the identity, including the checkpoint's revision and the prompt."""
-        return super().identity() | {
-            "revision": revision(locate_checkpoint(self.checkpoint)),
-            "prompt": [PROMPT, SYMBOL, INSTANCES],
-        }
+        """Add the prompt."""
+        return super().identity() | {"prompt": [PROMPT, SYMBOL, INSTANCES]}
 
     def setup(self, device: torch.device) -> None:
         """Load model and tokenizer.
@@ -76,17 +67,15 @@ class Rewrite(Augmenter):
         Raises:
             UserError: if the checkpoint is missing or of another model type.
         """
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-
         # Left padding, so that generated tokens follow the prompt directly; left truncation, so that a prompt too
         # long for the model loses examples, not the caption.
         self._tokenizer = load_pretrained(
-            AutoTokenizer, self.checkpoint, padding_side="left", truncation_side="left"
+            "AutoTokenizer", self.checkpoint, padding_side="left", truncation_side="left"
         )
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
         dtype = default_dtype(device)
-        self._model = load_model(AutoModelForCausalLM, self.checkpoint, dtype=dtype).to(device).eval()
+        self._model = load_model("AutoModelForCausalLM", self.checkpoint, dtype=dtype).to(device).eval()
         tokens = self._tokenizer.batch_decode([[token] for token in range(len(self._tokenizer))])
         newlines = [token for token, text in enumerate(tokens) if "\n" in text]
         self._ends = [*newlines, *({self._tokenizer.eos_token_id} - {None})]

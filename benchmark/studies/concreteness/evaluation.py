@@ -1,7 +1,5 @@
 """One filter's scores compared with the ratings of one set of texts."""
 
-import hashlib
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,6 +9,7 @@ import numpy as np
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_json
 from benchmark.core.model_text import model_text
 from benchmark.core.progress import progress
 from benchmark.core.records import Schema
@@ -74,7 +73,7 @@ class ConcretenessEvaluation:
     def run_id(self) -> str:
         """A readable name and a hash of all that the correlations depend on."""
         identity = [self.filter, self.key, self.config, self.sha256, self.count, self.seed]
-        digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
+        digest = hash_json(identity, 8)
         return f"{self.benchmark}-{self.filter}-{digest}"
 
 
@@ -88,7 +87,7 @@ def check_needs(scorer: Filter, name: str) -> None:
 
 
 def fit(scorer: Filter, pool: Callable[[], Pool], engine: Engine) -> None:
-    """Fit the filter, or the parts of a composite, to the pool where it needs corpus statistics; most do not."""
+    """Fit the filter, or the parts of a composite, to the pool if it needs corpus statistics; most do not."""
     if isinstance(scorer, Composite):
         for part in scorer.filters.values():
             fit(part, pool, engine)

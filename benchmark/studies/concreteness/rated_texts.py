@@ -1,7 +1,6 @@
 """Texts with ratings of concreteness: captions and words that people rated, and the demo's captions."""
 
 import csv
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_file
 
 WORDS, CAPTIONS, DEMO = "words", "captions", "demo"
 CAPTION, ANNOTATION = "caption", "concreteness_annotation"  # the columns of the ICC authors' file
@@ -37,7 +37,7 @@ class RatedTexts:
     total: int
 
     def sample(self, size: int | None, seed: int) -> "RatedTexts":
-        """Return `size` of the texts, drawn without replacement; all of them where there are fewer, or for None.
+        """Return `size` of the texts, drawn without replacement; all of them if there are fewer, or for None.
 
         The paper rates costly scorers on 150 words and 150 captions (001, appendix A.6).
         """
@@ -71,7 +71,7 @@ def read_word_ratings(path: Path) -> RatedTexts:
 
 @dataclass(frozen=True)
 class _File:
-    """A file of ratings, the setting that names it, and what separates its columns."""
+    """A file of ratings, the setting that names it, and its delimiter."""
 
     setting: str
     path: Path
@@ -82,7 +82,7 @@ class _File:
 
 
 def _rows(file: _File, columns: Sequence[str]) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Yield each row with its line number; tab separated files have no quoting."""
+    """Yield each row with its line number; tab separated files are not quoted."""
     if not file.path.is_file():
         raise UserError(f"{file} does not exist; give the path of a file of ratings")
     is_csv = file.delimiter == ","
@@ -116,5 +116,5 @@ def _rated(
             ratings[index] = np.nan
         if not np.isfinite(ratings[index]):
             raise UserError(f"{file}, line {line}: {rating} must be a number; it is {row[rating][:40]!r}")
-    digest = hashlib.sha256(file.path.read_bytes()).hexdigest()
+    digest = hash_file(file.path)
     return RatedTexts(name, file.path.name, digest, [row[text] for _, row in rows], ratings, len(rows))

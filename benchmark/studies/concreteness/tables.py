@@ -64,7 +64,7 @@ def _short(value: Any) -> str:
 def _rows(
     evaluations: Iterable[ConcretenessEvaluation], row_of: Callable[[ConcretenessEvaluation], Hashable]
 ) -> dict[Hashable, dict[str, ConcretenessEvaluation]]:
-    """Gather evaluations into rows, by benchmark; of several in one cell the one that finished last is kept."""
+    """Gather evaluations into rows, by benchmark; among several in one cell, the last to finish is kept."""
     rows: dict[Hashable, dict[str, ConcretenessEvaluation]] = defaultdict(dict)
     for evaluation in evaluations:
         row = rows[row_of(evaluation)]

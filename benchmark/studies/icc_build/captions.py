@@ -1,4 +1,4 @@
-"""The captions that ICC is built on: read from a file, split, and written as shards."""
+"""The captions that ICC is built on, split and written as shards, and the rated captions of its combination."""
 
 import csv
 import hashlib
@@ -12,10 +12,12 @@ import pyarrow.parquet as pq
 
 from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.hashes import hash_text
 from benchmark.core.model_text import model_text
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import make_uid
 from benchmark.pool.sample_fields import check_caption
+from benchmark.studies.concreteness.rated_texts import RatedTexts, read_annotations
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PART_SIZE = (
@@ -25,11 +27,11 @@ SCORING_SHARE = 0.2  # of the captions of one file, if no numbers are given: 118
 
 
 @dataclass(frozen=True)
-class Captions:
+class CaptionSets:
     """The captions of a build.
 
     Args:
-        texts: captions that are split into two sets or, with `scoring`, those of the first set.
+        texts: captions that are split into two sets or, with `scoring`, the captions of the first set.
         scoring: the captions of the second set, if they are not taken from `texts`.
         unusable: number of rows without a usable caption.
     """
@@ -46,25 +48,25 @@ class Captions:
         return digest.hexdigest()
 
 
-def captions_from_file(path: str | Sequence[str], column: str = "caption") -> Captions:
+def captions_from_file(path: str | Sequence[str], column: str = "caption") -> CaptionSets:
     """Return the usable captions of one or two .csv, .tsv or .parquet files.
 
     Args:
-        path: a file of captions for both sets, or two files: the captions that train SBA's bridge, and those that are
-            reconstructed and distilled (the authors' files of 476k and 118k captions).
+        path: a file of captions for both sets, or two files: captions that train SBA's bridge, and captions that
+            are reconstructed and distilled (the authors' files of 476k and 118k captions).
         column: name of the column.
 
     Raises:
-        UserError: if a file cannot be read or has no usable caption, or there are more than two.
+        UserError: if a file cannot be read or lacks a usable caption, or for more than two files.
     """
     paths = [path] if isinstance(path, str) else list(path)
     if len(paths) not in (1, 2):
         raise UserError(f"icc.captions.path must be one file or two; it is {len(paths)}")
     (texts, unusable), *others = (_usable(name, column) for name in paths)
     if not others:
-        return Captions(texts, None, unusable)
+        return CaptionSets(texts, None, unusable)
     scoring, more_unusable = others[0]
-    return Captions(texts, scoring, unusable + more_unusable)
+    return CaptionSets(texts, scoring, unusable + more_unusable)
 
 
 def _usable(path: str, column: str) -> tuple[list[str], int]:
@@ -107,7 +109,7 @@ def _check_column(path: Path, name: str, present: Sequence[str]) -> None:
 
 
 def write_split(
-    captions: Captions, training: int | None, scoring: int | None, folder: Path
+    captions: CaptionSets, training: int | None, scoring: int | None, folder: Path
 ) -> dict[str, int]:
     """Write two disjoint sets of captions: one trains SBA's bridge, the other is reconstructed and distilled.
 
@@ -144,7 +146,7 @@ def write_split(
     }
 
 
-def _split(captions: Captions, training: int | None, scoring: int | None) -> dict[str, dict[str, str]]:
+def _split(captions: CaptionSets, training: int | None, scoring: int | None) -> dict[str, dict[str, str]]:
     """Return the captions of both sets by uid."""
     first = _by_uid(captions.texts)
     if captions.scoring is None:
@@ -172,3 +174,38 @@ def _take(name: str, texts: dict[str, str], count: int | None) -> dict[str, str]
             " lower it, or use all captions: icc.training_captions=null icc.scoring_captions=null"
         )
     return {uid: texts[uid] for uid in sorted(texts)[:count]}
+
+
+# SHA-256, first 8 digits, of 40 captions of the concreteness benchmark (appendix A.6), the
+# smallest among its 500 captions. 50 captions drawn from the benchmark hold one of them with a probability of 0.98.
+_FIRST_HASHES = """
+    002fde35 0040506c 008b175d 017893a3 018d34e2 01fb4815 026b0c08 02d6f531 03231d5b 03d99692 06bbdb9c 079b3160
+    07dd442b 07f52f0f 085a21b9 093daba0 09437864 0999cc2a 09cdc856 0a08a30e 0a4d1930 0a96af33 0abd6aa2 0af9537d
+    0b4bd790 0c1bb933 0c986eeb 0cdfbe8a 0ddf9d6a 0ea1773d 0f26e50e 113c2656 121c1787 12f3c4c5 147c447e 157dae1e
+    15bb549a 15bfff31 15f8bdb0 15f9077d
+"""
+BENCHMARK_HASHES = frozenset(_FIRST_HASHES.split())
+
+
+def annotated_captions(path: str, allow_benchmark: bool = False) -> RatedTexts:
+    """Read annotated captions: a CSV with the columns ``caption`` and ``concreteness_annotation``.
+
+    Args:
+        path: the file.
+        allow_benchmark: accept captions of the concreteness benchmark, on which scorers are compared (Table 3).
+
+    Raises:
+        UserError: if the file cannot be read, or holds captions of that benchmark.
+    """
+    rated = read_annotations(Path(path), setting="icc.annotations.path")
+    known = sum(_hash(text) in BENCHMARK_HASHES for text in rated.texts)
+    if known and not allow_benchmark:
+        raise UserError(
+            f"icc.annotations.path={path} holds captions of the concreteness benchmark (Table 3), on which the scorer"
+            " would be tested; annotate other captions, or set +icc.annotations.allow_benchmark=true"
+        )
+    return rated
+
+
+def _hash(caption: str) -> str:
+    return hash_text(" ".join(caption.split()), 8)

@@ -1,7 +1,6 @@
 """Steps that run once: each has a folder with a manifest of its inputs and whether it is finished."""
 
 import gc
-import hashlib
 import json
 import logging
 import time
@@ -14,6 +13,7 @@ from typing import Any
 import torch
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_text
 from benchmark.core.launch import is_main_process, wait_for_all
 from benchmark.core.paths import write_text
 from benchmark.results.provenance import library_versions
@@ -33,7 +33,7 @@ class FinishedStep:
 
 
 class Steps:
-    """Runs each step once, in a folder of its own. Of a launch, the main process runs it.
+    """Runs each step once, in a separate folder, in the main process of a launch.
 
     Args:
         root: folder of the build.
@@ -88,7 +88,7 @@ def _fingerprint(inputs: Mapping[str, Any]) -> tuple[str, str]:
     """Return the inputs as JSON and a hash of it; a step counts by its own fingerprint."""
     plain = {key: v.fingerprint if isinstance(v, FinishedStep) else v for key, v in inputs.items()}
     text = json.dumps(plain, sort_keys=True, default=str)
-    return text, hashlib.sha256(text.encode()).hexdigest()[:16]
+    return text, hash_text(text, 16)
 
 
 def _make_current(folder: Path, fingerprint: str) -> None:

@@ -13,13 +13,14 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import UidArray, find_uids, unite_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
+from benchmark.scoring.score_parts import add_filters, total_cost
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ScoreTable
 from filters.base import Filter
 from filters.clip import Clip
 from filters.cotr import Cotr
 from filters.no_text import NoText
-from filters.ocr.spotter import TextSpotter
+from filters.ocr.features import TextSpotter
 from filters.text_removal import RandomAreaRemovedClip, TextRemovedClip
 
 Floats = npt.NDArray[np.float32]
@@ -32,7 +33,7 @@ class Measurements:
     Args:
         uids: sorted.
         text: whether the image has legible text.
-        cotr: co-embedded text rate, the share of the caption's words that are in that text.
+        cotr: co-embedded text rate, the fraction of the caption's words that are in that text.
         fuzzy: the same with fuzzy matching.
         clip: cosine of caption and image.
         all_removed: cosine after all text is inpainted (Lin et al. 2023, section 5.1).
@@ -102,12 +103,11 @@ def measure(
         raise UserError(
             f"pool={pool.name}: no sample can be profiled ({reasons}); choose a pool with captions and images"
         )
-    features = {key: seconds for table in tables.values() for key, seconds in table.features.items()}
-    return measured, drops, sum(table.own_seconds for table in tables.values()) + sum(features.values())
+    return measured, drops, total_cost(add_filters(table.costs for table in tables.values())).clock
 
 
 def join(tables: Mapping[str, ScoreTable], legible: float) -> tuple[Measurements, int]:
-    """Join scores by uid; return the samples that have all scores, and the number of those that lack one.
+    """Join scores by uid; return the samples that have all scores, and the number of the other samples.
 
     `legible` is the confidence from which a line counts as text.
     """

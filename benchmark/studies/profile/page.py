@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 
-from benchmark.core.visible import visible_html
-from benchmark.results.report.bar_charts import stacked_columns
-from benchmark.results.report.html_page import page, rows_html, table_html
-from benchmark.results.report.line_charts import histograms, lines
-from benchmark.results.report.svg import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Series
-from benchmark.results.report.table import Table
+from markupsafe import Markup
+
+from benchmark.core.visible import visible
+from benchmark.results.page.html_page import chart_html, plain_page, table_html
+from benchmark.results.page.plotly_charts import Chart, Json, Variant, axis, number
+from benchmark.results.report.picture import BLUE, GREEN, GREY, ORANGE, PINK, SKY
+from benchmark.results.report.table import Cell, Table
 from benchmark.studies.profile.profiling import Cluster, Profile
 from benchmark.studies.profile.statistics import parrot_shares
 from benchmark.studies.profile.tables import clusters_table, overall_tables
 
+Series = tuple[str, str]  # name in the legend, colour
 KINDS: tuple[Series, ...] = (("no text", GREY), ("text, none repeated", SKY), ("parrot caption", ORANGE))
 REMOVALS: dict[str, Series] = {
     "clip_no_text": ("without text", GREY),
@@ -28,49 +30,89 @@ DIFFERENCES: dict[str, Series] = {
     "random_rsa": ("control of RSA", SKY),
     "random_rsc": ("control of RSC", PINK),
 }
-_STYLE = "td.words b{color:#d55e00}"  # words that the image repeats
+_STYLE = (
+    ".words{display:block;min-width:20em;text-align:left;white-space:normal}"
+    ".words b{color:#d55e00}"  # words that the image repeats
+)
 
 
 def profile_page(profile: Profile, captions: Sequence[Table] = ()) -> str:
     """Return a whole page, which begins with the tables of `captions`; all text is escaped."""
+    charts = _charts(profile)
+    tables = [*overall_tables(profile), _clusters(profile.clusters)]
+    body = [*map(table_html, captions), *map(chart_html, charts), *map(table_html, tables)]
+    return plain_page(f"Profile of {profile.pool}", body, _STYLE, charts)
+
+
+def _charts(profile: Profile) -> list[Chart]:
     groups = [cluster.group for cluster in profile.clusters]
-    titles = [f"cluster {cluster.number}, {cluster.group.images:,} images" for cluster in profile.clusters]
-    means = [[group.means[name].value for group in groups] for name in REMOVALS]
-    edges = next(iter(profile.histograms.values())).edges
-    counts = [profile.histograms[name].counts for name in DIFFERENCES]
+    clusters = [f"cluster {cluster.number}, {cluster.group.images:,} images" for cluster in profile.clusters]
+    kinds = zip(KINDS, zip(*parrot_shares(groups), strict=True), strict=True)
+    percentages = [(series, [100 * fraction for fraction in fractions]) for series, fractions in kinds]
+    means = [(series, [group.means[name].value for group in groups]) for name, series in REMOVALS.items()]
     ordered = "clusters of images, by their share of images with text"
-    body = [
-        *map(table_html, captions),
-        "<h2>Text in images</h2>",
-        stacked_columns(parrot_shares(groups), KINDS, titles, ordered),
-        "<h2>Mean CLIP score before and after text is removed</h2>",
-        lines(means, tuple(REMOVALS.values()), titles, ordered),
-        "<h2>CLIP score lost by removing text, images with text</h2>",
-        histograms(
-            edges,
-            counts,
-            tuple(DIFFERENCES.values()),
-            "cosine before minus cosine after, of images whose cosine changed",
-        ),
-        *(table_html(table) for table in overall_tables(profile)),
-        _clusters(profile.clusters),
+    edges = next(iter(profile.histograms.values())).edges
+    counts = [
+        (series, [*profile.histograms[n].counts, profile.histograms[n].counts[-1]])
+        for n, series in DIFFERENCES.items()
     ]
-    return page(f"Profile of {profile.pool}", body, _STYLE)
+    changed = "cosine before minus cosine after, of images whose cosine changed"
+    return [
+        _chart("text", "Text in images", ordered, "bar", clusters, percentages, barmode="stack"),
+        _chart(
+            "means", "Mean CLIP score before and after text is removed", ordered, "scatter", clusters, means
+        ),
+        _chart(
+            "lost", "CLIP score lost by removing text, images with text", changed, "scatter", edges, counts
+        ),
+    ]
 
 
-def _clusters(clusters: Sequence[Cluster]) -> str:
+def _chart(
+    key: str,
+    title: str,
+    x_title: str,
+    kind: str,
+    x: Sequence[str] | Sequence[float],
+    series: Sequence[tuple[Series, Sequence[float | None]]],
+    **layout: str,
+) -> Chart:
+    """Return bars or lines of n values per series over n names, or steps over the n edges of bins."""
+    over_edges = not isinstance(x[0], str)
+    data: list[Json] = [
+        {
+            "type": kind, "mode": "lines" if over_edges else "lines+markers", "name": name, "x": list(x),
+            "y": [None if value is None else number(value) for value in values], "marker": {"color": colour},
+            "line": {"color": colour, "shape": "hv" if over_edges else "linear"},
+        }
+        for (name, colour), values in series
+    ]  # fmt: skip
+    x_axis = axis(x_title, showticklabels=over_edges)
+    variant = Variant(
+        "",
+        data,
+        {
+            "height": 400,
+            "xaxis": x_axis,
+            "yaxis": axis("", ticksuffix="%" if kind == "bar" else ""),
+            **layout,
+        },
+    )
+    return Chart(key, title, "", [variant])
+
+
+def _clusters(clusters: Sequence[Cluster]) -> Table:
     """Return a table of all clusters with their captions of the highest CLIP score, co-embedded words coloured."""
     table = clusters_table("Clusters of images", clusters)
-    rows = []
-    for cells, cluster in zip(table.rows, clusters, strict=True):
-        numbers = "".join(f"<td>{visible_html(cell.text)}</td>" for cell in cells[:-1])
-        rows.append(f'{numbers}<td class="words">{_caption(cluster)}</td>')
-    return rows_html(table.title, table.header, rows)
+    for row, cluster in zip(table.rows, clusters, strict=True):
+        row[-1] = Cell(_caption(cluster))
+    return table
 
 
-def _caption(cluster: Cluster) -> str:
+def _caption(cluster: Cluster) -> Markup:
     repeated = set(cluster.example.words)
-    words = cluster.example.caption.split()
-    return " ".join(
-        f"<b>{visible_html(word)}</b>" if word in repeated else visible_html(word) for word in words
+    words = (
+        (Markup("<b>{}</b>") if word in repeated else Markup("{}")).format(visible(word))
+        for word in cluster.example.caption.split()
     )
+    return Markup('<span class="words">{}</span>').format(Markup(" ").join(words))

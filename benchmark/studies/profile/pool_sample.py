@@ -14,13 +14,13 @@ from benchmark.pool.pool import Pool
 from benchmark.pool.tar_index import TarIndex
 
 IMAGE = frozenset({"image"})
-# A sample is drawn from this many shards, or from more where they have too few samples. Samples of one shard were
+# A sample is drawn from this many shards, or from more if they have too few samples. Samples of one shard were
 # downloaded together and may be alike; drawing from all shards would read the headers of every tar.
 SHARDS = 16
 
 
 class PoolSample(Pool):
-    """`count` usable samples of a pool, drawn without replacement; all of them where the pool has fewer.
+    """`count` usable samples of a pool, drawn without replacement; all of them if the pool has fewer.
 
     Scores and features are cached under the sample's own key. Every shard is read again for each feature: copy a
     remote pool with ``task=reshard`` first.
@@ -36,7 +36,7 @@ class PoolSample(Pool):
         unusable: other samples in those shards, counted by reason.
 
     Raises:
-        UserError: when the pool has no images, or no usable sample.
+        UserError: when the pool lacks images, or a usable sample.
     """
 
     def __init__(self, pool: Pool, count: int, seed: int) -> None:

@@ -1,23 +1,20 @@
 """The profile of one pool: text in its images, what captions repeat of it, and its effect on CLIP scores."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from benchmark.core.hashes import hash_json
 from benchmark.core.records import Schema
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.results.provenance import provenance
-from benchmark.studies.profile.clusters import cluster_images
-from benchmark.studies.profile.examples import Example, top_examples
+from benchmark.studies.profile.clusters import Example, cluster_images, top_examples
 from benchmark.studies.profile.measurements import measure, measuring_filters
 from benchmark.studies.profile.pool_sample import PoolSample
 from benchmark.studies.profile.statistics import Group, Histogram, by_cluster, histograms, summarise
 from filters.clip import ClipFeatures
-from filters.ocr.features import TextRecognition
-from filters.ocr.spotter import TextSpotter
+from filters.ocr.features import TextRecognition, TextSpotter
 
 
 @dataclass(frozen=True)
@@ -148,4 +145,4 @@ def _run_id(pool: Pool, tools: Tools, clusters: int, seed: int) -> str:
     """Return a readable name and a hash of all that the numbers depend on."""
     shards = [f"{shard.name}-{shard.fingerprint}" for shard in pool.shards(tools.embeddings.sources)]
     identity = [pool.key, shards, tools.recognition.key(), tools.embeddings.key(), clusters, seed]
-    return f"{pool.name}-{hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:8]}"
+    return f"{pool.name}-{hash_json(identity, 8)}"

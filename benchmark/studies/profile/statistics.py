@@ -1,6 +1,6 @@
 """Statistics of a group of samples: Table 1, the means of section 5.1 and Table 9, the relative scores of Figure 4.
 
-Tables, sections and figures are those of Lin et al. 2023.
+Tables, sections and figures are in Lin et al. 2023.
 """
 
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy  # `scipy.stats` is imported when it is used
 
-from benchmark.studies.profile.intervals import Estimate, mean, share
 from benchmark.studies.profile.measurements import Measurements
 
 Floats = npt.NDArray[np.float32]
@@ -45,6 +45,23 @@ RELATIVE = {
     "random_rsc": ("clip", "random_co"),
 }
 BIN = 0.02  # width of a bin of the relative scores
+Z = 1.959963984540054  # 97.5th percentile of the normal distribution
+RESAMPLES = 1000
+FEWEST = 5  # values; with fewer the bootstrap interval is far too narrow
+# With more values the mean is nearly normal, and resampling would only cost time.
+NORMAL = 2_000
+CELLS = 2_000_000  # numbers that the bootstrap holds in memory
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A fraction or mean of `count` samples with its 95% interval; `reason` says why a number is None."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    count: int
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -55,8 +72,8 @@ class Group:
         images: number of samples.
         with_text: samples whose image has text.
         parrots: samples among them whose caption repeats some of it (CoTR > 0).
-        text: share of images with text.
-        parrot: share of parrot captions among images with text.
+        text: fraction of images with text.
+        parrot: fraction of parrot captions among images with text.
         means: by the names of `MEANS`.
     """
 
@@ -104,7 +121,7 @@ def column(measured: Measurements, name: str) -> Floats:
 
 
 def by_cluster(measured: Measurements, clusters: Integers, seed: int) -> list[tuple[int, Group]]:
-    """Return (cluster, estimates) for each cluster that has images, the largest share of images with text first.
+    """Return (cluster, estimates) for each cluster that has images, the largest fraction of images with text first.
 
     `clusters` has the cluster of each sample, shape (n,); `seed` is the random seed of the bootstrap.
     """
@@ -129,8 +146,51 @@ def histograms(measured: Measurements) -> dict[str, Histogram]:
 
 
 def parrot_shares(groups: Sequence[Group]) -> list[tuple[float, float, float]]:
-    """Return per group the shares of images without text, with text not repeated, and with parrot captions."""
+    """Return per group the fractions of images without text, with text not repeated, and with parrot captions."""
     return [
         (1 - g.with_text / g.images, (g.with_text - g.parrots) / g.images, g.parrots / g.images)
         for g in groups
     ]
+
+
+def share(hits: int, count: int) -> Estimate:
+    """Return hits / count with the score interval of Wilson (1927)."""
+    if not count:
+        return Estimate(None, None, None, 0, "no such image")
+    interval = scipy.stats.binomtest(hits, count).proportion_ci(method="wilson")
+    return _estimate(hits / count, interval.low, interval.high, count)
+
+
+def mean(values: Floats, seed: int) -> Estimate:
+    """Return the mean of n finite values, shape (n,), with its interval.
+
+    The interval is the percentile bootstrap of `RESAMPLES` resamples, drawn with the random seed `seed`; with more
+    than `NORMAL` values it is that of the normal distribution.
+    """
+    exact = values.astype(np.float64)
+    count = len(exact)
+    if not count:
+        return Estimate(None, None, None, 0, "no such image")
+    centre = float(exact.mean())
+    if count < FEWEST:
+        return Estimate(_rounded(centre), None, None, count, f"{count} images; an interval needs {FEWEST}")
+    if count > NORMAL:
+        half = Z * float(exact.std(ddof=1)) / np.sqrt(count)
+        return _estimate(centre, centre - half, centre + half, count)
+    interval = scipy.stats.bootstrap(
+        (exact,),
+        np.mean,
+        n_resamples=RESAMPLES,
+        batch=CELLS // count,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    return _estimate(centre, interval.low, interval.high, count)
+
+
+def _estimate(value: float, low: float, high: float, count: int) -> Estimate:
+    return Estimate(_rounded(value), _rounded(low), _rounded(high), count)
+
+
+def _rounded(value: float) -> float:
+    return round(float(value), 6)

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from benchmark.results.report.table import MISSING, Cell, Table, plain
-from benchmark.studies.profile.intervals import Estimate
 from benchmark.studies.profile.profiling import Cluster, Profile
+from benchmark.studies.profile.statistics import Estimate
 
 RATES = {
     "cotr": "Co-embedded text rate, all images",
@@ -102,14 +102,14 @@ def _row(label: str, estimate: Estimate, form: Format) -> list[Cell]:
 
 
 def interval(estimate: Estimate, form: Format) -> str:
-    """Return an interval in brackets, or a dash where there is none."""
+    """Return an interval in brackets, or a dash without an interval."""
     if estimate.low is None:
         return MISSING
     return f"[{form(estimate.low)}, {form(estimate.high)}]"
 
 
 def percent(value: float | None) -> str:
-    """Return a share as a percentage, like the paper."""
+    """Return a fraction as a percentage, like the paper."""
     return MISSING if value is None else f"{100 * value:.2f}%"
 
 

@@ -1,7 +1,5 @@
 """One model evaluated on one vocabulary of rendered n-grams."""
 
-import hashlib
-import json
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -12,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_json
 from benchmark.core.records import Schema
 from benchmark.results.provenance import provenance
 from benchmark.studies.text_spotting.rendering import unrenderable_reason
@@ -101,7 +100,7 @@ class TextSpottingEvaluation:
     def run_id(self) -> str:
         """A readable name and a hash of all that the similarities depend on."""
         identity = [self.config, self.key, self.source, self.sha256, self.ngram, self.drawn, self.seed]
-        digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
+        digest = hash_json(identity, 8)
         name = Path(str(self.config["model"])).name.replace(":", "-")
         return f"{name}-{self.ngram}gram-{digest}"
 

@@ -32,8 +32,8 @@ class Encoder(Protocol):
 class Similarities:
     """Cosines of the images of n texts, one column per style, shape (n, 4).
 
-    `own`: with the rendered text. `other`: with another text of the vocabulary, drawn at random; NaN where there is
-    only one text. The control is needed since models have different offsets of their cosines, and an offset that both
+    `own`: with the rendered text. `other`: with another text of the vocabulary, drawn at random; NaN for
+    a single text. The control is needed since models have different offsets of their cosines, and an offset that both
     columns share does not show that a model reads.
     """
 
@@ -55,7 +55,7 @@ def measure(encoder: Encoder, texts: Sequence[str], seed: int) -> Similarities:
     started = time.monotonic()
     with progress("text spotting", len(texts), "texts") as advance:
         done = 0
-        # The sizes of batches differ by at most one: a batch of one text would have no control.
+        # The sizes of batches differ by at most one: a batch of one text would lack a control.
         for rows in np.array_split(order, max(1, -(-len(order) // BATCH))):
             rendered = [texts[row] for row in rows]
             images = encoder.embed_images([image for text in rendered for image in render(text)])
@@ -73,7 +73,7 @@ def measure(encoder: Encoder, texts: Sequence[str], seed: int) -> Similarities:
 class Summary:
     """Mean and population standard deviation of the cosines of `texts` texts, over all of their images.
 
-    `other_mean`, `other_std`: the same for the control. `above`: share of images that are more similar to their own
+    `other_mean`, `other_std`: the same for the control. `above`: fraction of images more similar to their own
     text than to the other (chance: 0.5), whatever the offset and scale of the cosines. None without a control.
     """
 
@@ -89,7 +89,7 @@ class Summary:
 class Bin:
     """A summary of the texts whose frequency, or length in characters, is from `low` to `high`, both included.
 
-    `high` is None for the last bin, which has no upper end.
+    `high` is None for the last bin, which is unbounded.
     """
 
     low: int
@@ -123,7 +123,7 @@ def by_bin(similarities: Similarities, values: Integers, lows: Sequence[int]) ->
     Args:
         similarities: of n texts.
         values: by which texts are binned, shape (n,), none below the first of `lows`.
-        lows: lower ends of the bins, ascending; the last bin has no upper end.
+        lows: lower ends of the bins, ascending; the last bin is unbounded.
     """
     bins = np.searchsorted(np.asarray(lows), values, side="right") - 1
     highs = [*(low - 1 for low in lows[1:]), None]

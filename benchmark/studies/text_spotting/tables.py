@@ -16,7 +16,7 @@ CONTROL = (
 def text_spotting_tables(evaluations: Sequence[TextSpottingEvaluation]) -> list[Table]:
     """Return tables of the means with the control, and by colours, frequency and length.
 
-    Of several evaluations with the same model and vocabulary the one that finished last is shown.
+    Among evaluations with the same model and vocabulary, the last to finish is shown.
     """
     latest: dict[str, TextSpottingEvaluation] = {}
     for e in sorted(evaluations, key=lambda e: e.finished):

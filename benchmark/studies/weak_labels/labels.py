@@ -1,6 +1,5 @@
 """Computes the topic labels of a pool's captions and writes them to a folder, which appears only once complete."""
 
-import hashlib
 import json
 import logging
 import time
@@ -16,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_json
 from benchmark.core.locks import locked
-from benchmark.core.paths import atomic_folder, cache_dir, write_text
+from benchmark.core.paths import atomic_folder, cache_folder, write_text
 from benchmark.core.progress import progress
 from benchmark.core.seals import intact
 from benchmark.core.temporaries import whole_files
@@ -27,20 +27,21 @@ from benchmark.pool.pool import Pool
 from benchmark.results.provenance import library_versions
 from benchmark.scoring.score_pool import fit_filter
 from benchmark.scoring.shard_reader import ShardReader
-from benchmark.studies.weak_labels.documents import (
+from benchmark.studies.weak_labels.topics import (
     CaptionNgrams,
     CleanedCaptions,
     Documents,
+    TopicModel,
+    Vocabulary,
+    choose_vocabulary,
     image_hashes,
     make_documents,
 )
-from benchmark.studies.weak_labels.topics import TopicModel
-from benchmark.studies.weak_labels.vocabulary import Vocabulary, choose_vocabulary
 from downstream.models.weak_backbone import TopicLabels
 
 log = logging.getLogger(__name__)
 NO_NGRAM = "no_ngram"  # drop reason: none of the n-grams of the image's captions is in the vocabulary
-UNINFORMATIVE = "uninformative"  # drop reason: the image has no informative caption
+UNINFORMATIVE = "uninformative"  # drop reason: the image lacks an informative caption
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class LabelConfig:
         parser: name of an installed spaCy pipeline for English, or folder of one.
         minimum_informativeness: lowest score of a caption that is read, as of filter=informativeness.
         ngrams: M, the size of the vocabulary.
-        max_share: n-grams in at least this share of the captions are left out.
+        max_share: n-grams in at least this fraction of the captions are left out.
         topics: K, the number of topics.
         passes: passes over the documents to fit the topics.
         batch_size: documents per update of the topics.
@@ -97,8 +98,8 @@ def label_pool(pool: Pool, config: LabelConfig, engine: Engine) -> Path:
     shards = pool.shards(reader.sources)
     (features,) = reader.features
     inputs = asdict(config) | {"parser": features.key(), "shards": [[s.name, s.fingerprint] for s in shards]}
-    key = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
-    folder = cache_dir() / "weak_labels" / pool.key / key
+    key = hash_json(inputs, 16)
+    folder = cache_folder("weak_labels", pool.key, key)
     with locked(folder):
         if intact(folder):
             log.info("weak labels: reusing the labels of pool %s in %s", pool.name, folder)
@@ -167,7 +168,7 @@ def _write_labels(
 ) -> dict[str, Any]:
     """Write the labels of all shards and ``topics.json``; return the counts of labelled and dropped captions.
 
-    All captions of an image get the topics of its document, those that are not informative too.
+    All captions of an image get the topics of its document, also uninformative captions.
     """
     topics = model.label(documents.counts)
     shard_reader, drops = ShardReader(pool, "cpu"), Counter[str]()

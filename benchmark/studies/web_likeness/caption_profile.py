@@ -1,11 +1,10 @@
 """How web-like the captions of one pool are, as a record on disk."""
 
-import hashlib
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+from benchmark.core.hashes import hash_json, hash_text
 from benchmark.core.records import Schema
 from benchmark.pool.pool import Pool
 from benchmark.results.provenance import provenance
@@ -54,17 +53,17 @@ def profile_captions(pool: Pool, count: int, ratings: Path | None, seed: int) ->
         UserError: when the pool has too few captions, or the ratings cannot be read.
     """
     rated = read_rated_words(ratings) if ratings else None
-    digest = hashlib.sha256("\n".join(sorted(rated)).encode()).hexdigest() if rated else None
+    digest = hash_text("\n".join(sorted(rated))) if rated else None
     likeness = measure_likeness(sample_captions(pool, count, seed), rated)
     shards = [f"{shard.name}-{shard.fingerprint}" for shard in pool.shards(TEXT)]
-    identity = json.dumps([pool.key, shards, count, digest, seed])
+    identity = [pool.key, shards, count, digest, seed]
     return CaptionProfile(
         pool=pool.name,
         url=pool.url,
         sample=count,
         ratings_sha256=digest,
         likeness=likeness,
-        run_id=f"{pool.name}-captions-{hashlib.sha256(identity.encode()).hexdigest()[:8]}",
+        run_id=f"{pool.name}-captions-{hash_json(identity, 8)}",
         seed=seed,
         **provenance(),
     )

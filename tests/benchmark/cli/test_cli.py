@@ -1,6 +1,5 @@
 """The command line as a user meets it."""
 
-import gc
 import json
 import subprocess
 import sys
@@ -9,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.uids import read_subset
-from tests import pretended_task
 from tests.command_line import Done, Run, assert_one_line
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_metadata, write_pool
@@ -42,18 +40,6 @@ def run_process(*arguments: str, cwd: Path = ROOT) -> Done:
 )
 def test_misspelt_commands(run: Run, arguments: list[str], message: str) -> None:
     assert_one_line(run(*arguments), message)
-
-
-def test_garbage_is_collected_while_a_task_runs_and_afterwards(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    during: list[bool] = []
-    monkeypatch.setattr(pretended_task, "print_result", lambda _: during.append(gc.isenabled()))
-    assert run(*pretended_task.PRETEND).returncode == 0
-    assert run(*pretended_task.PRETEND, "seed=7,8").returncode == 0
-    assert during == [True] * 3
-    assert run("filter=iccc").returncode == 2
-    assert gc.isenabled()
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +73,7 @@ def test_missing_weights_are_refused_before_scoring(run: Run, pool_folder: Path)
     done = run(*POOL[1:], f"pool.url={pool_folder}", *sets, *weights)
     assert_one_line(done, "checkpoint /nowhere/swin is not there")
     assert "score:" not in done.stderr
-    assert not (cache_dir() / "scores").exists()
+    assert not cache_folder("scores").exists()
 
 
 def test_a_pool_without_images_for_an_image_filter(run: Run, tmp_path: Path) -> None:

@@ -17,14 +17,14 @@ import sys, json, torch
 import numpy as np, pyarrow as pa
 from pathlib import Path
 from benchmark.core.launch import is_main_process
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.sharing import shared_by_main
 
 cpu = torch.device("cpu")
 made = None
 if is_main_process():
     made = {"rows": np.arange(100_003), "texts": pa.array(["a", "bc"]), "odd": np.ones(3, bool), "name": "n"}
-files = lambda: len(list((cache_dir() / "launches").iterdir()))
+files = lambda: len(list(cache_folder("launches").iterdir()))
 with shared_by_main(made, cpu) as got:
     line = {
         "main": is_main_process(),

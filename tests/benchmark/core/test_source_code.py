@@ -103,10 +103,10 @@ def modules_of(of: type) -> set[str]:
 
 
 def test_of_ours_filters_and_models_count() -> None:
-    from filters.icc.direct import DirectScorer
+    from filters.icc.modes import DirectScorer
 
     modules = modules_of(DirectScorer)
-    assert {"filters.icc.direct", "filters.icc.similarity", "benchmark.models.bert_match"} <= modules
+    assert {"filters.icc.modes", "filters.icc.similarity", "benchmark.models.bert_match"} <= modules
     assert not [name for name in modules if not name.startswith(("filters.", "benchmark.models."))]
     assert all((PROJECT / f"{name.replace('.', '/')}.py").is_file() for name in modules)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmark.core.requirements import provide
 from benchmark.demo.classification_set import ClassesConfig, demo_classes, ensure_classes
 from benchmark.demo.vocabulary import IN_KINDS
 from tools.demo_world.scenes import single_thing
@@ -31,7 +32,7 @@ def test_images_are_written_once_and_depend_on_the_seed(cache: Path, monkeypatch
 
 
 def test_it_loads_as_a_classification_set() -> None:
-    dataset = demo_classes("classes", "accuracy", ["a {label}"], 5, CONFIG)
+    dataset = provide(lambda: demo_classes("classes", "accuracy", ["a {label}"], 5, CONFIG))
     assert sorted(dataset.classes) == sorted(IN_KINDS)
     assert dataset.train is not None
     assert (len(dataset.test), len(dataset.train())) == (len(IN_KINDS), 2 * len(IN_KINDS))

@@ -18,8 +18,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
 from benchmark.core.usage import helpers_peak_rss_bytes
 from benchmark.engine.local import LocalEngine, _serve
-from benchmark.engine.worker_usage import WORKER_RUNS
-from benchmark.engine.workers import TRIES
+from benchmark.engine.workers import TRIES, WORKER_RUNS
 from benchmark.results.stopwatch import Stopwatch
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -136,7 +135,6 @@ def test_stages_count_the_workers_of_engines() -> None:
     with watch.stage("rest"):
         pass
     stage = watch.stages["select"]
-    assert stage.worker_cpu_seconds is not None
     assert 0.4 < stage.worker_cpu_seconds <= stage.cpu_seconds == stage.device_seconds
     assert watch.stages["rest"].worker_cpu_seconds == 0
     assert 200_000_000 < watch.workers_peak_rss_bytes < 10_000_000_000

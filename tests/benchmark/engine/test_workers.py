@@ -7,8 +7,7 @@ import pytest
 
 from benchmark.core.errors import UserError
 from benchmark.core.pixel_workers import DecoderDiedError
-from benchmark.engine.worker_usage import WORKER_RUNS, Usage
-from benchmark.engine.workers import WorkerDiedError, WorkerRun
+from benchmark.engine.workers import WORKER_RUNS, Usage, WorkerDiedError, WorkerRun
 
 USED = Usage(processor_seconds=2.0, peak_rss_bytes=3)
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmark.pool.content import pool_content
+from benchmark.pool.content import hash_texts, pool_content
 from benchmark.pool.pool import Pool
 from tests.pools import Row, rows, write_pool, write_tar
 
@@ -74,3 +74,18 @@ def test_content_is_read_once_until_a_shard_changes(tmp_path: Path, monkeypatch:
     without = pool_content(Pool("p", str(tmp_path)))
     assert without != first
     assert pool_content(Pool("p", str(write_pool(tmp_path, [rows(6)])))) not in (first, without)
+
+
+def test_captions_have_the_hashes_of_published_results() -> None:
+    hashes = {
+        "": 0x77AF285EECA5A420,
+        "a": 0xE396E9550F678AF1,
+        "a dog on the beach": 0xF96BB4B4D180052D,
+        "ünïcödé ☃ 🐶": 0xBD7E727F17E29B26,
+        "x" * 7: 0x92B20217C88AB6DA,
+        "x" * 8: 0x84BD5A349825D388,
+        "x" * 9: 0xAE5EF70DC2A4FF28,
+        "y" * 300: 0x3694424840CF0BF7,
+    }
+    assert hash_texts(list(hashes)).tolist() == list(hashes.values())
+    assert hash_texts([]).shape == (0,)

@@ -2,22 +2,20 @@
 
 from pathlib import Path
 
-import hydra
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hydra import compose, initialize_config_dir
-from omegaconf import DictConfig, open_dict
 
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
 from benchmark.pool.other_captions import CaptionSources, OtherCaptions
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import Subset
-from benchmark.run import run_id
-from benchmark.run.config import CONF, register_resolvers, resolved
-from benchmark.run.run_id import make_run_id
-from benchmark.run.training import training_fingerprint
+from benchmark.run.config import resolved
+from benchmark.run.identity import make_run_id
+from benchmark.run.job import Job
+from benchmark.run.train import training_fingerprint
+from tests.jobs import make_job
 from tests.pools import rows, write_metadata, write_tar
 
 UIDS = [row.uid for row in rows(6)]
@@ -103,37 +101,32 @@ def test_without_sources_there_are_no_captions(pool: Pool) -> None:
 
 
 @pytest.fixture
-def cfg(monkeypatch: pytest.MonkeyPatch) -> DictConfig:
-    register_resolvers()
-    monkeypatch.setattr(
-        run_id, "choice", lambda cfg, group: "random"
-    )  # Hydra knows choices only within its main
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        return compose("config", ["filter=random"])
+def job() -> Job:
+    return make_job("filter=random")
 
 
-def test_a_training_without_them_keeps_its_fingerprint(cfg: DictConfig) -> None:
-    model = hydra.utils.instantiate(cfg.downstream.dual_encoder, _convert_="all")
+def test_a_training_without_them_keeps_its_fingerprint(job: Job) -> None:
+    model = job.models["dual_encoder"]
     before = training_fingerprint(model, "sha", "cpu")
     assert training_fingerprint(model, "sha", "cpu", OtherCaptions().sha256) == before
 
 
 def test_where_the_cache_lies_does_not_change_a_run_id(
-    cfg: DictConfig, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    job: Job, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    here, place = make_run_id(cfg, None), str(resolved(cfg.evalset))
+    here, place = make_run_id(job, None), str(resolved(job.cfg.evalset))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
-    assert str(resolved(cfg.evalset)) != place
-    assert make_run_id(cfg, None) == here
+    assert str(resolved(job.cfg.evalset)) != place
+    assert make_run_id(job, None) == here
 
 
-def test_validation_does_not_change_a_run_id(cfg: DictConfig) -> None:
-    here = make_run_id(cfg, None)
-    cfg.validate_every = 100
-    assert make_run_id(cfg, None) == here
+def test_validation_does_not_change_a_run_id(job: Job) -> None:
+    here = make_run_id(job, None)
+    job.cfg.validate_every = 100
+    assert make_run_id(job, None) == here
 
 
-def test_fingerprints_depend_on_captions_not_on_paths(cfg: DictConfig) -> None:
+def test_fingerprints_depend_on_captions_not_on_paths(job: Job) -> None:
     one = OtherCaptions({"a": ("x", "y"), "b": ("z",)}).sha256
     same = OtherCaptions({"b": ("z",), "a": ("x", "y")}).sha256
     others = [
@@ -141,12 +134,10 @@ def test_fingerprints_depend_on_captions_not_on_paths(cfg: DictConfig) -> None:
     ]
     assert one == same
     assert len({one, *others, None}) == 4
-    model = hydra.utils.instantiate(cfg.downstream.captioner, _convert_="all")
-    prints = {training_fingerprint(model, "sha", "cpu", c) for c in (one, *others, None)}
+    prints = {training_fingerprint(job.models["captioner"], "sha", "cpu", c) for c in (one, *others, None)}
     assert len(prints) == 4
-    with open_dict(cfg):
-        cfg.captions.files = ["/some/where"]
-    assert make_run_id(cfg, one) != make_run_id(cfg, None)
-    ids = make_run_id(cfg, one)
-    cfg.captions.files = ["/else/where"]
-    assert make_run_id(cfg, one) == ids
+    job.cfg.captions.files = ["/some/where"]
+    assert make_run_id(job, one) != make_run_id(job, None)
+    ids = make_run_id(job, one)
+    job.cfg.captions.files = ["/else/where"]
+    assert make_run_id(job, one) == ids

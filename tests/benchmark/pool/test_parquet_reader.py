@@ -12,10 +12,9 @@ import pytest
 
 from benchmark.core.batch import SampleError
 from benchmark.core.uids import decode_uids, make_uid
-from benchmark.pool import caption_column, parquet_reader
-from benchmark.pool.caption_column import usable_captions
+from benchmark.pool import parquet_reader, sample_fields
 from benchmark.pool.parquet_reader import read_metadata
-from benchmark.pool.sample_fields import check_caption, check_uid
+from benchmark.pool.sample_fields import check_caption, check_uid, usable_captions
 
 CAPTIONS: list[bytes | None] = [
     b"a dog", b" a dog", "été".encode(), "\u3000漢字".encode(), b"", b"  \t", "\xa0\x1c\x85".encode(), b"\x7f",
@@ -137,7 +136,7 @@ def test_captions_of_one_character_are_usable_unless_a_space() -> None:
 
 
 def test_captions_that_begin_with_a_letter_are_not_read_singly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caption_column, "check_caption", None)
+    monkeypatch.setattr(sample_fields, "check_caption", None)
     captions = ["“a dog” on a beach", "¿un perro?", "犬", "「犬」", "𝒟og", "été", "¡", "—"]
     rows, _ = usable_captions(pa.array(captions, pa.large_string()), Counter())
     assert rows.tolist() == list(range(len(captions)))

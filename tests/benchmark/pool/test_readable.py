@@ -5,17 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hydra import compose, initialize_config_dir
-from hydra.core.hydra_config import HydraConfig
 
 from benchmark.core.uids import encode_uids, read_subset
 from benchmark.pool.pool import Pool
 from benchmark.pool.readable import unreadable_images
 from benchmark.pool.subset import Subset
-from benchmark.run.choose import choose
-from benchmark.run.config import CONF, make_pool, register_resolvers
-from benchmark.run.open_subset import note_lost, open_subset
+from benchmark.run.open_samples import note_lost, open_subset
+from benchmark.run.score import score_pairs
+from benchmark.run.select import select_pairs
 from tests.command_line import Run, assert_one_line
+from tests.jobs import make_job
 from tests.pools import rows, write_metadata, write_tar
 
 K = 8
@@ -64,19 +63,15 @@ def test_a_share_may_be_missing_if_it_is_allowed(
 
 
 def test_the_manifest_counts_what_was_allowed_to_be_lost(
-    settings: list[str], monkeypatch: pytest.MonkeyPatch
+    settings: list[str],
 ) -> None:
-    register_resolvers()
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        cfg = compose("config", settings, return_hydra_config=True)
-    monkeypatch.setattr(HydraConfig.instance(), "cfg", cfg)
-    pool = make_pool(cfg)
-    chosen = choose(cfg, pool)
-    subset = open_subset(pool, chosen.selection, tolerate=0.25)
-    noted = note_lost(chosen, subset).manifest
+    job = make_job(*settings)
+    selected = select_pairs(job, score_pairs(job))
+    subset = open_subset(job.pool, selected.selection, tolerate=0.25)
+    noted = note_lost(selected, subset).manifest
     assert noted.lost == subset.lost == {"image_missing": 1, "image_unreadable": 1}
     assert noted.readable == K - 2
-    assert json.loads(chosen.paths[0].with_suffix(".json").read_text())["lost"] == noted.lost
+    assert json.loads(selected.paths[0].with_suffix(".json").read_text())["lost"] == noted.lost
 
 
 def test_repaired_images_are_checked_again(folder: Path) -> None:

@@ -15,10 +15,10 @@ import pytest
 from benchmark.core.errors import UserError
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, read_subset
 from benchmark.engine.local import LocalEngine
-from benchmark.pool import metadata
 from benchmark.pool import reshard as module
+from benchmark.pool import subset_writer
 from benchmark.pool.pool import Pool
-from benchmark.pool.reshard import Copy, check_unused, reshard
+from benchmark.pool.reshard import check_unused, reshard
 from benchmark.pool.subset import Subset, selected_samples, use_metadata_captions
 from benchmark.pool.tar_index import TarIndex
 from tests.pools import rows, write_metadata, write_pool, write_tar
@@ -47,7 +47,7 @@ def pool(tmp_path: Path) -> Pool:
 
 def write(pool: Pool, numbers: list[int], folder: Path, **settings: Any) -> Pool:
     parts = use_metadata_captions(selected_samples(pool, selected(numbers)), pool)
-    assert reshard(pool, [Copy(parts, folder)], ENGINE, **settings) == [len(numbers)]
+    assert reshard(pool, parts, folder, ENGINE, **settings) == len(numbers)
     return Pool("q", str(folder))
 
 
@@ -70,7 +70,7 @@ def test_resharded_tars_are_a_pool_that_datacomp_reads(pool: Pool, tmp_path) -> 
 
     chosen = selected([0, 5, 6, 7, 11])
     folder = tmp_path / "out"
-    assert reshard(pool, [Copy(selected_samples(pool, chosen), folder)], ENGINE, shard_size=2) == [5]
+    assert reshard(pool, selected_samples(pool, chosen), folder, ENGINE, shard_size=2) == 5
     assert json.loads((folder / "shards" / "sizes.json").read_text()) == {
         "00000000.tar": 2,
         "00000001.tar": 2,
@@ -89,7 +89,7 @@ def test_resharded_tars_are_a_pool_that_datacomp_reads(pool: Pool, tmp_path) -> 
 
 def test_resharding_twice_gives_the_same_bytes(pool: Pool, tmp_path) -> None:
     for name in ("a", "b"):
-        reshard(pool, [Copy(selected_samples(pool, selected([1, 9])), tmp_path / name)], ENGINE)
+        reshard(pool, selected_samples(pool, selected([1, 9])), tmp_path / name, ENGINE)
     first, second = ((tmp_path / n / "shards" / "00000000.tar").read_bytes() for n in ("a", "b"))
     assert first == second
     assert tarfile.is_tarfile(tmp_path / "a" / "shards" / "00000000.tar")
@@ -120,6 +120,22 @@ def test_all_fields_and_members_are_kept(pool: Pool, tmp_path: Path) -> None:
     assert fields == expected | {"width": 5, "exif": {"Make": ["00005"]}}
     assert members["000000001.seg.cls"] == b"00005"
     assert members["000000001.jpg"] == row.image
+
+
+def test_images_are_named_jpg_and_other_members_keep_their_names(tmp_path: Path) -> None:
+    sample = rows(1)[0]
+    fields = json.dumps({"uid": sample.uid, "caption": "é 漢字", "n": 1e400}).encode()
+    sample.key = "deep.er/clé" + "k" * 130
+    sample.files = {"PNG": sample.image, "seg.cls": b"a", "__": b"", "json": fields, "txt": b"another"}
+    write_tar(tmp_path / "pool" / "0.tar", [sample])
+    write(Pool("p", str(tmp_path / "pool")), [0], tmp_path / "out")
+    with tarfile.open(tmp_path / "out" / "shards" / "00000000.tar") as tar:
+        members = {name: tar.extractfile(name).read() for name in tar.getnames()}
+    assert {name: members.pop(f"000000000.{name}") for name in ("jpg", "seg.cls", "__", "txt")} == {
+        "jpg": sample.image, "seg.cls": b"a", "__": b"", "txt": "é 漢字".encode(),
+    }  # fmt: skip
+    assert json.loads(members.pop("000000000.json"))["n"] == float("inf")
+    assert not members
 
 
 def test_without_metadata_it_is_made_of_the_json(tmp_path: Path) -> None:
@@ -221,7 +237,7 @@ class WritesNothing:
     """An engine that only counts the tars."""
 
     def run(self, work: Any, pieces: Any) -> Iterator[Any]:
-        yield from map(len, pieces)
+        yield from pieces
 
 
 def test_parts_are_not_searched_anew_for_every_tar(
@@ -236,27 +252,31 @@ def test_parts_are_not_searched_anew_for_every_tar(
         return plain(index)
 
     monkeypatch.setattr(TarIndex, "__len__", counted)
-    copy = Copy([part] * 300, tmp_path / "out")
-    assert reshard(pool, [copy], WritesNothing(), shard_size=2) == [300]
+    assert reshard(pool, [part] * 300, tmp_path / "out", WritesNothing(), shard_size=2) == 300
     assert looks < 10 * 300
 
 
-def test_metadata_is_read_once_for_several_subsets(
-    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    subsets = [[0, 5, 6], [5, 12], [12]]
-    for number, some in enumerate(subsets):
-        write(pool, some, tmp_path / f"alone{number}")
-    read, plain = [], metadata.read_rows
+@pytest.mark.slow
+def test_workers_write_the_same_bytes(pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = selected_samples(pool, selected(CHOSEN))
+    reshard(pool, parts, tmp_path / "here", ENGINE, shard_size=2)
+    monkeypatch.setattr(subset_writer, "_LIGHT", 0)
+    reshard(pool, parts, tmp_path / "workers", LocalEngine("cpu", 2), shard_size=2)
+    assert contents(tmp_path / "workers") == contents(tmp_path / "here")
 
-    def counted(url: str, *others: Any) -> Any:
-        read.append(url)
-        return plain(url, *others)
 
-    monkeypatch.setattr(metadata, "read_rows", counted)
-    parts = [selected_samples(pool, selected(some)) for some in subsets]
-    copies = [Copy(some, tmp_path / f"one{number}") for number, some in enumerate(parts)]
-    assert reshard(pool, copies, ENGINE) == [3, 2, 1]
-    assert read == [shard.url for shard in pool.metadata]
-    for number in range(3):
-        assert contents(tmp_path / f"one{number}") == contents(tmp_path / f"alone{number}")
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("000000012.jpg", 30_000),
+        ("0.json", 0),
+        ("x" * 100, 511),
+        ("x" * 101, 1),
+        ("clé.txt", 5),
+        ("a", 8**11),
+    ],
+)
+def test_headers_are_those_of_tarfile(name: str, size: int) -> None:
+    member = tarfile.TarInfo(name)
+    member.size = size
+    assert subset_writer.header(name, size) == member.tobuf()

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmark.pool.content import find_images
 from benchmark.pool.pool import Pool
-from benchmark.pool.same_bytes import find_images
 from tests.pools import rows, write_pool
 
 

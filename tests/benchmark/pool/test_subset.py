@@ -10,9 +10,10 @@ from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
+from benchmark.pool import subset as subset_module
 from benchmark.pool.pool import Pool
-from benchmark.pool.reshard import Copy, reshard
-from benchmark.pool.subset import Subset, selected_samples, use_metadata_captions
+from benchmark.pool.reshard import reshard
+from benchmark.pool.subset import Subset, index_tars, selected_samples, use_metadata_captions
 from tests.pools import Row, jpeg, rows, write_metadata, write_pool
 
 
@@ -104,7 +105,7 @@ def test_only_a_disagreement_changes_the_identity(disagreeing: Pool) -> None:
 
 def test_a_copy_takes_its_captions_from_the_pools_metadata(disagreeing: Pool, tmp_path) -> None:
     chosen = selected([1, 2])
-    reshard(disagreeing, [Copy(selected_samples(disagreeing, chosen), tmp_path / "copy")], LocalEngine("cpu"))
+    reshard(disagreeing, selected_samples(disagreeing, chosen), tmp_path / "copy", LocalEngine("cpu"))
     copy = Subset(Pool("d", str(tmp_path / "copy")), chosen, metadata=disagreeing)
     original = Subset(disagreeing, chosen)
     assert [sample.text for sample in copy] == [sample.text for sample in original]
@@ -113,7 +114,7 @@ def test_a_copy_takes_its_captions_from_the_pools_metadata(disagreeing: Pool, tm
 
 def test_resharded_tars_hold_the_metadatas_caption(disagreeing: Pool, tmp_path) -> None:
     parts = use_metadata_captions(selected_samples(disagreeing, selected([2])), disagreeing)
-    reshard(disagreeing, [Copy(parts, tmp_path / "out")], LocalEngine("cpu"))
+    reshard(disagreeing, parts, tmp_path / "out", LocalEngine("cpu"))
     (sample,) = Subset(Pool("q", str(tmp_path / "out")), selected([2]))
     assert (sample.uid, sample.text) == (rows(3)[2].uid, "another caption")
 
@@ -125,3 +126,17 @@ def test_a_uid_in_two_tars_is_taken_from_the_first(tmp_path) -> None:
     (part,) = selected_samples(pool, selected([0, 1]))
     assert part.shard.name == "00000000"
     assert [sample.image.size for sample in Subset(pool, selected([1, 1]))] == [(32, 32)] * 2
+
+
+@pytest.mark.parametrize("light", [99, pytest.param(0, marks=pytest.mark.slow)])
+def test_missing_indexes_are_made_on_the_engine(
+    pool: Pool, light: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subset_module, "_LIGHT", light)
+    first, second = pool.tars
+    expected = [pool.index(first).texts, [row.text for row in rows(6, start=7)]]
+    before = pool._index_path(first).stat().st_mtime_ns
+    index_tars(pool, LocalEngine("cpu", 2))
+    assert all(pool.has_index(shard) for shard in pool.tars)
+    assert [pool.index(shard).texts for shard in (first, second)] == expected
+    assert pool._index_path(first).stat().st_mtime_ns == before

@@ -9,10 +9,10 @@ from PIL import Image
 
 from benchmark.core.metric_logger import CaptionedImage
 from benchmark.core.records import write_record
-from benchmark.results.pictures import Example, GalleryPair, write_examples, write_gallery
 from benchmark.results.result import Result
-from benchmark.results.run_facts import RunFacts
+from benchmark.results.run_folder import Example, GalleryPair, write_examples, write_gallery
 from benchmark.results.selection_summary import Histogram, SelectionSummary, write_selection_summary
+from benchmark.results.trackers import RunFacts
 from tests.benchmark.results.report.made_results import metric, protocol, result, trained
 
 SCRIPT = '<script>alert("x")</script> | **a** [b](c)'  # a caption of the web

@@ -13,11 +13,10 @@ from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.models.clip_models import load_clip
 from benchmark.pool.pool import Pool
-from benchmark.results.contamination import contamination
-from benchmark.results.contamination_counts import Contamination
-from benchmark.results.near_images import NearImages, _embed
+from benchmark.results.contamination import NearImages, _embed, contamination
+from benchmark.results.result import Contamination
 from benchmark.run.config import demo_model
-from benchmark.run.open_subset import open_subset
+from benchmark.run.open_samples import open_subset
 from benchmark.scoring.score_pool import score_pool
 from benchmark.selection.selection import Selection
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item

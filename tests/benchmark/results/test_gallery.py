@@ -1,17 +1,84 @@
+import io
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
+from benchmark.core.errors import UserError
+from benchmark.core.images import THUMBNAIL, decode_image
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids
 from benchmark.pool.pool import Pool
-from benchmark.results.gallery import PAIRS, gallery, ranked_pairs
-from benchmark.results.pictures import Place, read_gallery, write_gallery
+from benchmark.results.gallery import IMAGES, PAIRS, examples, gallery, ranked_pairs, short_text, thumbnail
+from benchmark.results.run_folder import CAPTION_CHARACTERS, Place, RunFiles, write_examples, write_gallery
 from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.selection.top_k import select_top_k
+from downstream.evaluation.evaluation_sets import EvaluationSet, Item
+from downstream.evaluation.image_files import ImageFile
 from tests.benchmark.results.small_blocks import SmallBlocks
 from tests.pools import hashed_uids, jpeg, rows, write_pool
+
+
+def encoded(size: tuple[int, int]) -> bytes:
+    image = Image.new("RGB", size, "red")
+    exif = Image.Exif()
+    exif[0x010E] = "a secret"
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", exif=exif, comment=b"a secret", icc_profile=b"a secret")
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("size", "small"), [((400, 200), (96, 48)), ((20, 30), (20, 30)), ((5000, 100), (96, 2))]
+)
+def test_the_longer_side_is_bounded(size: tuple[int, int], small: tuple[int, int]) -> None:
+    image = decode_image(encoded(size))
+    jpeg = thumbnail(image)
+    with Image.open(io.BytesIO(jpeg)) as read:
+        assert (read.format, read.size) == ("JPEG", small)
+        assert max(read.size) <= THUMBNAIL
+    assert image.size == size
+
+
+def test_no_metadata_of_the_image_is_kept() -> None:
+    data = encoded((200, 200))
+    assert b"a secret" in data
+    assert b"a secret" not in thumbnail(decode_image(data))
+
+
+def test_texts_are_short_and_on_one_line() -> None:
+    assert short_text("a\tcat\r\n\x1b[31m \u202eon\u2028mars ") == "a cat [31m on mars"
+    assert len(short_text("word " * 1000)) <= CAPTION_CHARACTERS
+
+
+def evaluation_set(folder: Path, ids: range) -> EvaluationSet:
+    items = []
+    folder.mkdir(exist_ok=True)
+    for number in ids:
+        (folder / f"{number}.jpg").write_bytes(jpeg(number))
+        items.append(Item(number, ImageFile(folder / f"{number}.jpg"), [f"thing\n{number}", "x" * 1000]))
+    return EvaluationSet("coco", items, captioning=True, retrieval=False)
+
+
+def test_every_run_shows_the_same_images(tmp_path: Path) -> None:
+    shown = examples([evaluation_set(tmp_path, range(30))])
+    assert len(shown) == IMAGES
+    assert examples([evaluation_set(tmp_path / "elsewhere", range(29, -1, -1))]) == shown
+    assert sorted(example.image for example in shown) != [str(number) for number in range(IMAGES)]
+    first = shown[0]
+    assert first.references == (f"thing {first.image}", "x" * 300)
+    assert first.thumbnail.startswith(b"\xff\xd8")
+    write_examples(tmp_path, shown)
+    assert RunFiles(tmp_path).examples() == shown
+
+
+def test_an_unreadable_image_is_one_line(tmp_path: Path) -> None:
+    broken = evaluation_set(tmp_path, range(3))
+    (tmp_path / "1.jpg").write_bytes(b"no image")
+    with pytest.raises(UserError, match="evaluation image 1 in"):
+        examples([broken])
+
 
 UIDS = np.sort(hashed_uids(1000))
 
@@ -79,7 +146,7 @@ def test_pairs_have_captions_and_thumbnails(tmp_path: Path) -> None:
     assert by_uid[samples[6].uid].thumbnail.startswith(b"\xff\xd8")
     assert len(pairs) == 4 * PAIRS
     write_gallery(tmp_path / "run", pairs)
-    assert read_gallery(tmp_path / "run") == pairs
+    assert RunFiles(tmp_path / "run").gallery() == pairs
 
 
 def test_pairs_that_are_not_there_are_left_out(tmp_path: Path) -> None:

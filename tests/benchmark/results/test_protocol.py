@@ -55,7 +55,9 @@ def test_overrides_that_change_the_setting_are_told(override: str, changes: bool
 
 def test_a_published_setting_has_its_papers_pool_and_sizes() -> None:
     assert published_experiment("ds_clip", 7_500_000, ["filter=clip"]) == "ds_clip"
+    sizes = (100_000, 200_000, 500_000, 1_000_000)
+    published = [published_experiment("icc_paper", size, []) for size in sizes]
+    assert published == ["icc_paper"] * 3 + [""]
     assert published_experiment("icc_paper", 200_000, ["pool=demo"]) == ""
-    assert published_experiment("icc_paper", 1_000_000, []) == ""
     assert published_experiment("icc_demo", 200_000, []) == ""
     assert published_experiment(None, 200_000, []) == ""

@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 
 from benchmark.core.records import write_record
-from benchmark.results.evaluation import Evaluation
-from benchmark.results.result import Result
+from benchmark.results.result import Evaluation, Result
 from benchmark.results.results_folders import ResultsFolders
 from benchmark.studies.profile.profiling import Profile
 from benchmark.studies.web_likeness.caption_profile import CaptionProfile
-from tests.benchmark.results.report.made_results import metric, result, trained
+from tests.benchmark.results.report.made_results import captioned, result
 
 
 def run(cider: float, finished: str, name: str = "clip") -> Result:
-    return result(name, finished=finished, downstream={"captioner": trained(coco=[metric("CIDEr", cider)])})
+    return captioned(name, cider, finished=finished)
 
 
 @pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])

@@ -8,10 +8,9 @@ import pytest
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.results import histograms, selection_statistics
-from benchmark.results.histograms import BINS, OUTLIERS, Numbers
-from benchmark.results.selection_statistics import WORDS, changed_words, summarise
-from benchmark.results.selection_summary import Histogram, SelectionSummary, Shares
+from benchmark.results import selection_statistics
+from benchmark.results.selection_statistics import BINS, OUTLIERS, WORDS, Numbers, changed_words, summarise
+from benchmark.results.selection_summary import Fractions, Histogram, SelectionSummary
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ArraySource
 from filters.base import Filter
@@ -44,7 +43,7 @@ def summary_of(
 
 
 def histogram(pool: np.ndarray, kept: np.ndarray) -> Histogram:
-    return histograms.histogram(Numbers.of(pool), Numbers.of(kept))
+    return selection_statistics.histogram(Numbers.of(pool), Numbers.of(kept))
 
 
 def test_every_score_is_counted_but_nan() -> None:
@@ -64,7 +63,7 @@ def test_every_score_is_counted_but_nan() -> None:
 def test_edges_are_quantiles_and_blocks_count_as_one_array(dtype: type, count: int) -> None:
     scores = np.random.default_rng(count).lognormal(size=count).astype(dtype)
     source = SmallBlocks(hashed_uids(count), scores)
-    counted = histograms.histogram(Numbers(source.scores, dtype), Numbers.of(scores))
+    counted = selection_statistics.histogram(Numbers(source.scores, dtype), Numbers.of(scores))
     assert counted.pool == counted.kept
     assert sum(counted.pool) == count
     if count > 1:
@@ -74,15 +73,8 @@ def test_edges_are_quantiles_and_blocks_count_as_one_array(dtype: type, count: i
 
 @pytest.mark.parametrize(
     "scores",
-    [
-        [0.3] * 4,
-        [7] * 4,
-        [3e38] * 4,
-        [np.inf] * 4,
-        [-np.inf, 0.1, 0.7, np.inf],
-        [-np.inf, -np.inf, np.inf, np.nan],
-    ],
-)
+    [[0.3] * 4, [7] * 4, [3e38] * 4, [np.inf] * 4, [-np.inf, 0.1, 0.7, np.inf], [-np.inf, -np.inf, np.inf, np.nan]],
+)  # fmt: skip
 def test_infinite_and_constant_scores_are_counted(scores: list[float]) -> None:
     counted = histogram(np.array(scores), np.array(scores[2:3]))
     assert np.isfinite(counted.edges).all()
@@ -115,7 +107,7 @@ def test_captions_of_pool_and_kept_pairs_are_counted(tmp_path: Path) -> None:
     assert sum(summary.histograms["characters per caption"].pool) == 4
     sides = summary.histograms["shorter side of the image (pixels)"]
     assert (sides.edges[0], sum(sides.pool), sum(sides.kept)) == (79.5, 3, 1)
-    assert summary.words["a"] == Shares(0.5, 1.0)
+    assert summary.words["a"] == Fractions(0.5, 1.0)
     assert sum(shares.kept for shares in summary.shares["language"].values()) == pytest.approx(1)
     assert summary.shares["language"]["en"].pool > 0
 
@@ -124,7 +116,7 @@ def test_the_words_that_change_most_come_first_and_are_few() -> None:
     pool = ["a cat", "a dog", *(f"a {'x' * n}" for n in range(1, 60)), "1984 --"]
     shares = changed_words(pool, ["a Cat", "a cat cat"])
     assert next(iter(shares)) == "cat"
-    assert shares["cat"] == Shares(round(1 / len(pool), 6), 1.0)
+    assert shares["cat"] == Fractions(round(1 / len(pool), 6), 1.0)
     assert len(shares) == WORDS
     assert all(len(word) <= 40 for word in shares)
 
@@ -167,5 +159,5 @@ def test_images_with_text_are_counted_where_the_filter_looked(tmp_path: Path) ->
     assert "text area in the image" not in summary_of(pool, samples, [1, 2], scorer).shares
     score_pool(pool, no_text, LocalEngine("cpu", 1))
     counted = summary_of(pool, samples, [1, 2], scorer).shares["text area in the image"]
-    assert counted == {"no": Shares(0.75, 0.5), "yes": Shares(0.25, 0.5)}
+    assert counted == {"no": Fractions(0.75, 0.5), "yes": Fractions(0.25, 0.5)}
     assert "text area in the image" not in summary_of(pool, samples, [1, 2]).shares

@@ -4,13 +4,9 @@ import numpy as np
 import pytest
 
 from benchmark.core.uids import UidArray
+from benchmark.results.run_folder import RunFiles
 from benchmark.results.selection_statistics import summarise
-from benchmark.results.selection_summary import (
-    SKETCH,
-    jaccard,
-    read_selection_summary,
-    write_selection_summary,
-)
+from benchmark.results.selection_summary import SKETCH, jaccard, write_selection_summary
 from benchmark.scoring.score_table import ArraySource
 from filters.random import Random
 from tests.pools import hashed_uids
@@ -51,9 +47,9 @@ def test_nothing_in_common_with_nothing() -> None:
 
 
 def test_a_summary_is_read_as_it_was_written(tmp_path: Path) -> None:
-    assert read_selection_summary(tmp_path) is None
+    assert RunFiles(tmp_path).summary() is None
     scores = np.linspace(0, 1, len(UIDS))
     kept = ArraySource(UIDS[29_000:], scores[29_000:])
     summary = summarise(ArraySource(UIDS, scores), kept, Random(0), None)
     write_selection_summary(tmp_path, summary)
-    assert read_selection_summary(tmp_path) == summary
+    assert RunFiles(tmp_path).summary() == summary

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 import wandb
-from hydra import compose, initialize_config_dir
 
 from benchmark.results.wandb_dashboard import DashboardSettings, report, workspace
-from benchmark.run.config import CONF, register_resolvers
 from benchmark.run.dashboard import dashboard_settings
 from tests.benchmark.results.wandb_server import Views
 from tests.command_line import Run, assert_one_line
+from tests.jobs import make_job
 
 SETTINGS = DashboardSettings(
     "me",
@@ -90,10 +89,8 @@ def test_panels_of_a_report_do_not_overlap() -> None:
 
 
 def test_the_evaluation_sets_of_the_configuration_are_compared() -> None:
-    register_resolvers()
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        cfg = compose("config", ["task=dashboard", "evalset=[paper,ds_clip]", "downstream=dual_encoder"])
-    settings = dashboard_settings(cfg, "team")
+    job = make_job("task=dashboard", "evalset=[paper,ds_clip]", "downstream=dual_encoder")
+    settings = dashboard_settings(job, "team")
     assert settings.entity == "team"
     assert "dual_encoder/flickr30k/text_to_image_R@1" in settings.headlines
     assert "dual_encoder/imagenet/zero_shot" in settings.headlines

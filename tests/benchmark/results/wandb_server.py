@@ -31,24 +31,13 @@ class Views(ThreadingHTTPServer):
             return {"project": found if known else None}
         if "models(" in query:  # a page of projects
             project = {
-                "id": "1",
-                "name": self.project,
-                "entityName": self.entity,
-                "createdAt": "",
-                "isBenchmark": False,
+                "id": "1", "name": self.project, "entityName": self.entity, "createdAt": "", "isBenchmark": False,
                 "user": None,
-            }
+            }  # fmt: skip
             page = {"endCursor": None, "hasNextPage": False}
             return {"models": {"edges": [{"node": project, "cursor": "c"}], "pageInfo": page}}
-        return {
-            "viewer": {
-                "id": "1",
-                "entity": self.entity,
-                "username": self.entity,
-                "flags": "{}",
-                "teams": {"edges": []},
-            }
-        }
+        viewer = {"id": "1", "entity": self.entity, "username": self.entity, "flags": "{}"}
+        return {"viewer": viewer | {"teams": {"edges": []}}}
 
     def upsert(self, given: dict[str, Any]) -> dict[str, Any]:
         key = given.get("id") or f"id{len(self.views)}"

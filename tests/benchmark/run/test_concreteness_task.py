@@ -96,7 +96,7 @@ def test_a_filter_is_refused_before_captions_are_drawn(run: Run, monkeypatch: py
         (["filter=random", "task.demo=some"], "task.demo=some must be a positive integer"),
         (["filter=random", "pool=img2dataset", "pool.url=/nowhere"], "task.annotations=FILE (data/caption_"),
         (["filter=random", "pool=img2dataset", "pool.url=/x", "task.demo=9"], "add pool=demo"),
-        (["filter=random", "explain= "], "explain is empty"),
+        (["filter=random", "task.explain= "], "task.explain is empty"),
         (["filter=lexicon", FEW], "filter=lexicon needs filter.ratings=FILE"),
         (["filter=score_file", "filter.path=/nowhere.csv", FEW], "filter.path=/nowhere.csv not found"),
     ],
@@ -109,7 +109,7 @@ def test_an_explained_caption_is_coloured_in_the_report(run: Run, tmp_path: Path
     checkpoint = roberta_scorer(tmp_path / "icc")
     caption = 'a dog\'s <b>life</b>, "red" = 50%'
     where = f"results_dir={tmp_path / 'results'}"
-    found = read(run(TASK, "filter=icc", f"filter.checkpoint={checkpoint}", f"explain={caption}", where))
+    found = read(run(TASK, "filter=icc", f"filter.checkpoint={checkpoint}", f"task.explain={caption}", where))
     assert found["caption"] == caption
     assert [word["text"] for word in found["words"]] == caption.split()
     assert any(word["contribution"] for word in found["words"])

@@ -12,8 +12,7 @@ import pytest
 
 from benchmark.core.paths import cache_dir
 from benchmark.core.uids import read_subset
-from benchmark.results.pictures import read_examples, read_gallery
-from benchmark.results.selection_summary import read_selection_summary
+from benchmark.results.run_folder import RunFiles
 from tests.command_line import run_main
 from tests.demos import draw, link
 
@@ -101,12 +100,12 @@ def test_runs_in_empty_caches_agree_and_the_third_reuses(
     ranks = pq.read_table(beside / "dual_encoder" / "image_scores.parquet").to_pylist()
     assert sum(r["metric"] == "zero_shot_rank" for r in ranks) == 2 * 39
     assert json.loads((beside / "captioner" / "losses.json").read_text())[-1][0] == 200
-    summary = read_selection_summary(beside)
+    summary = RunFiles(beside).summary()
     assert summary
     assert (sum(summary.scores.pool), sum(summary.scores.kept), summary.sampled) == (600, 200, (600, 200))
-    assert summary == read_selection_summary(tmp_path / "two" / second["run_id"])
-    assert len(read_gallery(beside)) == 24
-    assert [example.evaluation for example in read_examples(beside)] == ["coco"] * 8 + ["nocaps"] * 8
+    assert summary == RunFiles(tmp_path / "two" / second["run_id"]).summary()
+    assert len(RunFiles(beside).gallery()) == 24
+    assert [example.evaluation for example in RunFiles(beside).examples()] == ["coco"] * 8 + ["nocaps"] * 8
     assert "describe" in first["stages"]
     clean = {"pool": 0, "kept": 0, "near_pool": None, "near_kept": None}
     assert first["contamination"] == dict.fromkeys(("coco", "nocaps", "flickr30k", "classes"), clean)

@@ -2,26 +2,26 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from hydra import compose, initialize_config_dir
-from omegaconf import DictConfig
 
 from benchmark.core.errors import UserError
 from benchmark.core.images import decode_image
 from benchmark.models.clip_models import load_clip
 from benchmark.run import embed as task
-from benchmark.run.config import CONF, register_resolvers
+from benchmark.run.job import Job
 from downstream import batching
 from filters.embeddings.pool_embeddings import read_target
 from tests.filters.checkpoints import open_clip_model
+from tests.jobs import make_job
 from tests.pools import jpeg, rows, write_pool
 
 
-def configure(folder: Path, *overrides: str) -> DictConfig:
+def configure(folder: Path, *overrides: str) -> Job:
     images = folder / "coco" / "val2014"
     images.mkdir(parents=True, exist_ok=True)
     entries = []
@@ -31,14 +31,12 @@ def configure(folder: Path, *overrides: str) -> DictConfig:
         entries.append(place | {"sentences": [{"raw": "a photo"}]})
     (folder / "coco" / "dataset_coco.json").write_text(json.dumps({"images": entries}))
     write_pool(folder / "pool", [rows(1)])
-    register_resolvers()
     common = [
         "task=embed", "task.evalset=coco", f"task.output={folder / 'out' / 'coco.npy'}", "pool=img2dataset",
         f"pool.url={folder / 'pool'}", "device=cpu", "models.clip.pretrained=null",
         f"models.clip.model={open_clip_model(folder / 'clip')}",
     ]  # fmt: skip
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        return compose("config", [*common, *overrides])
+    return make_job(*common, *overrides)
 
 
 @pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -47,14 +45,14 @@ def test_embeddings_are_in_the_order_of_the_set(
 ) -> None:
     monkeypatch.setattr(batching, "MANY_IMAGES", 1)
     monkeypatch.setattr(batching, "own_cores", lambda: processes)
-    cfg = configure(tmp_path)
+    job = configure(tmp_path)
     monkeypatch.setenv("COCO_ROOT", str(tmp_path / "coco"))
     monkeypatch.setattr(task, "BATCH", 2)
-    task.embed(cfg)
+    task.embed(job)
     path = Path(capsys.readouterr().out.splitlines()[-1])
     assert path == tmp_path / "out" / "coco.npy"
     assert list(path.parent.iterdir()) == [path]
-    clip = load_clip(cfg.models.clip.model, None, torch.device("cpu"))
+    clip = load_clip(job.cfg.models.clip.model, None, torch.device("cpu"))
     expected = clip.embed_images([decode_image(jpeg(n)) for n in range(5)])
     assert np.load(path).dtype == np.float16
     assert np.load(path).astype(np.float32) == pytest.approx(expected, abs=1e-3)
@@ -69,10 +67,10 @@ def test_a_classification_set_gives_its_training_images(
         (tmp_path / "pets" / split).mkdir(parents=True)
         (tmp_path / "pets" / split / "0.jpg").write_bytes(jpeg(number))
     pets = "{_target_: downstream.evaluation.classification_sets.image_folder, name: pets, score: accuracy, root: "
-    cfg = configure(tmp_path, f"+evalset.pets={pets}{tmp_path / 'pets'}}}", "task.evalset=pets")
-    clip = load_clip(cfg.models.clip.model, None, torch.device("cpu"))
+    job = configure(tmp_path, f"+evalset.pets={pets}{tmp_path / 'pets'}}}", "task.evalset=pets")
+    clip = load_clip(job.cfg.models.clip.model, None, torch.device("cpu"))
     for images in ((2, 3), (0, 1)):
-        task.embed(cfg)
+        task.embed(replace(job, built={}))
         path = Path(capsys.readouterr().out.splitlines()[-1])
         expected = clip.embed_images([decode_image(jpeg(n)) for n in images])
         assert np.load(path).astype(np.float32) == pytest.approx(expected, abs=1e-3)
@@ -84,15 +82,15 @@ def test_a_classification_set_gives_its_training_images(
     [("task.evalset=cocoa", "did you mean 'coco'"), ("task.output=coco.pt", "end in .npy")],
 )
 def test_a_mistake_is_one_line_before_any_work(tmp_path: Path, override: str, message: str) -> None:
-    cfg = configure(tmp_path, override)  # COCO_ROOT is not even set
+    job = configure(tmp_path, override)  # COCO_ROOT is not even set
     with pytest.raises(UserError, match=message):
-        task.embed(cfg)
+        task.embed(job)
 
 
 def test_an_unreadable_image_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cfg = configure(tmp_path)
+    job = configure(tmp_path)
     monkeypatch.setenv("COCO_ROOT", str(tmp_path / "coco"))
     (tmp_path / "coco" / "val2014" / "3.jpg").write_bytes(b"no image")
     with pytest.raises(UserError, match="evaluation image 3"):
-        task.embed(cfg)
+        task.embed(job)
     assert not (tmp_path / "out" / "coco.npy").exists()

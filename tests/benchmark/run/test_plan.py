@@ -22,7 +22,7 @@ def files(folder: Path) -> set[Path]:
 def test_a_plan_says_what_is_cached_and_runs_nothing(run: Run, cache: Path, tmp_path: Path) -> None:
     pool = write_pool(tmp_path / "pool", [rows(6, start=6 * i) for i in range(3)])
     settings = ["pool=img2dataset", f"pool.url={pool}", "size.samples=5"]
-    scored = run("task=score", "filter=no_filter", "shards=1/3", *settings)
+    scored = run("task=score", "filter=no_filter", "task.shards=1/3", *settings)
     assert scored.returncode == 0, scored.stderr
     before = files(cache)
     planned = run("task=select", "filter=no_filter", "plan=true", *settings, "seed=0,1")
@@ -41,7 +41,6 @@ def test_costs_are_medians_of_runs_on_a_machine_like_this(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorded_costs, "REFERENCE", tmp_path / "reference")
-    monkeypatch.setattr(recorded_costs, "machine_factor", lambda: 2.0)
     made = [(tmp_path, seed, machine(), seconds) for seed, seconds in enumerate((4, 10, 6))]
     made += [(tmp_path, 3, "another machine", 100), (tmp_path / "reference", 0, "another machine", 50)]
     for folder, seed, where, seconds in made:
@@ -50,7 +49,8 @@ def test_costs_are_medians_of_runs_on_a_machine_like_this(
     costs = RecordedCosts(tmp_path, "cpu")
     assert costs.median(lambda run: costs.stage(run, "pool")) == Cost(6, 3)
     reference = RecordedCosts(tmp_path / "nothing", "cpu")
-    assert reference.median(lambda run: reference.stage(run, "pool")) == Cost(100, 50)
+    assert reference.median(lambda run: reference.stage(run, "pool")) == Cost(50, 25)
+    assert (reference.of_reference, costs.of_reference) == (True, False)
     assert reference.median(lambda run: reference.stage(run, "train/captioner")) is None
     on_gpu = RecordedCosts(tmp_path, "cuda")
     assert on_gpu.median(lambda run: on_gpu.stage(run, "pool")) is None

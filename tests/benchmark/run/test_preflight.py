@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_dir, cache_folder
 from tests.command_line import Done, Run, assert_one_line
 from tests.pools import jpeg, rows, write_metadata, write_pool
 
@@ -38,7 +38,7 @@ def assert_refused(done: Done, *messages: str) -> None:
     """One line with these messages, and nothing scored."""
     for message in messages:
         assert_one_line(done, message)
-    assert not (cache_dir() / "scores").exists()
+    assert not cache_folder("scores").exists()
 
 
 MISSING_IMAGE = (

@@ -121,7 +121,7 @@ def test_nothing_readable_is_an_error(run: Run, tmp_path: Path) -> None:
 
 def test_metric_chooses_columns(run: Run, tmp_path: Path) -> None:
     write_record(tmp_path, run_of("clip"))
-    done = run("task=report", f"results_dir={tmp_path}", "metric=[cider]")
+    done = run("task=report", f"results_dir={tmp_path}", "task.columns=[cider]")
     assert done.returncode == 0, done.stderr
     markdown = (tmp_path / "report.md").read_text()
     assert "| filter | C |\n| --- | ---: |\n| clip | 50.0 |" in markdown
@@ -135,12 +135,12 @@ def test_metric_chooses_columns(run: Run, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (
-            ["metric=METOR"],
-            "metric=METOR is no column of these results; did you mean 'METEOR'? known: C, CIDEr,",
+            ["task.columns=METOR"],
+            "task.columns=METOR is no column of these results; did you mean 'METEOR'? known: C, CIDEr,",
         ),
         (
             ["metrics=cider"],
-            "metrics= says what a run computes; the report shows the columns that metric=NAME",
+            "metrics= says what a run computes; the report shows the columns that task.columns=NAME",
         ),
         (["task.folders=[/nowhere]"], "task.folders: /nowhere must be a folder with results"),
         (["results_dir=[a,b]"], "results_dir=[a,b] must be one folder"),

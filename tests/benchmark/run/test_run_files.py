@@ -8,49 +8,50 @@ import numpy as np
 import pytest
 
 from benchmark.core.uids import encode_uids
-from benchmark.pool.pool import Pool
-from benchmark.results.pictures import read_examples, read_gallery
-from benchmark.results.selection_summary import read_selection_summary
-from benchmark.run.choose import Chosen
-from benchmark.run.open_subset import open_subset
-from benchmark.run.run_files import write_run_files
+from benchmark.results.run_folder import RunFiles
+from benchmark.run.open_samples import open_subset
+from benchmark.run.run import describe
+from benchmark.run.select import Selected
 from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.selection.top_k import select_top_k
-from filters.random import Random
 from tests.benchmark.results.report.made_results import result
+from tests.jobs import make_job
 from tests.pools import rows, write_pool
 
 
-def leave(pool: Pool, folder: Path) -> None:
-    """Write the files of a run that keeps 10 of the 40 pairs of `pool`."""
+def leave(url: str, folder: Path) -> None:
+    """Write the files of a run that keeps 10 of the 40 pairs of a pool."""
+    job = make_job(
+        "filter=random", "pool=img2dataset", f"pool.url={url}", "pool.name=p", "downstream=dual_encoder"
+    )
     uids = np.sort(encode_uids([row.uid for row in rows(40)]))
     table = ScoreTable(ArraySource(uids, np.arange(40, dtype=np.float32)), Counter())
     selection = select_top_k(table, 10, seed=0)
-    chosen = Chosen(selection, result("icc").selection, [], table, Random(0))
-    write_run_files(folder, pool, chosen, open_subset(pool, selection), [], [])
+    selected = Selected(selection, result("icc").selection, [], table)
+    describe(job, folder, selected, open_subset(job.pool, selection))
 
 
 def test_a_local_pool_is_summed_up_and_shown(tmp_path: Path) -> None:
-    leave(Pool("p", str(write_pool(tmp_path / "pool", [rows(40)]))), tmp_path)
-    summary = read_selection_summary(tmp_path)
+    leave(str(write_pool(tmp_path / "pool", [rows(40)])), tmp_path)
+    summary = RunFiles(tmp_path).summary()
     assert summary
     assert (sum(summary.scores.pool), sum(summary.scores.kept), summary.sampled) == (40, 10, (40, 10))
-    pairs = read_gallery(tmp_path)
+    pairs = RunFiles(tmp_path).gallery()
     assert len(pairs) == 24
     assert all(pair.thumbnail and pair.caption for pair in pairs)
-    assert read_examples(tmp_path) == []  # no captioner is trained
+    assert RunFiles(tmp_path).examples() == []  # no captioner is trained
 
 
 def test_a_remote_pool_is_not_read_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     local = write_pool(tmp_path / "pool", [rows(40)])
     fsspec.filesystem("memory").put(str(local), "/run_files", recursive=True)
     caplog.set_level("INFO")
-    leave(Pool("p", "memory://run_files"), tmp_path)
-    summary = read_selection_summary(tmp_path)
+    leave("memory://run_files", tmp_path)
+    summary = RunFiles(tmp_path).summary()
     assert summary
     assert (sum(summary.scores.pool), sum(summary.scores.kept)) == (40, 10)
     assert (summary.sampled, summary.histograms) == ((0, 0), {})
-    pairs = read_gallery(tmp_path)
+    pairs = RunFiles(tmp_path).gallery()
     assert {pair.place for pair in pairs} == {"top", "kept"}
     assert all(pair.thumbnail and pair.caption for pair in pairs)
     assert "pool p is remote" in caplog.text

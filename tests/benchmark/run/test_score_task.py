@@ -8,6 +8,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from benchmark.core.batch import Batch
+from benchmark.run.job import Job
 from benchmark.run.score import score
 from benchmark.scoring.score_parts import read_part
 from filters.base import Filter, Scores
@@ -45,35 +46,27 @@ def test_the_last_line_is_the_folder_of_the_parts(
     pool = {"_target_": "benchmark.pool.pool.Pool", "name": "p", "url": str(tmp_path)}
     engine = {"_target_": "benchmark.engine.local.LocalEngine", "device": "cpu", "workers": 1}
     settings = {"task": {"name": "score"}, "rescore": False, "scoring": {"tolerate": 0}}
-    score(OmegaConf.create({"pool": pool, "filter": FILTERS[name], "engine": engine} | settings))
+    cfg = OmegaConf.create({"pool": pool, "filter": FILTERS[name], "engine": engine} | settings)
+    score(Job(cfg, {}))
     *_, scored, folder = capsys.readouterr().out.splitlines()
     assert scored.startswith("scored 7 pairs")
     parts = sorted(Path(folder).glob("*.parquet"))
     assert [path.name.split("-")[0] for path in parts] == ["00000000", "00000001"]
-    assert [len(read_part(path).uids) for path in parts] == [3, 4]
+    assert [len(read_part(path)[0]) for path in parts] == [3, 4]
 
 
 @pytest.mark.slow
-def test_a_task_of_a_slurm_array_scores_its_share(
-    run: Run,
-    cache: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    for name, value in {"ID": 2, "MIN": 1, "MAX": 3, "COUNT": 3}.items():
-        monkeypatch.setenv(f"SLURM_ARRAY_TASK_{name}", str(value))
+def test_a_part_of_the_shards_is_scored(run: Run, cache: Path, tmp_path: Path) -> None:
     pool = write_pool(tmp_path / "pool", [rows(3, start=3 * i) for i in range(3)])
     settings = ["pool=img2dataset", f"pool.url={pool}", "filter=no_filter", "size.samples=5"]
-    assert run("task=score", *settings).returncode == 0
-    assert "score: shards=2/3, the part of this task of a Slurm array" in caplog.text
+    assert run("task=score", *settings, "task.shards=2/3").returncode == 0
     assert scored_shards(cache) == ["00000001"]
-    assert_one_line(run("task=select", *settings), "2 of 3 shards are missing, those of shards=1/3, 3/3")
-    assert_one_line(run("task=score", *settings, "rescore=true"), "shards=2/3 with rescore=true would remove")
-    swept = run("task=score", *settings, "seed=0,1", "rescore=true")
-    assert swept.returncode == 0, swept.stderr
+    assert_one_line(run("task=select", *settings), "2 of 3 shards are missing, those of task.shards=1/3, 3/3")
+    rescored = run("task=score", *settings, "task.shards=2/3", "rescore=true")
+    assert_one_line(rescored, "task.shards=2/3 with rescore=true would remove")
+    assert run("task=score", *settings, "task.shards=1/1").returncode == 0
     assert scored_shards(cache) == ["00000000", "00000001", "00000002"]
 
 
 def scored_shards(cache: Path) -> list[str]:
-    return sorted(path.name.split("-")[0] for path in (cache / "pairsift" / "scores").rglob("[!.]*.parquet"))
+    return sorted(path.name.split("-")[0] for path in cache.rglob("scores/**/[!.]*.parquet"))

@@ -1,4 +1,4 @@
-"""A walk over conf/task: a task is a config with a header and a function that takes the whole configuration."""
+"""A walk over conf/task: a task is a config with a header and a function of the job."""
 
 import inspect
 
@@ -6,9 +6,9 @@ import hydra
 import pytest
 import yaml
 from hydra import compose, initialize_config_dir
-from omegaconf import DictConfig
 
 from benchmark.run.config import CONF, register_resolvers
+from benchmark.run.job import Job
 from benchmark.run.output import Finished
 
 NAMES = sorted(path.stem for path in (CONF / "task").glob("*.yaml"))
@@ -24,7 +24,7 @@ def test_a_task_keeps_the_contract(name: str) -> None:
     assert function.__module__ == f"benchmark.run.{name}"
     signature = inspect.signature(function, eval_str=True)
     (parameter,) = signature.parameters.values()
-    assert parameter.annotation is DictConfig
+    assert parameter.annotation is Job
     assert signature.return_annotation in (None, Finished | None)
     assert inspect.getdoc(function), "the docstring says what the task does and prints"
 

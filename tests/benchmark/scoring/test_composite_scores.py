@@ -14,9 +14,8 @@ from benchmark.core.batch import Batch
 from benchmark.core.uids import decode_uids, encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.processor_time import SCORING
 from benchmark.scoring.score_folder import score_folder, score_paths
-from benchmark.scoring.score_parts import read_part
+from benchmark.scoring.score_parts import SCORING, read_part
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ScoreTable
 from filters.base import Composite, Features, Filter, Scores
@@ -101,8 +100,8 @@ def test_parts_hold_what_combining_gives(pool: Pool, name: str) -> None:
     scorer = COMPOSITES[name]
     table = score_pool(pool, scorer, ENGINE)
     parts = [read_part(path) for path in score_paths(pool, scorer).values()]
-    uids = [uid for part in parts for uid in decode_uids(part.uids)]
-    scores = [score for part in parts for score in part.scores.tolist()]
+    uids = [uid for part in parts for uid in decode_uids(part[0])]
+    scores = [score for part in parts for score in part[1].tolist()]
     expected = naive(pool, scorer)
     assert len(uids) == 12
     assert np.isnan(list(expected.values())).any()
@@ -116,7 +115,7 @@ def test_parts_hold_what_combining_gives(pool: Pool, name: str) -> None:
 def test_each_sample_is_in_the_part_of_a_shard_that_has_it(pool: Pool) -> None:
     paths = score_paths(pool, COMPOSITES["of texts"])
     score_pool(pool, COMPOSITES["of texts"], ENGINE)
-    uids = [set(decode_uids(read_part(path).uids)) for path in paths.values()]
+    uids = [set(decode_uids(read_part(path)[0])) for path in paths.values()]
     assert uids == [{row.uid for row in rows(6)}, {row.uid for row in rows(6, start=6)}]
 
 
@@ -139,8 +138,8 @@ def test_a_lost_part_is_written_again(pool: Pool) -> None:
         path.unlink()
         again = score_pool(pool, scorer, ENGINE)
         assert by_uid(again) == pytest.approx(by_uid(first), rel=0, abs=0, nan_ok=True)
-        assert (again.drops, again.features) == (first.drops, first.features)
-        assert again.own_seconds == pytest.approx(first.own_seconds, abs=1)  # combining takes its time anew
+        assert (again.drops, again.costs.keys()) == (first.drops, first.costs.keys())
+        assert again.cost.clock == pytest.approx(first.cost.clock, abs=1)  # they are combined again
 
 
 def test_drops_and_costs_count_once(pool: Pool) -> None:
@@ -148,12 +147,10 @@ def test_drops_and_costs_count_once(pool: Pool) -> None:
     table = score_pool(pool, scorer, ENGINE)
     parts = [score_pool(pool, part, ENGINE) for part in scorer.filters.values()]
     assert table.drops == Counter({"image_unreadable": 2, "duplicate_uid": 1})
-    assert table.features == parts[0].features == parts[1].features
-    assert table.own_seconds == pytest.approx(sum(part.own_seconds for part in parts), abs=1)
-    assert table.own_seconds > sum(part.own_seconds for part in parts)
-    scoring = sum(part.processor[SCORING] for part in parts)
-    assert table.processor.pop(SCORING) > scoring
-    assert table.processor == {key: parts[0].processor[key] for key in table.features}
+    scoring = [of.costs.pop(SCORING) for of in (table, *parts)]
+    assert table.costs == parts[0].costs == parts[1].costs
+    assert sum(seconds.clock for seconds in scoring[1:]) < scoring[0].clock < 1
+    assert scoring[0].processor > sum(seconds.processor for seconds in scoring[1:])
 
 
 class Busy(Composite):
@@ -168,7 +165,7 @@ class Busy(Composite):
 
 def test_combining_is_part_of_what_a_composite_costs(pool: Pool) -> None:
     table = score_pool(pool, Busy({"a": Random(1), "b": Random(2)}), ENGINE)
-    assert 0.15 <= table.processor_seconds < 0.5  # two shards, and what is in several
+    assert 0.1 <= table.cost.processor < 0.5  # its scores' type is asked for, then all are combined
 
 
 def test_neighbouring_ranks_of_a_huge_pool_stay_apart(pool: Pool) -> None:

@@ -11,7 +11,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.uids import decode_uids
 from benchmark.engine.base import Work
 from benchmark.engine.local import LocalEngine
-from benchmark.engine.worker_usage import Usage, record_workers
+from benchmark.engine.workers import Usage, record_workers
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import fit_folder, remove_scores
 from benchmark.scoring.score_pool import fit_filter, score_pool

@@ -6,6 +6,7 @@ import pytest
 
 from benchmark.core.mapped_files import MappedUids
 from benchmark.core.uids import UidArray, UidIndex, encode_uids
+from benchmark.core.usage import Seconds
 from benchmark.scoring import corpus_rows
 from benchmark.scoring.corpus_rows import CorpusRows, write_rows
 from benchmark.scoring.feature_cache import save_features
@@ -18,7 +19,7 @@ def save(folder: Path, *shards: tuple[UidArray, list[float]]) -> list[Path]:
     paths = [folder / f"{number}.arrow" for number in range(len(shards))]
     for path, (uids, values) in zip(paths, shards, strict=True):
         columns: dict[str, Any] = {"image": np.array([values], np.float32).T} if values else {}
-        save_features(path, uids, columns, {}, 0.0)
+        save_features(path, uids, columns, {}, Seconds())
     return paths
 
 

@@ -9,8 +9,7 @@ import pytest
 from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.losses import check_losses
-from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.score_pool import check_losses, score_pool
 from benchmark.scoring.score_table import ArraySource, ScoreTable
 from tests.benchmark.scoring.test_score_pool import Slow
 from tests.command_line import Run, assert_one_line

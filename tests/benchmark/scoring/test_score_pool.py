@@ -9,6 +9,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.paths import cache_folder
 from benchmark.core.ranks import rank_share
 from benchmark.core.uids import decode_uids, encode_uids, find_uids, sort_uids
 from benchmark.core.usage import Seconds
@@ -91,7 +92,7 @@ def test_scores_are_those_of_the_filter_and_are_cached(pool: Pool) -> None:
 
 def test_a_killed_scoring_goes_on_with_the_missing_shard(pool: Pool, cache) -> None:
     first = score_pool(pool, Random(), LocalEngine("cpu", 1))
-    (cache / "pairsift" / "scores" / pool.key / Random().key()).glob("00000001*").__next__().unlink()
+    next(cache_folder("scores", pool.key, Random().key()).glob("00000001*")).unlink()
     second = score_pool(pool, Random(), LocalEngine("cpu", 1))
     assert second.reused == 0.5
     assert by_uid(first) == by_uid(second)
@@ -223,8 +224,8 @@ def test_combinations_by_hand(composite, expected) -> None:
 def test_fitting_is_part_of_what_scores_cost(tmp_path) -> None:
     pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(3), rows(2, 3), rows(2, 5)])))
     first, again = (score_pool(pool, Slow(), LocalEngine("cpu", 1)) for _ in range(2))
-    assert 0.2 <= first.own_seconds < 1
-    assert again.own_seconds == first.own_seconds
+    assert 0.2 <= first.cost.clock < 1
+    assert again.cost == first.cost
 
 
 def test_a_scoring_that_goes_on_counts_its_fit_once(tmp_path, monkeypatch) -> None:
@@ -232,7 +233,7 @@ def test_a_scoring_that_goes_on_counts_its_fit_once(tmp_path, monkeypatch) -> No
     pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(3), rows(2, 3)])))
     score_pool(pool, Slow(), LocalEngine("cpu", 1))
     next(iter(score_paths(pool, Slow()).values())).unlink()
-    assert score_pool(pool, Slow(), LocalEngine("cpu", 1)).own_seconds == pytest.approx(100, abs=5)
+    assert score_pool(pool, Slow(), LocalEngine("cpu", 1)).cost.clock == pytest.approx(100, abs=5)
 
 
 def test_find_uids_equals_a_dictionary() -> None:

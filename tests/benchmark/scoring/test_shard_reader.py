@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_folder
 from benchmark.core.uids import decode_uids
 from benchmark.core.usage import Seconds
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scoring import shard_reader, shard_work
-from benchmark.scoring.feature_cache import save_features
-from benchmark.scoring.score_folder import remove_scores, score_folder, score_paths
+from benchmark.scoring import shard_work
+from benchmark.scoring.score_folder import score_folder, score_paths
+from benchmark.scoring.score_parts import SCORING
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.shard_reader import ShardReader, features_path
 from benchmark.scoring.shard_work import ScoreShard
@@ -99,8 +99,9 @@ def test_features_of_features_are_joined_by_uid(pool: Pool) -> None:
     assert found == pytest.approx({row.uid: len(row.text) / pixels for row in good}, rel=1e-3)
     assert table.drops == {"image_unreadable": 1}  # counted once, though two features miss it
     assert Sizes.extracted == 10  # once, though two read it
-    assert set(table.features) == {Sizes().key(), Areas().key()}
-    assert table.seconds == pytest.approx(table.own_seconds + sum(table.features.values()))
+    assert set(table.costs) == {SCORING, Sizes().key(), Areas().key()}
+    assert table.cost.clock == pytest.approx(sum(seconds.clock for seconds in table.costs.values()))
+    assert all(seconds.processor > 0 for seconds in table.costs.values())
 
 
 def test_cached_features_are_read_and_their_cost_stays_known(pool: Pool) -> None:
@@ -108,7 +109,7 @@ def test_cached_features_are_read_and_their_cost_stays_known(pool: Pool) -> None
     Sizes.extracted = 0
     ranked = score_pool(pool, Rank(), LocalEngine("cpu", 1))
     assert Sizes.extracted == 0
-    assert ranked.features == first.features
+    assert ranked.costs | {SCORING: first.costs[SCORING]} == first.costs
 
 
 class NoWorkers(LocalEngine):
@@ -124,7 +125,7 @@ def test_cached_features_start_no_workers(pool: Pool) -> None:
         score_pool(pool, Rank(), NoWorkers("cpu", 2))
     score_pool(pool, Crowding(), LocalEngine("cpu", 1))
     assert len(score_pool(pool, Rank(), NoWorkers("cpu", 2)).uids) == 10
-    for path in cache_dir().glob(f"features/*/{Sizes().key()}/*"):  # a feature under the feature
+    for path in cache_folder("features").glob(f"*/{Sizes().key()}/*"):  # a feature under the feature
         path.unlink()
     shutil.rmtree(score_folder(pool, Rank()))
     with pytest.raises(AssertionError, match="start no workers"):
@@ -148,19 +149,6 @@ def test_a_file_of_scores_is_in_memory_once(tmp_path: Path, monkeypatch: pytest.
     scorer = ScoreFile(str(tmp_path / "scores.csv"), "score")
     many = Pool("p", str(write_pool(tmp_path / "many", [rows(3)])))
     assert ScoreShard(many, scorer, score_paths(many, scorer), Seconds(), None).light
-
-
-def test_processor_seconds_are_known_unless_a_feature_lacks_them(pool: Pool, monkeypatch) -> None:
-    first = score_pool(pool, Crowding(), LocalEngine("cpu", 1))
-    assert set(first.processor) == {"", Sizes().key(), Areas().key()}
-    assert 0 < first.processor_seconds == sum(first.processor.values())
-    assert score_pool(pool, Crowding(), LocalEngine("cpu", 1)).processor == first.processor
-    shutil.rmtree(cache_dir() / "features")
-    monkeypatch.setattr(shard_reader, "save_features", lambda *args: save_features(*args[:5]))
-    remove_scores(pool, Crowding())
-    again = score_pool(pool, Crowding(), LocalEngine("cpu", 1))
-    assert again.processor is again.processor_seconds is None
-    assert again.seconds > 0
 
 
 def test_statistics_of_a_corpus_are_not_reused_for_a_larger_one(tmp_path) -> None:

@@ -11,16 +11,16 @@ from PIL import Image
 
 from benchmark.core import images, pixel_workers, usage
 from benchmark.core.batch import Batch
-from benchmark.core.paths import cache_dir
+from benchmark.core.paths import cache_dir, cache_folder
 from benchmark.engine.local import LocalEngine
 from benchmark.pool import tar_reader
 from benchmark.pool.pool import Pool
-from benchmark.scoring import shard_reader, shared_features
+from benchmark.scoring import shard_reader, work_ahead
 from benchmark.scoring.extraction import JointPixels
 from benchmark.scoring.feature_cache import load_features
-from benchmark.scoring.score_parts import read_part
+from benchmark.scoring.score_parts import read_part, read_part_info
 from benchmark.scoring.score_pool import score_pool
-from benchmark.scoring.shared_features import extract_shared
+from benchmark.scoring.work_ahead import extract_shared
 from filters.base import Features, Filter, Scores
 from tests.pools import jpeg, numbered_uids, rows, write_pool
 
@@ -114,13 +114,12 @@ def pool(tmp_path: Path) -> Pool:
 def made() -> dict[str, list[object]]:
     """The scores and features in the cache by their files, without the seconds in them."""
     found: dict[str, list[object]] = {}
-    for path in sorted((cache_dir() / "scores").rglob("*.parquet")):
-        part = read_part(path)
-        found[f"{path.parent.name}/{path.name}"] = [part.uids.tobytes(), part.scores.tobytes(), part.drops]
-    for path in sorted((cache_dir() / "features").rglob("*.arrow")):
+    for path in sorted(cache_folder("scores").rglob("*.parquet")):
+        arrays = [array.tobytes() for array in read_part(path)]
+        found[f"{path.parent.name}/{path.name}"] = [*arrays, read_part_info(path).drops]
+    for path in sorted(cache_folder("features").rglob("*.arrow")):
         table = load_features(path)
-        columns = {name: values.tobytes() for name, values in table.columns.items()}
-        found[f"{path.parent.name}/{path.name}"] = [table.uids.tobytes(), columns, table.drops]
+        found[f"{path.parent.name}/{path.name}"] = [table.uids.tobytes(), table.columns, table.drops]
     return found
 
 
@@ -170,7 +169,7 @@ def test_only_shards_without_scores_are_read(pool: Pool, decoded: list[int]) -> 
 def test_what_one_filter_lacks_is_left_to_it(
     pool: Pool, decoded: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_features, "run_on_shards", None)
+    monkeypatch.setattr(work_ahead, "run_on_shards", None)
     extract_shared(pool, [Flat(), Flat()], ONE)
     score_pool(pool, Bright(), ONE)
     decoded.clear()
@@ -188,7 +187,7 @@ def test_reading_is_shared_out_equally(pool: Pool, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(tar_reader, "decode_image", slow)
     monkeypatch.setattr(usage, "time", SimpleNamespace(monotonic=lambda: clock.now))
     extract_shared(pool, [Bright(), Contrasted()], ONE)
-    seconds = [load_features(path).seconds for path in (cache_dir() / "features").rglob("*.arrow")]
+    seconds = [load_features(path).cost.clock for path in cache_folder("features").rglob("*.arrow")]
     assert seconds == [3.0] * 4  # of two shards with six images, for two features
 
 

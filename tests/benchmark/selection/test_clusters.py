@@ -11,8 +11,10 @@ import pytest
 from benchmark.core.errors import UserError
 from benchmark.core.ties import hash_uids
 from benchmark.core.uids import decode_uids, encode_uids
+from benchmark.core.usage import Seconds
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
+from benchmark.scoring.score_parts import SCORING
 from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.selection.clusters import ClusterSelector, Deck, apportion, epoch_counts, quotas
 from benchmark.selection.selection import Selection
@@ -139,9 +141,9 @@ def test_what_has_no_cluster_is_counted(pool: Pool) -> None:
 
 
 def test_clusters_are_part_of_what_the_scores_cost(pool: Pool) -> None:
-    scored = replace(table(), own_seconds=5.0, features={"clip": 2.0})
+    scored = replace(table(), costs={SCORING: Seconds(5.0), "clip": Seconds(2.0)})
     chosen = ClusterSelector(SlowLabels(LABELS), "size", "random").select(scored, 5, 3, 0, pool, ENGINE)
-    assert 7.2 <= chosen.seconds < 8
+    assert 7.2 <= chosen.cost.clock < 8
 
 
 def test_the_seed_decides_the_draws(pool: Pool) -> None:

@@ -1,18 +1,24 @@
 import itertools
 import json
+import time
 from collections import Counter
 
 import numpy as np
 import pytest
 
+from benchmark.core import ties
+from benchmark.core.counting import ScoreCounts
 from benchmark.core.errors import UserError
-from benchmark.core.ties import hash_uids
+from benchmark.core.ties import HighestHashes, hash_uids, highest
 from benchmark.core.uids import decode_uids, encode_uids, make_uid, read_subset
+from benchmark.core.usage import Seconds
+from benchmark.scoring import repeated_uids
+from benchmark.scoring.score_parts import SCORING
 from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.selection.manifest import Manifest
 from benchmark.selection.selection import Selection, write_selection
 from benchmark.selection.top_k import select_top_k
-from tests.pools import numbered_uids
+from tests.pools import hashed_uids, numbered_uids
 
 
 def table(scores, seed: int = 0) -> ScoreTable:
@@ -52,9 +58,8 @@ def test_infinities_are_scores() -> None:
 
 def test_a_selection_costs_what_its_scores_did() -> None:
     scored = table([1.0, 2.0])
-    scored.own_seconds, scored.processor = 3.0, {"": 1.5, "clip": 0.5}
-    chosen = select_top_k(scored, 1, seed=0)
-    assert (chosen.seconds, chosen.processor_seconds) == (3.0, 2.0)
+    scored.costs = {SCORING: Seconds(3.0, 1.5), "clip": Seconds(1.0, 0.5)}
+    assert select_top_k(scored, 1, seed=0).cost == Seconds(4.0, 2.0)
 
 
 def test_of_equal_scores_every_seed_keeps_others() -> None:
@@ -115,3 +120,50 @@ def test_subset_file_and_manifest_are_written(tmp_path) -> None:
     write_selection(tmp_path / "s.npy", chosen, manifest)
     assert (read_subset(tmp_path / "s.npy") == chosen.uids).all()
     assert json.loads((tmp_path / "s.json").read_text())["sha256"] == chosen.sha256
+
+
+def test_the_threshold_is_that_of_a_sort_over_all_magnitudes() -> None:
+    rng = np.random.default_rng(0)
+    for dtype in (np.float32, np.float64):
+        whole = np.frombuffer(rng.bytes(4000 * np.dtype(dtype).itemsize), dtype)  # any bits at all
+        counts = ScoreCounts(lambda whole=whole: iter(np.split(whole, [0, 1000, 1001])), dtype)  # type: ignore[misc]
+        ranked = np.sort(whole[~np.isnan(whole)])[::-1]
+        assert counts.scored == len(ranked)
+        for k in (1, 2, 1000, len(ranked)):
+            assert counts.kth_highest(k).score == ranked[k - 1]
+
+
+@pytest.mark.parametrize("count", [1, 30, 999, 1000])
+def test_ties_are_kept_in_bounded_memory_as_all_at_once(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ties, "_SPARE", 20)
+    uids = hashed_uids(1000)
+    kept = HighestHashes(count, 3)
+    for some in np.split(uids, range(90, 1000, 90)):
+        kept.add(some)
+        assert kept._held <= 1.25 * count + 20 + 90
+    everything = highest(np.zeros(1000, np.float32), uids, count, 3)
+    assert sorted(kept.uids().tolist()) == sorted(uids[everything].tolist())
+
+
+def test_of_two_uids_with_one_hash_the_lower_one_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ties, "hash_uids", lambda uids, seed: hash_uids(uids, seed) % np.uint64(5))
+    uids = np.sort(hashed_uids(200))
+    kept = HighestHashes(70, 3)
+    for some in np.split(uids[::-1], 4):
+        kept.add(some)
+    expected = uids[highest(np.zeros(200, np.float32), uids, 70, 3)]
+    assert np.sort(kept.uids()).tolist() == expected.tolist()
+
+
+def repeated_seconds(blocks: int) -> float:
+    """Processor seconds to group 100,000 rows, of which each uid is there twice, by block."""
+    uids = np.repeat(np.sort(hashed_uids(50_000)), 2)
+    numbers = np.array_split(np.arange(len(uids)), blocks)
+    found = [(n, rows, (uids[rows], rows.astype(np.float32))) for n, rows in enumerate(numbers)]
+    started = time.process_time()
+    assert repeated_uids._group(found).superfluous == 50_000
+    return time.process_time() - started
+
+
+def test_repeated_uids_are_grouped_in_linear_time() -> None:
+    assert min(repeated_seconds(4000) for _ in range(3)) < 4 * min(repeated_seconds(20) for _ in range(3))

@@ -10,9 +10,10 @@ import pytest
 import torch
 from PIL import Image
 
-from downstream.evaluation.classification import class_embeddings
 from downstream.evaluation.classification_sets import ClassificationSet, image_folder
-from downstream.evaluation.linear_probe import LOCKED, ProbeBatches, View, probe_ranks
+from downstream.evaluation.embedding import class_embeddings
+from downstream.evaluation.linear_probe import ProbeBatches, View, probe_ranks
+from downstream.evaluation.protocols import LOCKED
 from downstream.metrics.metric import Metric
 from downstream.models.dual_encoder import DualEncoder
 from downstream.training.trainer import TrainConfig

@@ -10,9 +10,10 @@ import pytest
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from downstream.evaluation.embedding import evaluate_retrieval
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
-from downstream.evaluation.image_scores import FILE, ImageScores
-from downstream.evaluation.retrieval import evaluate_retrieval
+from downstream.evaluation.image_scores import ImageScores
+from downstream.metrics.intervals import IMAGE_SCORES
 from downstream.metrics.metric import Metric
 
 
@@ -67,7 +68,7 @@ def test_the_rank_of_every_query_is_kept(tmp_path: Path) -> None:
     kept = ImageScores()
     metrics = {m.name: m.value for m in evaluate_retrieval(Noisy(), three_images(tmp_path, (2, 0, 1)), kept)}
     kept.write(tmp_path)
-    rows = pq.read_table(tmp_path / FILE).to_pylist()
+    rows = pq.read_table(tmp_path / IMAGE_SCORES).to_pylist()
     assert {row["evaluation"] for row in rows} == {"set"}
     hits = {name: [(r["image"], r["value"]) for r in rows if r["metric"] == name] for name in metrics}
     assert [image for image, _ in hits["image_to_text_R@1"]] == ["2", "0", "1"]

@@ -16,7 +16,7 @@ from PIL import Image
 
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
-from benchmark.core.requirements import State, look
+from benchmark.core.requirements import State, look, provide
 from downstream.evaluation.evaluation_sets import (
     EvaluationSet,
     ImageFile,
@@ -140,9 +140,9 @@ def test_webdataset_of_the_hub(shards: Path) -> None:
 def test_a_remote_webdataset_is_fetched_once(shards: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     remote = fsspec.filesystem("memory")
     remote.put(str(shards), "/sets", recursive=True)
-    one = webdataset("coco", "memory://sets", captioning=True, retrieval=True)
+    one = provide(lambda: webdataset("coco", "memory://sets", captioning=True, retrieval=True))
     remote.rm("/sets", recursive=True)
-    other = webdataset("coco", "memory://sets", captioning=True, retrieval=True)
+    other = provide(lambda: webdataset("coco", "memory://sets", captioning=True, retrieval=True))
     assert one == other
     assert [shade(item) for item in other.items] == pytest.approx([0, 80, 160], abs=2)
     with pytest.raises(UserError, match=r"nshards\.txt cannot be fetched"):
@@ -156,7 +156,7 @@ def test_a_remote_webdataset_is_looked_at_without_fetching_it(shards: Path) -> N
     size = sum(tar.stat().st_size for tar in shards.rglob("*.tar"))
     assert (found.state, found.size) == (State.FIRST_USE, size)
     assert not list(cache_dir().rglob("*.tar"))
-    webdataset("coco", "memory://looked_at", captioning=True, retrieval=True)
+    provide(lambda: webdataset("coco", "memory://looked_at", captioning=True, retrieval=True))
     remote.rm("/looked_at", recursive=True)
     found = look("coco", lambda: webdataset("coco", "memory://looked_at", captioning=True, retrieval=True))
     assert found.state is State.PRESENT

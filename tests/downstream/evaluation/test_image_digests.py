@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.core.errors import UserError
-from downstream.evaluation.image_digests import ImageDigest, digest_images
-from downstream.evaluation.image_files import ImageFile
+from downstream.evaluation.image_files import ImageDigest, ImageFile, digest_images
 from tests.pools import jpeg
 
 

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from downstream.evaluation.captioning import read_coco_results
 from downstream.metrics.cider import cider
-from downstream.metrics.coco_results import read_coco_results
 from downstream.metrics.metric import Corpus, UnavailableError
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from downstream.metrics.classification import accuracy_at, class_ranks, classification_metrics, mean_per_class
+from downstream.metrics.rank_metrics import accuracy_at, class_ranks, classification_metrics, mean_per_class
 from downstream.metrics.ranks import Ranks
 
 

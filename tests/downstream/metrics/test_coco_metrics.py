@@ -5,10 +5,10 @@ import random
 import pytest
 import torch
 
+from downstream.evaluation.captioning import read_coco_results
 from downstream.metrics.base import Request
 from downstream.metrics.cider import cider
 from downstream.metrics.coco_metrics import Cider, bleu, bleu_counts, rouge_l
-from downstream.metrics.coco_results import read_coco_results
 from downstream.metrics.metric import Corpus
 
 

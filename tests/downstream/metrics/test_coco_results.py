@@ -1,7 +1,7 @@
 import pytest
 
 from benchmark.core.errors import UserError
-from downstream.metrics.coco_results import read_coco_results
+from downstream.evaluation.captioning import read_coco_results
 
 
 def test_the_first_row_of_an_image_counts(tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from downstream.metrics import diversity
-from downstream.metrics.diversity import share_of_differing_pairs, unique_ngrams
+from downstream.metrics.diversity import fraction_of_differing_pairs, unique_ngrams
 from downstream.metrics.metric import UnavailableError
 
 WORDS = [f"w{i}" for i in range(60)]
@@ -31,18 +31,18 @@ def differ(one: str, other: str) -> bool:
 def test_pairs_by_hand() -> None:
     captions = ["a dog runs", "a cat", "two birds", "two birds", ""]
     # Of ten pairs two do not differ: dog and cat ("a"), the two of birds.
-    assert share_of_differing_pairs(captions) == pytest.approx(8 / 10)
-    assert share_of_differing_pairs(["a", "b"]) == 1.0
-    assert share_of_differing_pairs(["a b", "b a a"]) == 0.0
-    assert share_of_differing_pairs(["", ""]) == 0.0
+    assert fraction_of_differing_pairs(captions) == pytest.approx(8 / 10)
+    assert fraction_of_differing_pairs(["a", "b"]) == 1.0
+    assert fraction_of_differing_pairs(["a b", "b a a"]) == 0.0
+    assert fraction_of_differing_pairs(["", ""]) == 0.0
     with pytest.raises(UnavailableError, match="one alone"):
-        share_of_differing_pairs(["a"])
+        fraction_of_differing_pairs(["a"])
 
 
 @pytest.mark.parametrize(("total", "expected"), [(33, 0.0), (34, 1.0)])
 def test_one_common_word_is_below_three_percent_of_thirty_four(total: int, expected: float) -> None:
     one = " ".join(str(i) for i in range(total))
-    assert share_of_differing_pairs([one, "0"]) == expected
+    assert fraction_of_differing_pairs([one, "0"]) == expected
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -52,15 +52,15 @@ def test_pairs_against_the_definition(seed: int, monkeypatch: pytest.MonkeyPatch
     pairs = list(combinations(captions, 2))
     expected = sum(differ(*pair) for pair in pairs) / len(pairs)
     assert 0.1 < expected < 0.9
-    assert share_of_differing_pairs(captions) == pytest.approx(expected, abs=1e-12)
+    assert fraction_of_differing_pairs(captions) == pytest.approx(expected, abs=1e-12)
 
 
 def test_of_too_many_captions_a_sample_tells_about_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     captions = drawn(600, 0, longest=12)
-    whole = share_of_differing_pairs(captions)
+    whole = fraction_of_differing_pairs(captions)
     monkeypatch.setattr(diversity, "MAX_CAPTIONS", 300)
-    sample = share_of_differing_pairs(captions)
-    assert sample == share_of_differing_pairs(captions)
+    sample = fraction_of_differing_pairs(captions)
+    assert sample == fraction_of_differing_pairs(captions)
     assert 0 < abs(sample - whole) < 0.05
 
 
@@ -93,7 +93,7 @@ def test_five_thousand_captions_in_seconds(record_property: Any) -> None:
 
     captions = drawn(5000, 1, longest=20)
     started = time.monotonic()
-    share_of_differing_pairs(captions)
+    fraction_of_differing_pairs(captions)
     seconds = time.monotonic() - started
     record_property("seconds", seconds)
     assert seconds < 20

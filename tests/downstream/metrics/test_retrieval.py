@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from downstream.metrics import ranks as module
+from downstream.metrics.rank_metrics import retrieval_metrics, retrieval_ranks
 from downstream.metrics.ranks import pair_ranks, ranks, topk_hits
-from downstream.metrics.retrieval import retrieval_metrics, retrieval_ranks
 
 
 def naive(similarity, owner):

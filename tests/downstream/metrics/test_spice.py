@@ -7,7 +7,7 @@ import pytest
 from downstream.metrics import spice as module
 from downstream.metrics.java import Java, find_java
 from downstream.metrics.metric import Corpus, UnavailableError
-from downstream.metrics.spice import JARS, spice
+from downstream.metrics.spice import CORENLP_JARS, spice
 from downstream.metrics.tokenizer import tokenize_corpus
 from tests.downstream.metrics.test_java import fake_java
 
@@ -24,17 +24,17 @@ def corenlp(cache: Path) -> Path:
     """Empty files where the jars would be."""
     folder = cache / "pairsift" / "corenlp"
     folder.mkdir(parents=True)
-    for jar in JARS:
+    for jar in CORENLP_JARS:
         (folder / jar).touch()
     return folder
 
 
 def test_without_corenlp_the_reason_has_the_command(cache, monkeypatch):
-    monkeypatch.setattr(module, "_package", lambda: cache)
+    monkeypatch.setattr(module, "SPICE", cache)
     with pytest.raises(UnavailableError) as error:
         spice(CORPUS, find_java())
     assert f"-d {cache}/pairsift/corenlp" in str(error.value)
-    assert all(jar in str(error.value) for jar in JARS)
+    assert all(jar in str(error.value) for jar in CORENLP_JARS)
     assert "\n" not in str(error.value)
 
 

@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from downstream.evaluation.captioning import read_coco_results
 from downstream.metrics import coco_metrics
 from downstream.metrics import meteor as meteor_module
 from downstream.metrics import spice as spice_module
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.bertscore import BertScore
 from downstream.metrics.coco_metrics import Bleu, Cider, RougeL
-from downstream.metrics.coco_results import read_coco_results
 from downstream.metrics.diversity import Diversity
 from downstream.metrics.java import find_java
 from downstream.metrics.meteor import Meteor, meteor, meteor_counts

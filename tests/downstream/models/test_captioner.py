@@ -11,8 +11,8 @@ from PIL import Image
 
 from benchmark.core.errors import UserError
 from downstream import batching
-from downstream.models.caption_loss import CaptionCollate, CaptionLoss
 from downstream.models.captioner import Captioner
+from downstream.models.networks import CaptionCollate, CaptionLoss
 from tests.downstream.tiny_models import (
     CAPTIONS,
     Checkpoints,
@@ -79,7 +79,7 @@ def test_the_encoder_has_a_learning_rate_of_its_own(
     moved = {name for name, tensor in weights(captioner).items() if not torch.equal(tensor, before[name])}
     assert moved
     assert all(name.startswith("decoder.") for name in moved)
-    with pytest.raises(UserError, match=r"encoder_lr_ratio=-1 of the captioner must be at least 0"):
+    with pytest.raises(UserError, match="encoder_lr_ratio=-1 must be a number of at least 0"):
         make(checkpoints, encoder_lr_ratio=-1)
 
 

@@ -12,8 +12,8 @@ from PIL import Image
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from downstream import batching
-from downstream.models.contrastive import info_nce
 from downstream.models.dual_encoder import DualEncoder, Unlocked
+from downstream.models.networks import info_nce
 from downstream.training import trainer
 from downstream.training.batch_loader import loader
 from tests.downstream.tiny_models import (

@@ -14,9 +14,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from benchmark.core import devices
 from benchmark.core.uids import encode_uids
-from benchmark.models.checkpoints import locate_checkpoint, revision
+from benchmark.models.checkpoints import find_checkpoint, revision
 from benchmark.run.config import CONF, register_resolvers, resolved
-from benchmark.run.training import training_fingerprint
+from benchmark.run.train import training_fingerprint
 from downstream.models.base import Trainable
 from downstream.models.weak_backbone import TopicLabels
 
@@ -28,10 +28,10 @@ LABELS = TopicLabels(encode_uids([f"{n:032x}" for n in range(2)]), np.eye(2, dty
 def _no_memory_of_revisions() -> Iterator[None]:
     """Revisions are kept per process; here, weights change under the same path."""
     revision.cache_clear()
-    locate_checkpoint.cache_clear()
+    find_checkpoint.cache_clear()
     yield
     revision.cache_clear()
-    locate_checkpoint.cache_clear()
+    find_checkpoint.cache_clear()
 
 
 def nodes() -> dict[str, DictConfig]:

@@ -8,8 +8,8 @@ import timm
 import torch
 from timm.models import save_for_hf
 
-from downstream.models.caption_loss import CaptionCollate, CaptionLoss
 from downstream.models.captioner import Captioner
+from downstream.models.networks import CaptionCollate, CaptionLoss
 from downstream.models.timm_encoder import is_timm, load_encoder, positions
 from downstream.training.trainer import TrainConfig
 from tests.downstream.tiny_models import CAPTIONS, SIZE, Checkpoints, MemorySubset, Recorder, draw

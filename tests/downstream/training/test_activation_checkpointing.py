@@ -9,11 +9,9 @@ import timm
 import torch
 from torch import nn
 
-from downstream.models.caption_loss import CaptionCollate, CaptionLoss
-from downstream.training.activation_checkpointing import checkpoint_activations
-from downstream.training.recipe_key import recipe_key
-from downstream.training.stepper import Stepper
-from downstream.training.trainer import TrainConfig
+from downstream.models.networks import CaptionCollate, CaptionLoss
+from downstream.training.stepper import Stepper, checkpoint_activations
+from downstream.training.trainer import TrainConfig, recipe_key
 from downstream.training.training_data import TrainingBatch
 from tests.downstream.tiny_models import CAPTIONS, Checkpoints, MemorySubset, Recorder
 from tests.downstream.training.test_micro_batches import CPU, WHOLE, made, stepper_of

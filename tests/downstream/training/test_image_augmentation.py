@@ -4,8 +4,8 @@ import numpy as np
 import torch
 from PIL import Image
 
+from downstream.models.networks import ImageAugmentation, augment_image
 from downstream.training.batch_loader import loader
-from downstream.training.image_augmentation import ImageAugmentation, augment_image
 from downstream.training.training_data import SampleOrder, StepBatches, TrainingData
 from tests.downstream.tiny_models import CAPTIONS, MemorySubset
 

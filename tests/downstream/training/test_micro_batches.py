@@ -10,10 +10,9 @@ from torch import nn
 
 from downstream.models.base import Downstream
 from downstream.models.captioner import Captioner
-from downstream.models.contrastive import TwoTowers
 from downstream.models.dual_encoder import DualEncoder
-from downstream.training.optimizers import make_optimizer
-from downstream.training.stepper import Stepper, batch_parts
+from downstream.models.networks import TwoTowers
+from downstream.training.stepper import Stepper, batch_parts, make_optimizer
 from downstream.training.trainer import TrainConfig
 from downstream.training.training_data import Inputs, TrainingBatch
 from tests.downstream.tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, Recorder

@@ -11,7 +11,7 @@ from PIL import Image
 
 from benchmark.core.errors import UserError
 from benchmark.core.metric_logger import CaptionedImage
-from downstream.training.validation import Validate, Validated
+from downstream.evaluation.protocols import Validate, Validated
 from tests.downstream.tiny_models import Recorder
 from tests.downstream.training.test_trainer import Guess, config, fit, same, weights
 
@@ -96,7 +96,7 @@ def test_no_set_to_validate_on_is_said(tmp_path: Path, caplog: pytest.LogCapture
 
 @pytest.mark.parametrize("every", [0, -5])
 def test_a_distance_must_be_positive(every: int) -> None:
-    with pytest.raises(UserError, match="must be greater than 0, or null"):
+    with pytest.raises(UserError, match="must be a positive integer, or null"):
         config(validate_every=every)
 
 

@@ -15,10 +15,9 @@ import torch
 from transformers import AutoTokenizer, LlamaForCausalLM, RobertaForSequenceClassification  # noqa: F401
 
 from benchmark.run.config import demo_model
-from filters.icc.distill import distill
 from filters.icc.sba import FrozenParts
 from filters.icc.sba_training import train_bridge
-from filters.icc.training import Recipe
+from filters.icc.training import Recipe, distill
 
 CPU = torch.device("cpu")
 CAPTIONS = [

@@ -7,9 +7,8 @@ from scipy.stats import spearmanr
 
 from benchmark.core.batch import Batch
 from benchmark.run.config import demo_model
-from filters.icc.distill import Regression, distill
 from filters.icc.scorer import DistilledScorer
-from filters.icc.training import Recipe
+from filters.icc.training import Recipe, Regression, distill
 from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from PIL import Image
 
-from filters.ocr.spotter import Line, Polygon, TextSpotter
+from filters.ocr.features import Line, Polygon, TextSpotter
 
 
 class PlantedText(TextSpotter):

@@ -8,9 +8,8 @@ import torch
 from PIL import Image
 
 from benchmark.core.batch import Batch
-from filters.ocr.features import MAX_CHARACTERS, TextDetection, TextRecognition
+from filters.ocr.features import MAX_CHARACTERS, Line, TextDetection, TextRecognition, TextSpotter
 from filters.ocr.rapid import RapidSpotter
-from filters.ocr.spotter import Line, TextSpotter
 from tests.extras import needs_extra
 from tests.pools import numbered_uids
 

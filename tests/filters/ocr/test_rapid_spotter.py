@@ -12,8 +12,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from benchmark.core.images import decode_image
 from filters.ocr import rapid
+from filters.ocr.features import Line
 from filters.ocr.rapid import RapidSpotter, model_file
-from filters.ocr.spotter import Line
 from tests.extras import needs_extra
 from tools.demo_world.draws import sample_pair
 from tools.demo_world.mix import Mix

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from filters.text.lemmas import singular
+from filters.text.ngrams import singular
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from filters.text.scene_graph import SceneGraph, scene_graph
-from filters.text.stative_verbs import STATIVE_FORMS
+from filters.text.scene_graph import STATIVE_FORMS, SceneGraph, scene_graph
 from tests.extras import needs_extra
 from tests.filters.text.parses import document, parsed
 

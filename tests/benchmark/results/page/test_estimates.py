@@ -1,15 +1,9 @@
 import pytest
 
-from benchmark.results.page.estimates import (
-    Estimate,
-    all_measures,
-    chart_measures,
-    estimate,
-    headline_measures,
-)
-from benchmark.results.report.leaderboard_entries import group
+from benchmark.results.page.estimates import Value, all_measures, chart_measures, value_of
+from benchmark.results.report.leaderboard import group, headlines
 from benchmark.results.result import Result
-from tests.benchmark.results.report.made_results import metric, result, trained
+from tests.benchmark.results.report.made_results import captioned, metric, result, trained
 from tests.benchmark.results.report.made_run_folders import measured
 
 
@@ -19,7 +13,7 @@ def run(name: str, cider: float, half: float = 0.03, *, seed: int = 0) -> Result
 
 def test_one_seed_has_the_interval_over_images() -> None:
     entries = group([run("clip", 0.2, 0.05)])
-    found = estimate(entries[0], headline_measures(entries)[0])
+    found = value_of(entries[0], headlines(entries)[0])
     assert found is not None
     assert (found.low, found.value, found.high) == pytest.approx((15, 20, 25))
     assert (found.text, found.note) == ("20.0", "15.0 to 25.0")
@@ -27,19 +21,19 @@ def test_one_seed_has_the_interval_over_images() -> None:
 
 def test_three_seeds_have_the_interval_of_their_mean() -> None:
     entries = group([run("clip", value, seed=seed) for seed, value in enumerate((0.1, 0.2, 0.3))])
-    found = estimate(entries[0], headline_measures(entries)[0])
+    found = value_of(entries[0], headlines(entries)[0])
     assert found is not None
     assert (found.text, found.note) == ("20.0", "-4.8 to 44.8")  # 4.303 standard errors of 10 / sqrt(3)
 
 
 def test_two_seeds_have_no_interval() -> None:
     entries = group([run("clip", 0.1), run("clip", 0.3, seed=1)])
-    assert estimate(entries[0], headline_measures(entries)[0]) == Estimate(20.0, None, None, "20.0", "")
+    assert value_of(entries[0], headlines(entries)[0]) == Value(20.0, None, None, "20.0", "")
 
 
 def test_a_metric_without_interval_is_a_number_alone() -> None:
-    entries = group([result("clip", downstream={"captioner": trained(coco=[metric("CIDEr", 0.2)])})])
-    assert estimate(entries[0], headline_measures(entries)[0]) == Estimate(20.0, None, None, "20.0", "")
+    entries = group([captioned("clip", 0.2)])
+    assert value_of(entries[0], headlines(entries)[0]) == Value(20.0, None, None, "20.0", "")
 
 
 def test_charts_offer_the_sets_that_headlines_are_of() -> None:
@@ -47,8 +41,5 @@ def test_charts_offer_the_sets_that_headlines_are_of() -> None:
     entries = group(
         [result("clip", downstream={"captioner": trained(nocaps=[metric("CIDEr", 0.1)], coco=metrics)})]
     )
-    assert [m.title for m in chart_measures(entries)] == [
-        "CIDEr, coco (captioner)",
-        "BLEU-4, coco (captioner)",
-    ]
+    assert list(chart_measures(entries)) == ["CIDEr, coco (captioner)", "BLEU-4, coco (captioner)"]
     assert len(all_measures(entries)) == 3

@@ -9,7 +9,7 @@ from benchmark.results.page.estimates import chart_measures
 from benchmark.results.page.plotly_charts import Chart, line_styles, number
 from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart, training_chart
 from benchmark.results.page.selection_charts import kept_chart, overlap_chart, score_chart
-from benchmark.results.report.leaderboard_entries import Entry, group
+from benchmark.results.report.leaderboard import Entry, group
 from benchmark.results.result import Result, Scoring
 from benchmark.results.selection_summary import Histogram
 from tests.benchmark.results.report.made_run_folders import full_result, summary
@@ -33,7 +33,7 @@ def drawn(chart: Chart | None) -> list[dict[str, Any]]:
 def test_sizes_are_joined_in_order() -> None:
     runs = [full_result("clip", q, size=size) for size, q in ((500_000, 0.4), (100_000, 0.2), (200_000, 0.3))]
     rows = entries(*runs)
-    cider, bleu = drawn(size_chart("k", rows, chart_measures(rows)[:2], line_styles(rows)))
+    cider, bleu = drawn(size_chart("k", rows, dict([*chart_measures(rows).items()][:2]), line_styles(rows)))
     assert cider["layout"]["xaxis"]["ticktext"] == ["100k", "200k", "500k"]
     assert cider["data"][0]["y"] == [20, 30, 40]
     assert cider["data"][0]["error_y"]["array"] == [3, 3, 3]
@@ -54,9 +54,10 @@ def test_the_front_joins_what_no_cheaper_filter_beats() -> None:
         "oracle": (2, 0.9),
     }
     rows = entries(*(full_result(name, q, scoring=Scoring(s, 0.0)) for name, (s, q) in costs.items()))
-    front, *points = drawn(cost_chart("k", rows, chart_measures(rows)[:1], line_styles(rows)))[0]["data"]
+    front, *points = drawn(cost_chart("k", rows, chart_measures(rows), line_styles(rows)))[0]["data"]
     assert (front["x"], front["y"]) == ([1, 100], [10, 20])
-    assert {point["name"] for point in points} == set(costs)
+    sides = {point["name"]: point["textposition"] for point in points}
+    assert sides == dict.fromkeys(costs, "top right") | {"slow": "top left"}  # clear of the right edge
     assert "icc: 100 s, 20.0 (17.0 to 23.0)" in {point["hovertext"][0] for point in points}
 
 
@@ -97,6 +98,7 @@ def test_kinds_lengths_and_languages_are_drawn() -> None:
     assert kinds["data"][0]["x"] == [75] * 4
     (box,) = lengths["data"]
     assert lengths["layout"]["yaxis"]["ticktext"] == ["the pool", "clip", "icc"]
+    assert lengths["layout"]["yaxis"]["range"] == [2.5, -0.5]
     assert box["median"] == [1, 2.75, 2.75]  # half of 500 + 400 + 100; 30 of the 80 in the bin from 2 to 4
     assert {trace["name"]: trace["x"][:2] for trace in languages["data"]} == {
         "en": [70, 90], "dog": [20, 10], "the rest": [10, 0],

@@ -51,6 +51,11 @@ def result(name: str, *, size: int = 200_000, seed: int = 0, **changes: Any) -> 
     return replace(made, **changes)
 
 
+def captioned(name: str, cider: float, **changes: Any) -> Result:
+    """A run of a captioner with this CIDEr on COCO."""
+    return result(name, downstream={"captioner": trained(coco=[metric("CIDEr", cider)])}, **changes)
+
+
 def metric_tables(results: Iterable[Result]) -> list[Table]:
     """The tables of runs that left no scores of single images, without those of their certainty."""
     tables = leaderboard(results, RunFolders({}))

@@ -10,9 +10,14 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from benchmark.results.pictures import Example, GalleryPair, Place, write_examples, write_gallery
 from benchmark.results.result import Result, Scoring
-from benchmark.results.selection_summary import Histogram, SelectionSummary, Shares, write_selection_summary
+from benchmark.results.run_folder import Example, GalleryPair, Place, write_examples, write_gallery
+from benchmark.results.selection_summary import (
+    Fractions,
+    Histogram,
+    SelectionSummary,
+    write_selection_summary,
+)
 from downstream.metrics.metric import Metric
 from tests.benchmark.results.report.made_results import protocol, result, trained
 
@@ -51,8 +56,8 @@ def summary(seed: int = 0, word: str = "dog") -> SelectionSummary:
     sketch = np.sort(np.random.default_rng(seed).choice(1000, 100, replace=False))
     return SelectionSummary(
         counts, (1000, 100), {"words per caption": counts},
-        {"language": {"en": Shares(0.7, 0.9), word: Shares(0.2, 0.1)}},
-        {word: Shares(0.1, 0.4)}, tuple(map(int, sketch)),
+        {"language": {"en": Fractions(0.7, 0.9), word: Fractions(0.2, 0.1)}},
+        {word: Fractions(0.1, 0.4)}, tuple(map(int, sketch)),
     )  # fmt: skip
 
 

@@ -1,26 +1,27 @@
 """Tables that say how sure a comparison is, from results and the scores of single images beside them."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmark.results.report import leaderboard_figures
-from benchmark.results.report.bar_charts import Bar
-from benchmark.results.report.certainty import RunFolders, certainty_table, compare_entries
-from benchmark.results.report.headlines import Headline
-from benchmark.results.report.image_samples import read_image_scores, resampled_values
-from benchmark.results.report.leaderboard_entries import group
+from benchmark.results.report.certainty import (
+    RunFolders,
+    certainty_table,
+    compare_entries,
+    read_image_scores,
+    resampled_values,
+)
+from benchmark.results.report.findings import findings_tables
+from benchmark.results.report.leaderboard import Measure, group
 from benchmark.results.report.leaderboard_tables import leaderboard
-from benchmark.results.report.paper_findings import findings_tables
-from benchmark.results.report.svg import BLUE, GREY, ORANGE, SKY
+from benchmark.results.report.picture import BLUE, GREY, ORANGE, SKY, ranked_bars
 from benchmark.results.result import Result
 from downstream.evaluation.image_scores import ImageScores
 from downstream.metrics.corpus_scores import count_names
-from tests.benchmark.results.report.made_results import metric, result, texts, trained
+from tests.benchmark.results.report.made_results import captioned, texts
 
-CIDER = Headline("captioner", "CIDEr", "coco", "CIDEr")
+CIDER = Measure("captioner", "coco", "CIDEr", "CIDEr")
 IMAGES = 200
 
 
@@ -36,7 +37,7 @@ class Folder:
         for seed, mean in enumerate(means):
             noise = np.random.default_rng([len(self.results), seed]).normal(0, 0.02, IMAGES)
             values = mean + self.difficulty + noise - (self.difficulty + noise).mean()
-            run = result(name, seed=seed, downstream={"captioner": trained(coco=[metric("CIDEr", mean)])})
+            run = captioned(name, mean, seed=seed)
             kept = ImageScores()
             kept.add("coco", "CIDEr", range(IMAGES), values.tolist())
             kept.write(self.path / run.run_id / "captioner")
@@ -93,16 +94,10 @@ def test_a_finding_agrees_only_where_it_is_significant(runs: Folder) -> None:
     assert agrees["T-MARS is above random"] == "yes (over images)"
 
 
-def test_bars_are_coloured_by_what_is_sure(runs: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: dict[str, str] = {}
-
-    def keep(bars: Sequence[Bar], *_: object) -> str:
-        drawn.update({bar.label: bar.colour for bar in bars})
-        return ""
-
-    monkeypatch.setattr(leaderboard_figures, "ranked_bars", keep)
-    leaderboard_figures.headline_bars(compare_entries(CIDER, group(runs.results), runs.folders))
-    assert drawn == {"icc": BLUE, "tmars": SKY, "clip": ORANGE, "random": GREY, "oracle": "currentColor"}
+def test_bars_are_coloured_by_what_is_sure(runs: Folder) -> None:
+    bars = ranked_bars(compare_entries(CIDER, group(runs.results), runs.folders))
+    colours = {"oracle": "currentColor", "icc": BLUE, "tmars": SKY, "clip": ORANGE, "random": GREY}
+    assert [(bar.label, bar.colour) for bar in bars] == list(colours.items())
 
 
 def test_runs_on_other_images_are_not_paired(runs: Folder) -> None:

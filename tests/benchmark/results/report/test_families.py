@@ -5,7 +5,7 @@ import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
-from benchmark.results.report.families import FAMILIES, family_position
+from benchmark.results.report.leaderboard import FAMILIES, family_position
 from benchmark.run.config import (
     CONF,
     filter_family,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmark.results.page.page import leaderboard_page
+from benchmark.results.page.leaderboard_page import leaderboard_page
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.result import Result

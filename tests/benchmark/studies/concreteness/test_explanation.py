@@ -10,14 +10,12 @@ from rich.console import Console
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.records import read_records, write_record
-from benchmark.studies.concreteness.coloured_captions import (
-    coloured_line,
-    contribution_table,
-    explanations_page,
-)
 from benchmark.studies.concreteness.explanation import (
     Explanation,
     Word,
+    coloured_line,
+    contribution_table,
+    explanations_page,
     leave_one_out,
 )
 from filters.base import Filter, Scores
@@ -56,7 +54,7 @@ def test_a_single_word_has_no_contribution() -> None:
 
 @pytest.mark.parametrize("caption", ["", "  \n"])
 def test_an_empty_caption_is_refused(caption: str) -> None:
-    with pytest.raises(UserError, match="explain is empty"):
+    with pytest.raises(UserError, match=r"task\.explain is empty"):
         leave_one_out(Sum(), caption)
 
 

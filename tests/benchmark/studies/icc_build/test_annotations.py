@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.studies.icc_build.annotations import annotated_captions
+from benchmark.studies.icc_build.captions import annotated_captions
 
 HEADER = ["caption", "concreteness_annotation"]
 

@@ -6,7 +6,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.pool.pool import Pool
 from benchmark.studies.icc_build import captions as module
-from benchmark.studies.icc_build.captions import Captions, captions_from_file, write_split
+from benchmark.studies.icc_build.captions import CaptionSets, captions_from_file, write_split
 
 TEXT = frozenset({"text"})
 
@@ -19,8 +19,8 @@ def read(folder) -> list[Batch]:
 def test_sets_are_disjoint_and_independent_of_the_order(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "PART_SIZE", 7)
     captions = [f"caption {i}" for i in range(50)]
-    facts = write_split(Captions([*captions, "caption 3"], None, 2), 30, 15, tmp_path / "a")
-    write_split(Captions(captions[::-1]), 30, 15, tmp_path / "b")
+    facts = write_split(CaptionSets([*captions, "caption 3"], None, 2), 30, 15, tmp_path / "a")
+    write_split(CaptionSets(captions[::-1]), 30, 15, tmp_path / "b")
     assert facts == {"rows": 53, "unusable": 2, "distinct": 50, "training": 30, "scoring": 15}
     sets = {}
     for name in ("training", "scoring"):
@@ -36,7 +36,7 @@ def test_too_few_captions_raise_a_user_error(tmp_path):
     with pytest.raises(
         UserError, match=r"icc\.scoring_captions=1 must be at most 0, the distinct captions left"
     ):
-        write_split(Captions(["a", "b", "a"]), 2, 1, tmp_path)
+        write_split(CaptionSets(["a", "b", "a"]), 2, 1, tmp_path)
 
 
 def texts(folder) -> list[str]:
@@ -44,7 +44,7 @@ def texts(folder) -> list[str]:
 
 
 def test_one_file_is_split_four_to_one(tmp_path):
-    facts = write_split(Captions([f"caption {i}" for i in range(50)]), None, None, tmp_path)
+    facts = write_split(CaptionSets([f"caption {i}" for i in range(50)]), None, None, tmp_path)
     assert (facts["training"], facts["scoring"]) == (40, 10)
 
 
@@ -59,9 +59,9 @@ def test_of_two_files_the_second_is_scored(tmp_path):
 
 
 def test_the_hash_of_captions_is_that_of_their_content():
-    captions = Captions(["a", "b"])
-    assert captions.sha256() == Captions(["b", "a", "a"]).sha256()
-    others = [Captions(["a", "c"]), Captions(["a"], ["b"]), Captions(["a", "b"], ["b"])]
+    captions = CaptionSets(["a", "b"])
+    assert captions.sha256() == CaptionSets(["b", "a", "a"]).sha256()
+    others = [CaptionSets(["a", "c"]), CaptionSets(["a"], ["b"]), CaptionSets(["a", "b"], ["b"])]
     assert len({c.sha256() for c in (captions, *others)}) == 4
 
 

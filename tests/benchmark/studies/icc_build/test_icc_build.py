@@ -20,8 +20,8 @@ from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
 from benchmark.run.config import CONF, make_filter, register_resolvers
 from benchmark.run.icc_build import icc_build, make_plan
-from benchmark.studies.icc_build.build import Build
-from benchmark.studies.icc_build.reconstruction import ReconstructShard
+from benchmark.run.job import Job
+from benchmark.studies.icc_build.build import Build, ReconstructShard
 from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
@@ -123,7 +123,7 @@ def test_new_annotations_rerun_only_the_last_steps(built, tmp_path):
 )
 def test_a_missing_model_is_reported_before_any_step(tmp_path, role):
     with pytest.raises(UserError, match="/nowhere is not there"):
-        icc_build(config(f"icc.output={tmp_path / 'build'}", f"models.{role}=/nowhere"))
+        icc_build(Job(config(f"icc.output={tmp_path / 'build'}", f"models.{role}=/nowhere"), {}))
     assert not (tmp_path / "build").exists()
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benchmark.studies.profile.intervals import FEWEST, NORMAL, mean, share
+from benchmark.studies.profile.statistics import FEWEST, NORMAL, mean, share
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.studies.profile.measurements import Measurements, join, measure, measuring_filters
 from benchmark.studies.profile.profiling import Profile, Tools, profile_pool
 from benchmark.studies.profile.statistics import histograms, summarise
-from filters.ocr.text_areas import remove_areas
+from filters.text_removal import remove_areas
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.ocr.spotters import PlantedText
 from tests.pools import Row, jpeg, write_pool

@@ -3,8 +3,7 @@ from pathlib import Path
 
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.studies.text_spotting.text_sources import image_texts
-from benchmark.studies.text_spotting.vocabulary import count_ngrams
+from benchmark.studies.text_spotting.vocabulary import count_ngrams, image_texts
 from tests.filters.ocr.spotters import PlantedText
 from tests.pools import rows, write_pool
 

@@ -11,8 +11,7 @@ import pytest
 
 from benchmark.core.errors import UserError
 from benchmark.pool.pool import Pool
-from benchmark.studies.text_spotting.text_sources import captions, read_texts
-from benchmark.studies.text_spotting.vocabulary import LONGEST, count_ngrams, ngrams_of
+from benchmark.studies.text_spotting.vocabulary import LONGEST, captions, count_ngrams, ngrams_of, read_texts
 from tests.pools import rows, write_pool
 
 TEXTS = ["a red ball a", "red  ball\ton a\nball", "", "Ball"]

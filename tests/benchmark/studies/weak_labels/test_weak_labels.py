@@ -13,10 +13,9 @@ from benchmark.core.uids import decode_uids, encode_uids, make_uid, sort_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.run.config import demo_model
-from benchmark.studies.weak_labels import vocabulary
+from benchmark.studies.weak_labels import topics
 from benchmark.studies.weak_labels.labels import LabelConfig, label_pool, read_labels
-from benchmark.studies.weak_labels.topics import TopicModel
-from benchmark.studies.weak_labels.vocabulary import choose_vocabulary
+from benchmark.studies.weak_labels.topics import TopicModel, choose_vocabulary
 from tests.pools import Row, jpeg, write_pool
 
 # A planted world of two topics, in English that the demo's tagger knows; the last caption has no noun at all.
@@ -60,7 +59,7 @@ def test_the_vocabulary_equals_a_hand_computed_one() -> None:
 
 
 def test_counting_is_bounded_and_reports_its_undercount(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vocabulary, "MAX_COUNTED", 10)
+    monkeypatch.setattr(topics, "MAX_COUNTED", 10)
     captions = [["often", "twice"], ["often", "twice"], *(["often", f"once {i}"] for i in range(30))]
     chosen = choose_vocabulary(captions, 2, 1.01)
     assert chosen.ngrams[0] == "often"

@@ -1,0 +1,199 @@
+"""The check of the settings that a command gives: a wrong one is refused by its name before anything runs.
+
+The configs of the project are trusted: only settings that a command gives are checked. The class that takes a setting
+is imported only if the command gives that setting.
+"""
+
+import importlib
+import inspect
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
+
+from benchmark.cli.overrides import MAX_CHARACTERS
+from benchmark.cli.settings import SETTINGS, TASKS
+from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.ranges import Name, fits, plain_type, requirement
+from benchmark.run.config import explain, shipped_names
+
+# Keys of a node with a `_target_` that are not arguments of its class.
+NOT_ARGUMENTS = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "family"})
+GIVEN_BY_TASKS = frozenset({"weak_backbone.labels"})  # arguments that no setting gives
+PROSE = frozenset({"explain", "prompt", "prompts", "templates"})  # their texts are not names or paths
+SHOWN = 100  # characters of a wrong value
+MAX_INTEGER = (1 << 63) - 1
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+MAX_PART = 255  # bytes of a part of a path, in any file system
+
+
+def check_settings(cfg: DictConfig, given: Sequence[str] | None = None) -> None:
+    """Check names, types and ranges of settings.
+
+    Args:
+        cfg: the configuration of a run.
+        given: the names of the settings to check; by default all.
+
+    Raises:
+        UserError: names each wrong setting as users type it, and says what must hold.
+    """
+    check = _Check(list(map(str, cfg)) if given is None else given)
+    task = str(cfg.task.name)  # the name of a user's task may be a group of settings
+    own = {} if task in shipped_names("task") else {f"{task}?": Any}
+    problems = dict.fromkeys(check.problems(cfg, "", _schema_arguments(SETTINGS | own, cfg)))
+    if problems:
+        raise UserError("; ".join(problems))
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments that a class or function takes by name.
+
+    Args:
+        types: type of each argument; Any for objects.
+        required: the arguments without a default.
+        is_open: whether any other argument is taken (``**kwargs``).
+    """
+
+    types: Mapping[str, Any]
+    required: frozenset[str] = frozenset()
+    is_open: bool = False
+
+
+@dataclass(frozen=True)
+class _Check:
+    given: Sequence[str]
+
+    def problems(self, node: DictConfig, prefix: str, arguments: Arguments) -> Iterator[str]:
+        """Yield a sentence for each wrong setting below a name."""
+        keys = [key for key in map(str, node) if key not in NOT_ARGUMENTS or not prefix]
+        for key in filter(lambda key: self._is_given(prefix + key), keys):
+            if key in arguments.types or arguments.is_open:
+                yield from self._value(node, key, prefix + key, arguments.types.get(key, Any))
+            else:
+                hint = did_you_mean(key, arguments.types) if arguments.types else "it takes none"
+                yield f"there is no setting {prefix + key!r}; {hint}"
+        for key in [] if node.get("_partial_") else sorted(arguments.required.difference(keys)):
+            if self._is_given(prefix + key) and prefix + key not in GIVEN_BY_TASKS:
+                plus = "+" * ("_target_" in node)
+                yield f"{prefix}{key} is not given; add {plus}{prefix}{key}=VALUE to the command"
+
+    def _is_given(self, name: str) -> bool:
+        """Return whether the command gives a setting, a setting below it, or the group that it is in."""
+        return any(f"{g}.".startswith(f"{name}.") or f"{name}.".startswith(f"{g}.") for g in self.given)
+
+    def _value(self, node: DictConfig, key: str, name: str, kind: Any) -> Iterator[str]:
+        try:
+            value = node[key]
+            value = OmegaConf.to_container(value, resolve=True) if isinstance(value, ListConfig) else value
+        except OmegaConfBaseException as error:
+            # A missing value, or one of the user's config, is refused by the task that reads it.
+            if name in self.given and not isinstance(error, MissingMandatoryValue):
+                line = explain(error)
+                # OmegaConf's own messages do not name the setting.
+                raise UserError(f"{name}: {line}" if line in str(error) else line) from error
+            return
+        if isinstance(value, DictConfig):
+            yield from self._group(value, name, kind)
+        elif isinstance(kind, dict):
+            yield f"{name}={_shown(value)} must be a group of settings: {name}.NAME=VALUE"
+        elif not fits(value, kind):
+            yield f"{name}={_shown(value)} must be {requirement(kind)}{_remedy(name, value, kind)}"
+        elif required := requirement_of_any(name, value):
+            yield f"{name}={_shown(value)} must be {required}"
+
+    def _group(self, node: DictConfig, name: str, kind: Any) -> Iterator[str]:
+        """Check a group of settings."""
+        item = _item_type(kind)
+        if name == "task":
+            task = str(node.get("name"))
+            others = TASKS.get(task, {}) if task in shipped_names("task") else {"*": Any}
+            arguments = _schema_arguments({"name": Name} | others, node)
+        elif "_target_" in node:
+            arguments = class_arguments(str(node["_target_"]))
+        elif isinstance(kind, dict):
+            arguments = _schema_arguments(kind, node)
+        elif item is None:
+            yield f"{name} must be {requirement(kind)}"
+            return
+        else:
+            arguments = Arguments(dict.fromkeys(map(str, node), item))
+        yield from self.problems(node, f"{name}.", arguments)
+
+
+def class_arguments(target: str) -> Arguments:
+    """Return the arguments of ``package.module.Name``. Raises `UserError` if it is not there."""
+    module, _, name = target.rpartition(".")
+    try:
+        made = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UserError(f"{target} cannot be imported: {error}") from error
+    hints: dict[str, Any] = {}
+    with suppress(NameError):  # annotations of a user's class may be for type checkers only
+        hints = get_type_hints(made.__init__ if inspect.isclass(made) else made, include_extras=True)
+    taken = inspect.signature(made).parameters.values()
+    named = [p for p in taken if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    return Arguments(
+        {p.name: plain_type(hints.get(p.name)) for p in named},
+        frozenset(p.name for p in named if p.default is p.empty),
+        any(p.kind is p.VAR_KEYWORD for p in taken),
+    )
+
+
+def _schema_arguments(types: Mapping[str, Any], node: DictConfig) -> Arguments:
+    """Return a mapping of `benchmark.cli.settings` as the arguments of a node."""
+    named = {name.rstrip("?"): kind for name, kind in types.items() if name != "*"}
+    others = {key: types["*"] for key in map(str, node) if key not in named} if "*" in types else {}
+    return Arguments(named | others, frozenset(name for name in named if name in types))
+
+
+def _item_type(kind: Any) -> Any:
+    """Return the type of a mapping's values, of ``dict[str, int] | None`` too; None for a type without mappings."""
+    if kind is Any:
+        return Any
+    if get_origin(kind) is Union:
+        return next((item for part in get_args(kind) if (item := _item_type(part)) is not None), None)
+    return get_args(kind)[1] if get_origin(kind) is dict else None
+
+
+def requirement_of_any(name: str, value: Any) -> str | None:
+    """Return the requirement on settings of any type that a value does not meet; None if it meets all."""
+    if isinstance(value, list | dict):
+        items = value.values() if isinstance(value, dict) else value
+        return next((required for item in items if (required := requirement_of_any(name, item))), None)
+    text = value if isinstance(value, str) else ""
+    parts = (
+        text.split("/") if "://" not in text and "{" not in text else []
+    )  # not of a URL, or of several paths
+    is_prose = name.rpartition(".")[2] in PROSE
+    unmet = {
+        "a number": isinstance(value, float) and math.isnan(value),
+        "below 2^63": isinstance(value, int) and abs(value) > MAX_INTEGER,
+        f"text of at most {MAX_CHARACTERS:,} characters": len(text) > MAX_CHARACTERS,
+        "one line of text without control characters": not is_prose and CONTROL.search(text) is not None,
+        f"a path whose parts have at most {MAX_PART} bytes": not is_prose
+        and any(len(part.encode(errors="surrogatepass")) > MAX_PART for part in parts),
+    }
+    return next((required for required, is_unmet in unmet.items() if is_unmet), None)
+
+
+def _remedy(name: str, value: Any, kind: Any) -> str:
+    """Return how to write a number as text, or one value as a list; empty for other mistakes."""
+    if isinstance(value, int | float) and fits("text", kind):
+        return f": write '{name}=\"{_shown(value)}\"'"
+    return f": write {name}=[{value}]" if fits([value], kind) else ""
+
+
+def _shown(value: Any) -> str:
+    """Return a value as users type it."""
+    if value is None:
+        return "null"
+    if isinstance(value, list):
+        return f"[{','.join(map(_shown, value))}]"
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

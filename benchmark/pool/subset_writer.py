@@ -1,0 +1,197 @@
+"""Writes the files of a resharded subset: new tars, and the metadata of their samples."""
+
+import json
+import re
+import tarfile
+import zlib
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmark.core.arrow import from_numpy, from_values
+from benchmark.core.output_folder import OutputFolder
+from benchmark.core.tar_members import BLOCK
+from benchmark.core.uids import UidArray, UidIndex, decode_uids, unite_uids
+from benchmark.pool.parquet_reader import read_rows
+from benchmark.pool.pool import Pool
+from benchmark.pool.subset import ShardSamples
+from benchmark.pool.tar_index import Members
+from benchmark.pool.tar_samples import IMAGE_EXTENSIONS, parse_json
+
+METADATA = "metadata"  # the folder
+NAME = "{:08d}"  # of a tar, by its number
+# Bytes per tar that is open: a megabyte leaves the processor's cache, which takes twice the time.
+_BUFFER = 2**17
+_LIGHT = 100_000  # samples, which take ten seconds
+_BLANK = tarfile.TarInfo().tobuf()
+_OWNER, _TIME, _END = _BLANK[100:124], _BLANK[135:148], _BLANK[156:]
+_REST = sum(b" " * 8) + sum(
+    _END
+)  # the part of a header's sum for the checksum's field and the fields after it
+_RENAMED = dict.fromkeys(IMAGE_EXTENSIONS, "jpg") | {"json": "json", "txt": "txt"}  # trainers look for jpg
+_SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can name them, and UTF-8 cannot hold them
+Fields = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class OutputTar:
+    """One tar to write, to ``shards`` of a folder.
+
+    Args:
+        folder: the folder.
+        number: what the tar is named by.
+        first: number of its first sample among all of the subset.
+        parts: its n samples.
+        unlisted: which of them no metadata lists, shape (n,).
+    """
+
+    folder: OutputFolder
+    number: int
+    first: int
+    parts: Sequence[ShardSamples]
+    unlisted: npt.NDArray[np.bool_]
+
+
+class WriteTar:
+    """Writes one tar, with one sample in memory at a time.
+
+    Args:
+        pool: holds the samples.
+        samples: how many all tars have.
+    """
+
+    def __init__(self, pool: Pool, samples: int) -> None:
+        self.pool = pool
+        self.light = samples < _LIGHT
+
+    def setup(self, device: str) -> None:
+        """Load nothing."""
+
+    def __call__(self, tar: OutputTar) -> None:
+        """Write the tar, and the fields of the samples that no metadata lists."""
+        name = NAME.format(tar.number)
+        with tar.folder.write(f"shards/{name}.tar") as path:
+            with path.open("wb", buffering=_BUFFER) as output:
+                copies = zip(self._copies(tar, output), tar.unlisted.tolist(), strict=True)
+                rows = [fields for fields, unlisted in copies if unlisted]
+                size = output.tell() + 2 * BLOCK  # `tarfile` ends a tar in the same way
+                output.write(bytes(-size % tarfile.RECORDSIZE + 2 * BLOCK))
+            _write_fields(tar.folder, f"tar-{name}", rows)
+
+    def _copies(self, tar: OutputTar, output: BinaryIO) -> Iterator[Fields]:
+        """Write each sample to `output`; yield the fields of its JSON."""
+        number = tar.first
+        for part in tar.parts:
+            samples = zip(
+                decode_uids(part.samples.uids), part.samples.texts, part.samples.members, strict=True
+            )
+            with self.pool.local(part.shard) as path, path.open("rb") as file:
+                for uid, text, places in samples:
+                    members = _read_members(file, places)
+                    fields = self._fields(parse_json(members.get("json")), uid, text)
+                    members |= {"json": json.dumps(fields).encode(), "txt": text.encode()}
+                    output.writelines(_blocks(f"{number:09d}", members))
+                    yield fields
+                    number += 1
+
+    def _fields(self, fields: Fields, uid: str, text: str) -> Fields:
+        """Return all fields of a sample's JSON, with ours under our names: its reader needs no map of columns."""
+        ours = {name: fields[theirs] for name, theirs in self.pool.columns.items() if theirs in fields}
+        fields = fields | ours | {"uid": uid, "caption": text}
+        return fields | {"text": text} if "text" in fields else fields
+
+
+def header(name: str, size: int) -> bytes:
+    """Return the header of a file of `size` bytes, six times as fast as by `tarfile`."""
+    if len(name) > 100 or not name.isascii() or size >= 8**11:
+        member = tarfile.TarInfo(name)
+        member.size = size
+        return member.tobuf()
+    start = name.encode().ljust(100, b"\0") + _OWNER + b"%011o" % size + _TIME
+    # The lower half of this is one more than the sum of the bytes.
+    total = (zlib.adler32(start) & 0xFFFF) - 1 + _REST
+    return start + b"%06o\0 " % total + _END
+
+
+def _blocks(key: str, members: Mapping[str, bytes]) -> Iterator[bytes]:
+    for extension, data in members.items():
+        yield header(f"{key}.{extension}", len(data))
+        yield data
+        yield bytes(-len(data) % BLOCK)
+
+
+def _read_members(file: BinaryIO, places: Members) -> dict[str, bytes]:
+    """Return the members of a sample by extension; that of the image is always jpg."""
+    read = {}
+    for extension, offset, size in places:
+        file.seek(offset)
+        read[_RENAMED.get(extension.lower(), extension)] = file.read(size)
+    return read
+
+
+def copy_metadata(pool: Pool, uids: UidArray, folder: OutputFolder) -> npt.NDArray[np.bool_]:
+    """Copy the rows of n uids from each metadata parquet of a pool; return which uids have a row, shape (n,).
+
+    All columns are copied except the pool's hidden columns. If a uid has several rows, the first is copied.
+    """
+    distinct = unite_uids([uids])
+    index, listed = UidIndex(distinct), np.zeros(len(distinct), bool)
+    written = folder.names(METADATA)
+    for number, shard in enumerate(pool.metadata):
+        name = f"{NAME.format(number)}.parquet"
+        rows = read_rows(shard.url, pool.columns, index, pool.hidden, pool.nsfw)
+        tables = (table for table in _first_rows(rows, listed) if len(table))
+        if name in written:
+            deque(tables, maxlen=0)  # a killed call has written them; they are read to know the uids
+        else:
+            _write_tables(folder, f"{METADATA}/{name}", tables)
+    return np.asarray(listed[index.find(uids)])
+
+
+def _first_rows(
+    tables: Iterator[tuple[npt.NDArray[np.int64], pa.Table]], listed: npt.NDArray[np.bool_]
+) -> Iterator[pa.Table]:
+    """Yield the rows of uids that are not yet `listed`, and mark them there."""
+    for rows, table in tables:
+        first = np.sort(np.unique(rows, return_index=True)[1])
+        first = first[~listed[rows[first]]]
+        listed[rows[first]] = True
+        yield table.take(from_numpy(first))
+
+
+def _write_tables(folder: OutputFolder, name: str, tables: Iterator[pa.Table]) -> None:
+    """Write a parquet file; none for no table."""
+    if (first := next(tables, None)) is None:
+        return
+    with folder.write(name) as path, pq.ParquetWriter(path, first.schema, compression="zstd") as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
+
+
+def _write_fields(folder: OutputFolder, name: str, rows: Sequence[Fields]) -> None:
+    """Write the fields of samples that no metadata parquet lists; no file for no sample."""
+    if rows:
+        columns = {field: None for row in rows for field in row if field != "caption"} | {"text": None}
+        table = {field: _column([row.get(field) for row in rows]) for field in columns}
+        table["text"] = _column([row["caption"] for row in rows])
+        _write_tables(folder, f"{METADATA}/{name}.parquet", iter([pa.table(table)]))
+
+
+def _column(values: list[Any]) -> pa.Array:
+    """Return values of JSON as a column; as strings if they are of several types, as fields of the web may be."""
+    try:
+        column = from_values(values)
+        return pa.array(values) if column is None else column
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError):
+        return pa.array([v if v is None or _is_text(v) else json.dumps(v) for v in values])
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and _SURROGATE.search(value) is None

@@ -1,0 +1,78 @@
+"""Pages of HTML, one file each, which open from disk and load nothing, light or dark as the reader's system is.
+
+All text is escaped but `markupsafe.Markup`.
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from benchmark.core.visible import visible
+from benchmark.results.page.plotly_charts import Chart
+from benchmark.results.report.table import Table
+
+
+def render(template: str, charts: Iterable[Chart], **values: Any) -> str:
+    """Return a page from a template, with the script that sorts its tables and draws its charts."""
+    from plotly.offline import get_plotlyjs
+
+    # Leaderboards of one setting share the chart of sizes.
+    pictures = {c.key: [{"data": v.data, "layout": v.layout} for v in c.variants] for c in charts}
+    plotly, script, style = get_plotlyjs() if pictures else "", _static("page.js"), _static("page.css")
+    policy = _policy([plotly, script])
+    page = _environment().get_template(template)
+    return page.render(
+        charts=pictures, plotly=plotly, script=script, base_style=style, policy=policy, **values
+    )
+
+
+def plain_page(title: str, body: Iterable[str], style: str = "", charts: Sequence[Chart] = ()) -> str:
+    """Return a page with a title; `body` is HTML that has a place for each of the `charts`."""
+    return render("plain.html", charts, title=title, body=body, style=style)
+
+
+def chart_html(chart: Chart) -> str:
+    """Return the place of a chart in the body of a page."""
+    return str(_parts().chart(chart))
+
+
+def table_html(table: Table) -> str:
+    """Return a table with its notes."""
+    return str(_parts().plain_table(table))
+
+
+def _parts() -> Any:
+    return _environment().get_template("parts.html").module
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("benchmark.results.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: visible(value) if type(value) is str else value,  # Markup stays as it is
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    return environment
+
+
+def _static(name: str) -> str:
+    return (files("benchmark.results.page") / "static" / name).read_text(encoding="utf-8")
+
+
+def _policy(scripts: Iterable[str]) -> str:
+    """Return a Content-Security-Policy: no network at all, no scripts but these."""
+    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:;"
+        " base-uri 'none'; form-action 'none'"
+    )

@@ -1,0 +1,102 @@
+"""Facts of a row that several tables show: the cost of scoring, clean pairs, lost pairs, contamination."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from benchmark.core.batch import NO_SCORE, counts
+from benchmark.results.report.leaderboard import Entry
+from benchmark.results.result import Result
+
+
+@dataclass(frozen=True)
+class ScoringCosts:
+    """The cost of each entry's scores, in one unit for all entries.
+
+    Args:
+        unit: ``processor s``, or ``worker s``: seconds on the clock, summed over workers.
+        unit_name: the unit in words.
+        heading: heading of a column whose cells name seconds.
+        seconds: by label; None if the unit was not measured.
+        notes: a line that names the filters of unknown cost, if there are some.
+    """
+
+    unit: str
+    unit_name: str
+    heading: str
+    seconds: dict[str, float | None]
+    notes: list[str]
+
+
+def scoring_costs(entries: Sequence[Entry]) -> ScoringCosts:
+    """Return processor seconds if any result has them, else seconds of workers on the clock; never both units.
+
+    On a GPU, processor seconds are not the cost of scoring.
+    """
+    measured = {
+        entry.label: next((run.scoring.cpu_seconds for run in entry.runs if _counts(run)), None)
+        for entry in entries
+    }
+    if all(seconds is None for seconds in measured.values()):
+        clock: dict[str, float | None] = {entry.label: entry.runs[0].scoring.seconds for entry in entries}
+        return ScoringCosts("worker s", "seconds of scoring, summed over workers", "scoring", clock, [])
+    unknown = [label for label, seconds in measured.items() if seconds is None]
+    note = (
+        f"Cost of {', '.join(unknown)}: unknown, as processor seconds were not recorded when its scores or their"
+        " features were made."
+    )
+    notes = [note] if unknown else []
+    return ScoringCosts("processor s", "processor seconds of scoring", "scoring (processor)", measured, notes)
+
+
+def _counts(run: Result) -> bool:
+    return run.scoring.cpu_seconds is not None and all(stage.device == "cpu" for stage in run.stages.values())
+
+
+def pairs_read(run: Result) -> int:
+    """Return the number of pairs that the filter was given: those it scored, and those it did not."""
+    return run.selection.scored + run.selection.drops.get(NO_SCORE, 0)
+
+
+def clean_percentage(entry: Entry) -> float | None:
+    """Return the percentage of clean pairs among the kept pairs; None for pools whose noise is unknown."""
+    kept = entry.runs[0].kept
+    total = sum(kept.values())
+    return 100 * kept.get("concrete", 0) / total if total else None
+
+
+def cost_notes(entries: Sequence[Entry], costs: ScoringCosts) -> list[str]:
+    """Return the notes below a table of costs."""
+    losses = [
+        f"{entry.label} (seed {run.seed}) {note}."
+        for entry in entries
+        for run in entry.runs
+        for note in loss_note(run)
+    ]
+    return costs.notes + losses + contamination_notes(entries)
+
+
+def loss_note(result: Result) -> list[str]:
+    """Return how many of its selected pairs a run trained on, if not all: `selection.tolerate` allowed it."""
+    selection = result.selection
+    if not selection.lost:
+        return []
+    trained = f"{selection.readable:,} of {selection.distinct:,} selected pairs"
+    return [f"trained on {trained}: {counts(selection.lost)}"]
+
+
+def contamination_notes(entries: Iterable[Entry]) -> list[str]:
+    """Return which filters keep pairs with an evaluation image; one note if none does; nothing if unchecked."""
+    counted = [(entry, entry.runs[0].contamination) for entry in entries if entry.runs[0].contamination]
+    if not counted:
+        return []
+    notes = [
+        f"Evaluation images: {entry.label} keeps {of_set.kept:,} pairs with the bytes of an image of {name}{near}."
+        for entry, of_sets in counted
+        for name, of_set in of_sets.items()
+        if (near := f", and {of_set.near_kept:,} near one" if of_set.near_kept else "") or of_set.kept
+    ]
+    everywhere = all(of_set.near_kept is not None for _, of_sets in counted for of_set in of_sets.values())
+    near = (
+        "by bytes and by CLIP embeddings" if everywhere else "by bytes; near-duplicates were not looked for"
+    )
+    return notes or [f"Evaluation images: no kept pair has one ({near})."]

@@ -1,0 +1,194 @@
+"""Leaderboards, one per protocol: which runs share one, their rows, and the metrics that filters are compared by."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from benchmark.results.protocol import Protocol, flat_facts
+from benchmark.results.result import Result
+
+UPPER_BOUND = "upper_bound"  # reads the planted noise labels, so it does not compete
+# The families of filters, which order the rows: each conf/filter/*.yaml names one as `family`.
+FAMILIES = (
+    "baseline",  # no information about the pair
+    "datacomp",  # DataComp's rules: language, size, ImageNet's nouns and images
+    "clip",  # similarities and embeddings of CLIP models
+    "text",  # syntax and information of the caption
+    "text_in_images",  # text that OCR reads in the image
+    "concreteness",  # how visual a caption is
+    "external",  # scores and selections computed elsewhere
+    "composite",  # several filters combined
+    UPPER_BOUND,
+)
+REFERENCE = "random"  # the filter that the others have to beat
+# Downstream model, metric, its name: the metrics that the papers compare filters by, all of them fractions.
+HEADLINES = (
+    ("captioner", "CIDEr", "CIDEr"),
+    ("dual_encoder", "text_to_image_R@1", "text-to-image R@1 (%)"),
+    ("dual_encoder", "zero_shot", "zero-shot (%)"),
+)
+SETTINGS = ("filter", "selector", "captions")  # which distinguish runs of one filter and one protocol
+Settings = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row: the runs of one filter at one size, over seeds."""
+
+    label: str
+    size: int
+    runs: list[Result]
+
+    @property
+    def is_upper_bound(self) -> bool:
+        """Whether the filter reads the planted noise labels, so that it does not compete."""
+        return self.runs[0].family == UPPER_BOUND
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """The runs of one protocol, which can be compared, as entries.
+
+    Args:
+        title: the protocol's name, with its fingerprint if several have that name.
+        protocol: the protocol that the runs share.
+        entries: its rows.
+        notes: a line that says how the protocol differs from the first leaderboard's; none if only in size.
+    """
+
+    title: str
+    protocol: Protocol
+    entries: list[Entry]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A metric of a downstream model on an evaluation set; `label` is the metric's name for readers."""
+
+    model: str
+    evaluation: str
+    metric: str
+    label: str = field(default="", compare=False)
+
+    @property
+    def title(self) -> str:
+        """The title of its chart."""
+        return f"{self.model} on {self.evaluation}: {self.label}"
+
+    def value(self, run: Result) -> float | None:
+        """Return the metric of a run, times 100; None if it has none."""
+        metrics = run.metrics(self.model, self.evaluation)
+        return next((100 * m.value for m in metrics if m.name == self.metric and m.value is not None), None)
+
+    def values(self, entry: Entry) -> list[float]:
+        """Return the metric, times 100, of each run of an entry that has it."""
+        return [value for run in entry.runs if (value := self.value(run)) is not None]
+
+
+def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
+    """Return a leaderboard per protocol; protocols that differ only in size are neighbours, smallest first."""
+    protocols = [runs for of_setting in by_setting(results) for runs in _by_protocol(of_setting)]
+    names = Counter(runs[0].protocol.name for runs in protocols)
+    boards = []
+    for runs in protocols:
+        protocol, first = runs[0].protocol, protocols[0][0].protocol
+        title = protocol.name if names[protocol.name] == 1 else f"{protocol.name} [{protocol.fingerprint}]"
+        notes = []
+        if protocol.setting != first.setting:
+            notes = [f"Not comparable with the first leaderboard: {protocol.differences(first)}."]
+        boards.append(Leaderboard(title, protocol, group(runs), notes))
+    return boards
+
+
+def by_setting(results: Iterable[Result]) -> list[list[Result]]:
+    """Return the results that differ only in filter, seed and size, the setting with the most runs first."""
+    settings: dict[str, list[Result]] = defaultdict(list)
+    for result in results:
+        settings[result.protocol.setting].append(result)
+    return sorted(settings.values(), key=lambda runs: (-len(runs), runs[0].protocol.name))
+
+
+def _by_protocol(results: Iterable[Result]) -> list[list[Result]]:
+    """Return the results of each protocol, ordered by size."""
+    protocols: dict[str, list[Result]] = defaultdict(list)
+    for result in results:
+        protocols[result.protocol.fingerprint].append(result)
+    return sorted(protocols.values(), key=lambda runs: runs[0].k)
+
+
+def group(results: Sequence[Result]) -> list[Entry]:
+    """Gather runs that differ only in the seed; order them by size, then by family, then by label."""
+    groups: dict[tuple[str, str], list[Result]] = defaultdict(list)
+    for result in results:
+        groups[_name(result), json.dumps(_settings(result), sort_keys=True)].append(result)
+    variants: dict[str, list[Settings]] = defaultdict(list)
+    for name, settings in sorted(groups):
+        variants[name].append(json.loads(settings))
+    labelled: dict[tuple[int, str], int] = defaultdict(int)
+    entries = []
+    for (name, settings), runs in sorted(groups.items()):
+        full = name + _difference(json.loads(settings), variants[name])
+        for size in sorted({run.size for run in runs}):
+            labelled[size, full] += 1
+            label = full if labelled[size, full] == 1 else f"{full} #{labelled[size, full]}"
+            entries.append(Entry(label, size, [run for run in runs if run.size == size]))
+    return sorted(entries, key=lambda e: (e.size, family_position(e.runs[0].family), e.label))
+
+
+def family_position(family: str) -> int:
+    """Return the position of a family's rows: unknown families follow the known families, upper bounds come last."""
+    if family == UPPER_BOUND:
+        return len(FAMILIES)
+    return FAMILIES.index(family) if family in FAMILIES else len(FAMILIES) - 1
+
+
+def _name(result: Result) -> str:
+    """Return the filter's name, and the selector and other captions if a run has them."""
+    selector = result.selection.selector
+    captions = any(result.config.get("captions", {}).values())
+    parts = [selector] * (selector != "best") + ["other captions"] * captions
+    return ", ".join([result.filter, *parts])
+
+
+def _settings(result: Result) -> Settings:
+    """Return the settings of a run that are not of its protocol, by their dotted names."""
+    chosen = {name: result.config[name] for name in SETTINGS if name in result.config}
+    chosen["filter"] = result.selection.config
+    facts = (fact for name, node in chosen.items() for fact in flat_facts(name, node))
+    # Only the last part of a path counts: the folder of a checkout or a file does not set runs apart.
+    return {name: value.rstrip("/").rpartition("/")[2] for name, value in facts}
+
+
+def _difference(settings: Settings, variants: Sequence[Settings]) -> str:
+    """Return in brackets the settings in which runs of one name differ, if all of them have the setting."""
+    shared = set.intersection(*(set(other) for other in variants))
+    differing = sorted(key for key in shared if len({other[key] for other in variants}) > 1)
+    text = ", ".join(f"{key.rpartition('.')[2]}={settings[key]}" for key in differing)
+    return f" ({text})" if text else ""
+
+
+def evaluations(entries: Iterable[Entry]) -> list[tuple[str, str]]:
+    """Return (downstream model, evaluation set) in the order in which runs report them."""
+    pairs = (
+        (model, name)
+        for entry in entries
+        for run in entry.runs
+        for model, trained in run.downstream.items()
+        for name in trained.evaluations
+    )
+    return list(dict.fromkeys(pairs))
+
+
+def headlines(entries: Sequence[Entry]) -> list[Measure]:
+    """Return the metrics of `HEADLINES` that some entry has, on COCO if possible."""
+    available = []
+    for model, metric, label in HEADLINES:
+        sets = {evaluation for of_model, evaluation in evaluations(entries) if of_model == model}
+        for evaluation in sorted(sets, key=lambda s: (s != "coco", s)):
+            measure = Measure(model, evaluation, metric, label)
+            if any(measure.values(entry) for entry in entries):
+                available.append(measure)
+                break
+    return available

@@ -1,0 +1,137 @@
+"""Tables of single runs, and of evaluations without a run."""
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+
+from benchmark.results.report.columns import COLUMNS, metric_cell, ties_notes
+from benchmark.results.report.entry_facts import loss_note
+from benchmark.results.report.leaderboard import REFERENCE
+from benchmark.results.report.table import Cell, Table, plain
+from benchmark.results.result import Evaluation, Result
+from downstream.metrics.metric import Metric
+
+HEADLINE_COLUMNS = {
+    "CIDEr": "CIDEr",
+    "METEOR": "METEOR",
+    "BERTScore": "BERTScore",
+    "text_to_image_R@1": "T2I R@1",
+    "image_to_text_R@1": "I2T R@1",
+    "zero_shot": "zero-shot",
+}
+INTERVAL_NOTE = (
+    "± is half of a run's 95% bootstrap interval over evaluation images; it says nothing of other seeds."
+)
+Line = tuple[str, str, str, list[Metric]]  # label, model, evaluation set, the metrics of one or several runs
+
+
+def run_table(result: Result, others: Iterable[Result], logged: frozenset[str] = frozenset()) -> Table:
+    """Return the table that a run ends with: a row per model and evaluation set, above that of random selection.
+
+    The notes name metrics that are missing. Only results of the same protocol are compared.
+
+    Args:
+        result: the run.
+        others: the results in the same folder.
+        logged: reasons for missing metrics that the run logged before it began; they are not repeated.
+    """
+    comparable = [o for o in others if o.protocol.fingerprint == result.protocol.fingerprint]
+    references = [o for o in comparable if o.filter == REFERENCE and o.run_id != result.run_id]
+    lines = []
+    for model, name in _evaluated(result):
+        lines.append((result.filter, model, name, result.metrics(model, name)))
+        lines.append((REFERENCE, model, name, [m for run in references for m in run.metrics(model, name)]))
+    table = _headline_table("filter", result, [line for line in lines if line[3]], lines[::2])
+    table.notes[:0] = [f"{result.filter} {note}" for note in loss_note(result)]
+    table.notes.extend(_missing(result, logged))
+    return table
+
+
+def joint_tables(results: Sequence[tuple[str, Result]]) -> list[Table]:
+    """Return the headline metrics of several runs: a table per protocol, in it a row per evaluation set and run.
+
+    Args:
+        results: the runs, each with the name that its rows have.
+    """
+    by_protocol: dict[str, list[tuple[str, Result]]] = {}
+    for name, result in results:
+        by_protocol.setdefault(result.protocol.fingerprint, []).append((name, result))
+    tables = []
+    for runs in by_protocol.values():
+        first = runs[0][1]
+        lines = [(label, *pair, run.metrics(*pair)) for pair in _evaluated(first) for label, run in runs]
+        tables.append(_headline_table("run", first, lines, lines))
+    return tables
+
+
+def _evaluated(result: Result) -> list[tuple[str, str]]:
+    return [(model, name) for model, trained in result.downstream.items() for name in trained.evaluations]
+
+
+def _headline_table(heading: str, first: Result, lines: Sequence[Line], own: Sequence[Line]) -> Table:
+    """Return the lines as a table, with the columns and the note on intervals that the `own` lines need."""
+    metrics = [metric for *_, of_line in own for metric in of_line]
+    present = {metric.name for metric in metrics}
+    columns = {name: short for name, short in HEADLINE_COLUMNS.items() if name in present}
+    rows = [[*plain(*names), *(_cell(of_line, column) for column in columns)] for *names, of_line in lines]
+    notes = [INTERVAL_NOTE] if any(metric.interval for metric in metrics) else []
+    return Table(first.protocol.name, [heading, "model", "evaluation set", *columns.values()], rows, notes)
+
+
+def _cell(metrics: Sequence[Metric], name: str) -> Cell:
+    """Return the metric's mean over runs, of a single run with its interval; nothing without such a metric."""
+    named = [metric for metric in metrics if metric.name == name]
+    if not named:
+        return Cell("")
+    values = [metric.value for metric in named if metric.value is not None]
+    cell = metric_cell(name, [statistics.fmean(values)] if values else [])
+    if len(named) > 1 or named[0].interval is None:
+        return cell
+    low, high = named[0].interval
+    return Cell(f"{cell.text} ±{metric_cell(name, [(high - low) / 2]).text}")
+
+
+def _missing(result: Result, logged: frozenset[str]) -> list[str]:
+    """Return a line per reason for which metrics are missing, and one for all reasons in `logged`."""
+    names: dict[str, dict[str, None]] = {}
+    for metric in (metric for pair in _evaluated(result) for metric in result.metrics(*pair)):
+        if metric.reason is not None:
+            reason = "see the reasons before the run" if metric.reason in logged else metric.reason
+            names.setdefault(reason, {})[metric.name] = None
+    return [f"{', '.join(of_reason)} missing: {reason}" for reason, of_reason in names.items()]
+
+
+def evaluation_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
+    """Return the tables of ``task=evaluate``: one per evaluation set and kind of metric, in the order of the labels.
+
+    If one model was evaluated on a set several times, the evaluation that finished last counts.
+    """
+    latest: dict[tuple[str, str], Evaluation] = {}
+    for evaluation in sorted(evaluations, key=lambda e: e.finished):
+        latest |= {(name, evaluation.label): evaluation for name in evaluation.evaluations}
+    by_set: dict[str, list[Evaluation]] = {}
+    for (name, _), evaluation in sorted(latest.items(), key=lambda item: item[0]):
+        by_set.setdefault(name, []).append(evaluation)
+    tables = [
+        _evaluation_table(f"evaluated on {name}{ending}", name, columns, of_set)
+        for name, of_set in by_set.items()
+        for ending, columns in COLUMNS.items()
+    ]
+    return [table for table in tables if table.rows]
+
+
+def _evaluation_table(
+    title: str, name: str, abbreviations: Mapping[str, str], rows: Sequence[Evaluation]
+) -> Table:
+    """Return the table of one evaluation set; without rows if no model has one of the columns."""
+    values = {e.label: {m.name: m for m in e.evaluations[name] if m.value is not None} for e in rows}
+    columns = [column for column in abbreviations if any(column in by_name for by_name in values.values())]
+    body = []
+    for label, by_name in values.items():
+        if by_name.keys() & abbreviations.keys():
+            numbers = {n: [m.value] for n, m in by_name.items() if m.value is not None}
+            count = max(metric.count for metric in by_name.values())
+            cells = [metric_cell(column, numbers.get(column, [])) for column in columns]
+            body.append([*plain(label, f"{count:,}"), *cells])
+    header = ["model", "images or queries", *(abbreviations[column] for column in columns)]
+    notes = ties_notes(metric for by_name in values.values() for metric in by_name.values()) if body else []
+    return Table(title, header, body, notes)

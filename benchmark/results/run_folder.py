@@ -1,0 +1,136 @@
+"""The files in the folder of a run: pairs and evaluation images as thumbnails, curves, captions."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from benchmark.core.paths import atomic_write
+from benchmark.results.results_folders import damage_as_one_line
+from benchmark.results.selection_summary import FILE as SUMMARY
+from benchmark.results.selection_summary import SelectionSummary, read_selection_summary
+from downstream.evaluation.captioning import read_coco_results
+from downstream.metrics.metric import ImageId
+
+GALLERY, EXAMPLES = "gallery.parquet", "examples.parquet"
+CAPTION_CHARACTERS = 300
+T = TypeVar("T")
+Losses = list[tuple[float, float]]  # samples seen, loss
+Place = Literal["top", "kept", "dropped", "bottom"]
+
+
+@dataclass(frozen=True)
+class GalleryPair:
+    """A pair of the pool at one place of a filter's ranking.
+
+    Args:
+        place: the best scores, the scores just above and just below the threshold, or the lowest.
+        uid: the sample's uid.
+        caption: its caption, at most `CAPTION_CHARACTERS` of it.
+        score: its score.
+        thumbnail: a JPEG, empty if the image cannot be read.
+    """
+
+    place: Place
+    uid: str
+    caption: str
+    score: float
+    thumbnail: bytes
+
+
+@dataclass(frozen=True)
+class Example:
+    """An evaluation image whose generated captions the report shows side by side.
+
+    Args:
+        evaluation: name of the evaluation set.
+        image: id of the image, as in ``captions_<set>.json``.
+        references: its reference captions.
+        thumbnail: a JPEG.
+    """
+
+    evaluation: str
+    image: str
+    references: tuple[str, ...]
+    thumbnail: bytes
+
+
+def write_gallery(folder: Path, pairs: Sequence[GalleryPair]) -> None:
+    """Write ``gallery.parquet`` in the folder of a run."""
+    _write(folder / GALLERY, GalleryPair, pairs)
+
+
+def write_examples(folder: Path, examples: Sequence[Example]) -> None:
+    """Write ``examples.parquet`` in the folder of a run."""
+    _write(folder / EXAMPLES, Example, examples)
+
+
+def _write(path: Path, kind: type[GalleryPair | Example], rows: Sequence[GalleryPair | Example]) -> None:
+    import pyarrow as pa  # here and below: a report of runs without pictures needs none
+    import pyarrow.parquet as pq
+
+    types = {"references": pa.list_(pa.string()), "score": pa.float64(), "thumbnail": pa.binary()}
+    schema = pa.schema([(field.name, types.get(field.name, pa.string())) for field in fields(kind)])
+    with atomic_write(path) as temporary:
+        table = pa.Table.from_pylist([asdict(row) for row in rows], schema)
+        pq.write_table(table, temporary, write_page_checksum=True)
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """The files of one run; its folder may be unknown. A file may be absent; a damaged file is an error."""
+
+    folder: Path | None
+
+    def summary(self) -> SelectionSummary | None:
+        """Return the statistics of the pairs that the run kept."""
+        return self._read(SUMMARY, read_selection_summary, None)
+
+    def gallery(self) -> list[GalleryPair]:
+        """Return pairs of the pool at places of the filter's ranking."""
+        return self._read(GALLERY, lambda path: [GalleryPair(**row) for row in _rows(path)], [])
+
+    def examples(self) -> list[Example]:
+        """Return the evaluation images whose captions are shown."""
+        return self._read(
+            EXAMPLES,
+            lambda path: [Example(**row | {"references": tuple(row["references"])}) for row in _rows(path)],
+            [],
+        )
+
+    def losses(self, model: str) -> Losses:
+        """Return the training's loss curve."""
+        return self._read(
+            f"{model}/losses.json",
+            lambda path: [(float(seen), float(loss)) for seen, loss in json.loads(path.read_text())],
+            [],
+        )
+
+    def captions(self, model: str, evaluation: str) -> dict[str, str]:
+        """Return the generated captions by image."""
+        name, absent = f"{model}/captions_{evaluation}.json", dict[ImageId, str]()
+        captions = self._read(name, read_coco_results, absent)
+        return {str(image): caption for image, caption in captions.items()}
+
+    def captioned_examples(self, model: str) -> list[tuple[Example, str]]:
+        """Return the examples that `model` captioned, each with its caption."""
+        examples = self.examples()
+        captions = {name: self.captions(model, name) for name in {e.evaluation for e in examples}}
+        return [(e, captions[e.evaluation][e.image]) for e in examples if e.image in captions[e.evaluation]]
+
+    def _read(self, name: str, read: Callable[[Path], T], absent: T) -> T:
+        """Return a file's content; `absent` without such a file, or if its name leads out of the folder."""
+        inside = not Path(name).is_absolute() and ".." not in Path(name).parts
+        if self.folder is None or not inside or not (self.folder / name).is_file():
+            return absent
+        with damage_as_one_line(self.folder / name):
+            return read(self.folder / name)
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:  # pq.read_table would import pandas
+        rows: list[dict[str, Any]] = file.read().to_pylist()
+    return rows

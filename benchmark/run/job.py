@@ -1,0 +1,428 @@
+"""A command: its parts, each built once; everything that they need; and its task."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import hydra
+from omegaconf import DictConfig, OmegaConf
+
+from benchmark.core.devices import check_computed, device_type, resolve_device
+from benchmark.core.disk import disk_space, require_writable
+from benchmark.core.disk_errors import disk_errors_as_one_line
+from benchmark.core.errors import UserError
+from benchmark.core.file_systems import is_remote
+from benchmark.core.launch import is_main_process
+from benchmark.core.lost_processes import lost_processes_as_one_line
+from benchmark.core.mirror import writable_folder
+from benchmark.core.paths import cache_dir
+from benchmark.core.requirements import OnFirstUseError, Requirement, State, look, on_first_use, provide
+from benchmark.pool.other_captions import CaptionSources
+from benchmark.run.config import (
+    USER_ERRORS,
+    build,
+    evaluation_nodes,
+    explain,
+    make_filter,
+    resolved,
+    subset_size,
+)
+from benchmark.run.output import Finished
+from benchmark.scoring.score_pool import check_columns
+from benchmark.scoring.shard_part import ShardPart
+
+# Imported for annotations only: plans, checks and selections from cached scores need no torch.
+if TYPE_CHECKING:
+    import torch
+
+    from benchmark.engine.base import Engine
+    from benchmark.pool.pool import Pool
+    from benchmark.results.trackers import Tracker
+    from benchmark.selection.selection import Selector
+    from downstream.evaluation.classification_sets import ClassificationSet
+    from downstream.evaluation.evaluation_sets import EvaluationSet
+    from downstream.metrics.base import CaptionMetric
+    from downstream.models.base import Downstream
+    from filters.base import Filter
+
+log = logging.getLogger(__name__)
+LOGGED = {State.FIRST_USE: "on first use", State.WITHOUT: "missing"}
+Found = Iterator[Requirement]
+
+
+@dataclass(eq=False)
+class Job:
+    """A command with one configuration. Its parts are built on first use, and dropped when it has run.
+
+    Args:
+        cfg: the configuration, without Hydra's own node.
+        choices: name of the config of each group, such as ``icc`` for ``filter``.
+        overrides: the command line, by which a protocol is named.
+        sweep: folder of the sweep that the job belongs to; None for a single run.
+        built: pools and evaluation sets by their settings, for all jobs of a command.
+    """
+
+    cfg: DictConfig
+    choices: Mapping[str, str]
+    overrides: Sequence[str] = ()
+    sweep: Path | None = None
+    built: dict[str, Any] = field(default_factory=dict)
+    told: frozenset[str] | None = None  # reasons for absent metrics; None until `check` has logged them
+
+    @classmethod
+    def from_config(
+        cls,
+        cfg: DictConfig,
+        choices: Mapping[str, str],
+        sweep: Path | None = None,
+        overrides: Sequence[str] = (),
+        built: dict[str, Any] | None = None,
+    ) -> Job:
+        """Return the job of a composed configuration; nothing is built yet."""
+        return cls(cfg.copy(), dict(choices), list(overrides), sweep, {} if built is None else built)
+
+    @property
+    def task(self) -> str:
+        """The name of the task."""
+        return str(self.cfg.task.name)
+
+    @property
+    def k(self) -> int:
+        """The number of pairs to select."""
+        return subset_size(self.cfg)
+
+    @property
+    def seed(self) -> int:
+        """The random seed."""
+        return int(self.cfg.seed)
+
+    @property
+    def shards(self) -> str | None:
+        """The part of the pool's shards that task=score scores, such as ``3/8``; None for all."""
+        part = self.cfg.task.get("shards")
+        return None if part is None else str(part)
+
+    @property
+    def results_dir(self) -> Path:
+        """The folder of results; while the task runs, the local copy of a remote folder."""
+        return Path(self.cfg.results_dir)
+
+    @cached_property
+    def pool(self) -> Pool:
+        """The pool; the demo's is drawn first, with its evaluation sets."""
+        return provide(self._find_pool)
+
+    @cached_property
+    def filter(self) -> Filter:
+        """The filter; it loads its models in `setup`."""
+        return make_filter(self.cfg, self.choices)
+
+    @cached_property
+    def selector(self) -> Selector:
+        """The selector."""
+        selector: Selector = build(self.cfg.selector)
+        return selector
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine that runs work on shards."""
+        engine: Engine = hydra.utils.instantiate(self.cfg.engine)
+        return engine
+
+    @cached_property
+    def captions(self) -> CaptionSources:
+        """The sources of other captions."""
+        return CaptionSources(self.pool, **resolved(self.cfg.captions))
+
+    @cached_property
+    def evaluation_sets(self) -> list[EvaluationSet | ClassificationSet]:
+        """The evaluation sets, cut to their first images by ``evalset.limit``."""
+        nodes = evaluation_nodes(self.cfg)
+        if any(map(_is_of_the_demo, nodes.values())):
+            _ = self.pool  # drawn with its evaluation sets
+        sets = [self.evaluation_set(name) for name in nodes]
+        limit = self.evaluation_limit
+        return sets if limit is None else [evaluation_set.first(limit) for evaluation_set in sets]
+
+    def evaluation_set(self, name: str) -> EvaluationSet | ClassificationSet:
+        """Return one evaluation set, with all its images."""
+        node = evaluation_nodes(self.cfg)[name]
+        found: EvaluationSet | ClassificationSet = provide(partial(self._build_once, node))
+        return found
+
+    @property
+    def evaluation_limit(self) -> int | None:
+        """The number of images of each evaluation set; None for all."""
+        limit: int | None = self.cfg.evalset.get("limit")
+        return limit
+
+    @cached_property
+    def metrics(self) -> list[CaptionMetric]:
+        """The metrics of captions."""
+        return [build(node) for node in self.cfg.metrics.values()]
+
+    @cached_property
+    def models(self) -> dict[str, Downstream]:
+        """The downstream models by name; they load their starting weights when they are trained."""
+        return {str(name): build(node) for name, node in self.cfg.downstream.items()}
+
+    @cached_property
+    def device(self) -> torch.device:
+        """The device of the downstream models."""
+        return resolve_device(self.cfg.device)
+
+    @cached_property
+    def tracker(self) -> Tracker:
+        """The experiment tracker, of the main process of a launch; the others log nowhere."""
+        from benchmark.results.trackers import NoTracker
+
+        tracker: Tracker = hydra.utils.instantiate(self.cfg.tracker) if is_main_process() else NoTracker()
+        return tracker
+
+    def leave_out_evaluation_sets(self) -> None:
+        """Evaluate nothing: the folders of evaluation sets need not be set."""
+        OmegaConf.update(self.cfg, "evalset", {}, merge=False)
+
+    def check(self) -> None:
+        """Raise `UserError` with everything that is missing or wrong, the pool first; log what comes on first use.
+
+        Takes seconds: nothing is scored, drawn, fetched or trained.
+        """
+        found = self.requirements(self.task)
+        everything = [requirement for of_part in found.values() for requirement in of_part]
+        missing = dict.fromkeys(r.detail for r in everything if r.state is State.MISSING)
+        if missing:
+            raise UserError("; and ".join(missing))
+        for part, of_part in found.items():
+            _log(part, of_part)
+        self.told = frozenset(r.detail for r in everything if r.state is State.WITHOUT)
+
+    def requirements(self, task: str) -> dict[str, list[Requirement]]:
+        """Return what the command needs if its task is `task`, by part, as ``filter=icc``; nothing is made for it."""
+        found = {
+            f"{part}={self.choices[part]}" if part in self.choices else part: list(
+                dict.fromkeys(_or_error(part, find(self)))
+            )
+            for part, find in PARTS.items()
+            if part in NEEDS.get(task, ())
+        }
+        return found | {"disk": list(disk_space(r for of_part in found.values() for r in of_part))}
+
+    def run(self) -> Finished | None:
+        """Check the command unless `check` has, and run its task. Raises `UserError` for any mistake of the user.
+
+        While the task runs, a remote `results_dir` is its copy in the cache.
+        """
+        try:
+            with disk_errors_as_one_line(), lost_processes_as_one_line():
+                if self.told is None:
+                    self.check()
+                task: Callable[[Job], Finished | None] = hydra.utils.get_method(self.cfg.task._target_)
+                if not is_remote(str(self.cfg.results_dir)):
+                    return task(self)
+                with writable_folder(str(self.cfg.results_dir)) as folder:
+                    OmegaConf.update(self.cfg, "results_dir", str(folder))
+                    return task(self)
+        except USER_ERRORS as error:
+            raise UserError(explain(error)) from error
+        finally:  # models hold weights, which the other jobs of a sweep need not keep
+            for name in [
+                name for name, part in vars(type(self)).items() if isinstance(part, cached_property)
+            ]:
+                self.__dict__.pop(name, None)
+
+    def check_size(self) -> None:
+        """Raise `UserError` if the pool has fewer than k pairs, as far as its metadata, or the demo's size, says."""
+        pool, drawn, k = self.listed_pool, OmegaConf.select(self.cfg, "pool.demo.pairs"), self.k
+        listed = pool.count() if pool else None
+        scale = int(self.cfg.pool.scale)
+        paper = f"{k * scale:,} pairs of the paper's pool, which is {k:,} here (scale 1:{scale})"
+        asked = f"{k:,} pairs" if scale == 1 else paper
+        if drawn is not None and k > drawn:
+            raise UserError(f"size asks for {asked}, but pool.demo.pairs={drawn}; choose a smaller size")
+        if pool and listed is not None and k > listed:
+            raise UserError(
+                f"size asks for {asked}, but pool {pool.name} lists {listed:,}; choose a smaller size"
+            )
+
+    @cached_property
+    def listed_pool(self) -> Pool | None:
+        """The pool; None if it is missing, or not drawn yet, which its own requirement says."""
+        try:
+            return self._find_pool()
+        except (*USER_ERRORS, OnFirstUseError):
+            return None
+
+    def _find_pool(self) -> Pool:
+        if "demo" in self.cfg.pool and "columns" in self.cfg.pool:
+            raise UserError(
+                "pool.columns names the columns of your own pool; add pool=img2dataset pool.url=FOLDER"
+            )
+        pool: Pool = self._build_once(self.cfg.pool)
+        return pool
+
+    def _build_once(self, node: DictConfig) -> Any:
+        """Return what a node describes, built once for all jobs of the command."""
+        settings = json.dumps(resolved(node), sort_keys=True)
+        if settings not in self.built:
+            self.built[settings] = build(node)
+        return self.built[settings]
+
+
+def _is_of_the_demo(node: DictConfig) -> bool:
+    return "demo_evalset" in OmegaConf.to_yaml(node)
+
+
+def _or_error(name: str, found: Found) -> Found:
+    """Yield the requirements, and last the error that ended them."""
+    try:
+        yield from found
+    except OnFirstUseError as later:
+        yield on_first_use(name, later)
+    except USER_ERRORS as error:
+        yield Requirement(name, State.MISSING, explain(error))
+
+
+def _pool(job: Job) -> Found:
+    pool = job._find_pool()
+    yield Requirement(pool.name, State.PRESENT, pool.url)
+
+
+def _built(make: Callable[[Job], object], job: Job) -> Found:
+    make(job)  # checks its settings and extras
+    yield from ()
+
+
+def _shards(job: Job) -> Found:
+    if job.shards is not None:
+        ShardPart.parse(job.shards)
+        if job.cfg.rescore:
+            raise UserError(
+                f"task.shards={job.shards} with rescore=true would remove what other parts have scored; leave one"
+                " of them out"
+            )
+    yield from ()
+
+
+def _filter(job: Job) -> Found:
+    yield from job.filter.requirements()
+    if job.listed_pool:
+        check_columns(job.listed_pool, job.filter)
+
+
+def _selector(job: Job) -> Found:
+    for reader in job.selector.readers():
+        yield from reader.requirements()
+        if job.listed_pool:
+            check_columns(job.listed_pool, reader)
+
+
+def _captions(job: Job) -> Found:
+    if job.listed_pool:
+        _ = job.captions
+    yield from ()
+
+
+def _models(job: Job) -> Found:
+    device = device_type(job.cfg.device)
+    for model in job.models.values():
+        check_computed(model.training.precision_on(device), device)
+        yield from model.requirements()
+    if job.listed_pool:
+        job.listed_pool.shards(frozenset({"image"}))
+
+
+def _evaluation_sets(job: Job) -> Found:
+    for name, node in evaluation_nodes(job.cfg).items():
+        if _is_of_the_demo(node) and job.listed_pool is None:
+            yield Requirement(name, State.FIRST_USE, "will be drawn with the demo's pool")
+        else:
+            yield from _or_error(name, _evaluation_set(job, name, node))
+
+
+def _evaluation_set(job: Job, name: str, node: DictConfig) -> Found:
+    yield Requirement(name, State.PRESENT, f"{len(job._build_once(node)):,} images")
+
+
+def _validation(job: Job) -> Found:
+    if any(model.training.validate_every for model in job.models.values()):
+        yield from _evaluation_sets(job)
+
+
+def _metrics(job: Job) -> Found:
+    used_by: dict[Requirement, list[str]] = defaultdict(list)
+    for metric in job.metrics:
+        for requirement in metric.requirements():
+            used_by[requirement] += metric.names
+    for requirement, names in used_by.items():
+        yield replace(requirement, name=f"{requirement.name} for {', '.join(names)}")
+
+
+def _writable(setting: str, job: Job) -> Found:
+    folder = OmegaConf.select(job.cfg, setting, throw_on_missing=True)
+    if folder is not None and "://" not in str(folder):
+        yield look(setting, lambda: require_writable(setting, Path(str(folder))))
+
+
+def _cache(_: Job) -> Found:
+    yield look("XDG_CACHE_HOME", lambda: require_writable("XDG_CACHE_HOME", cache_dir()))
+
+
+PARTS: dict[str, Callable[[Job], Found]] = {
+    "pool": _pool,
+    "size": partial(_built, Job.check_size),
+    "shards": _shards,
+    "filter": _filter,
+    "selector": _selector,
+    "engine": partial(_built, lambda job: job.engine),
+    "captions": _captions,
+    "downstream": _models,
+    "evalset": _evaluation_sets,
+    "validation": _validation,
+    "metrics": _metrics,
+    "tracker": partial(_built, lambda job: job.tracker),
+    "results_dir": partial(_writable, "results_dir"),
+    "task.output": partial(_writable, "task.output"),
+    "cache": _cache,
+}
+SCORE = frozenset({"pool", "filter", "engine", "cache"})
+SELECT = SCORE | {"size", "selector"}
+TRAIN = SELECT | {"captions", "downstream", "tracker"}
+# The parts of a command that each task needs; other tasks check for themselves.
+NEEDS = {
+    "concreteness": frozenset({"filter"}),
+    "score": SCORE | {"shards"},
+    "select": SELECT,
+    "reshard": SELECT | {"task.output"},
+    "export": SELECT | {"task.output"},
+    "augment": SELECT,
+    "weak_backbone": SELECT | {"tracker"},
+    "train": TRAIN | {"validation"},
+    "run": TRAIN | {"evalset", "metrics", "results_dir"},
+    "evaluate": frozenset({"evalset", "metrics", "results_dir", "cache"}),
+}
+
+
+def _log(part: str, requirements: Iterable[Requirement]) -> None:
+    """Log the requirements of a part that come on first use, or are missing without harm."""
+    for state, heading in LOGGED.items():
+        names: dict[str, list[str]] = defaultdict(list)
+        for requirement in requirements:
+            if requirement.state is state:
+                names[requirement.detail].append(requirement.name)
+        for detail, of_detail in names.items():
+            subject = "" if of_detail == [part.partition("=")[0]] else f"{', '.join(of_detail)}: "
+            _log_once(f"{part}: {heading}: {subject}{detail}")
+
+
+@cache
+def _log_once(line: str) -> None:
+    """Log a line that the runs of a sweep would repeat."""
+    log.info(line)

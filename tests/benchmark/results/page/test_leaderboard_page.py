@@ -1,0 +1,188 @@
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmark.core.errors import UserError
+from benchmark.results.page.galleries import Images, captioned_sets, filter_panel
+from benchmark.results.page.leaderboard_page import leaderboard_page
+from benchmark.results.protocol import Protocol
+from benchmark.results.report.certainty import RunFolders
+from benchmark.results.report.leaderboard import group
+from benchmark.results.report.leaderboard_tables import leaderboard
+from benchmark.results.report.table import Cell, Table
+from benchmark.results.result import Result
+from benchmark.results.run_folder import GalleryPair, Place, RunFiles
+from tests.benchmark.results.report.made_results import protocol
+from tests.benchmark.results.report.made_run_folders import (
+    HOSTILE,
+    full_result,
+    hostile_folder,
+    write_run_folder,
+)
+
+BLOCK = re.compile(r'<script type="application/json" id="([^"]+)">(.*?)</script>', re.DOTALL)
+
+
+def page(*runs: Result, folder: Path | None = None) -> str:
+    """The page without Plotly."""
+    folders = RunFolders({run.run_id: folder / run.run_id for run in runs} if folder else {})
+    html = leaderboard_page(runs, folders, leaderboard(runs, folders))
+    return re.sub(r'(id="plotly">).*?</script>', r"\1</script>", html, flags=re.DOTALL)
+
+
+def test_hostile_text_is_escaped_everywhere(tmp_path: Path) -> None:
+    html = page(*hostile_folder(tmp_path), folder=tmp_path)
+    assert html.count("&lt;script&gt;alert(1)&lt;/script&gt;") > 10
+    assert not any(text in html for text in HOSTILE)
+    blocks = BLOCK.findall(html)
+    assert len(blocks) > 10
+    assert not any("<" in text for _, text in blocks)
+    assert all(json.loads(text) for _, text in blocks)
+
+
+def test_the_policy_allows_no_network_and_only_its_scripts() -> None:
+    html = leaderboard_page([full_result("clip", 0.5)], RunFolders({}), [])
+    found = re.search(r'Content-Security-Policy" content="([^"]+)"', html)
+    assert found
+    policy = dict(part.split(" ", 1) for part in found[1].replace("&#39;", "'").split("; "))
+    assert policy["default-src"] == "'none'"
+    assert policy["img-src"] == "data: blob:"
+    assert "connect-src" not in policy
+    scripts = re.findall(r'<script(?: type="text/plain" id="plotly")?>(.*?)</script>', html, re.DOTALL)
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
+    assert policy["script-src"] == " ".join(f"'sha256-{digest}'" for digest in digests)
+    assert not re.search(r'(src|href)="(?!#)', page(full_result("clip", 0.5)))
+
+
+def test_protocols_are_never_in_one_table() -> None:
+    runs = [full_result("clip", 0.5), full_result("icc", 0.4)]
+    other = replace(full_result("random", 0.1), protocol=protocol("web", recipe="longer"))
+    html = page(*runs, replace(other, run_id="other"))
+    first, second = re.findall(r"<article.*?</article>", html, re.DOTALL)
+    assert "random" not in first
+    assert "Not comparable with the first leaderboard: pool web instead of demo; recipe longer" in second
+    assert re.search(r"<article[^>]* hidden>", second)
+    assert not re.search(r"<article[^>]* hidden>", first)
+
+
+def test_published_and_overridden_settings_are_named() -> None:
+    facts = full_result("clip", 0.5).protocol.facts
+    published = Protocol("p", facts, published="icc_paper")
+    assert "the published setting icc_paper" in page(replace(full_result("clip", 0.5), protocol=published))
+    changed = Protocol("p", facts, overridden=("training.lr=1",))
+    assert "overridden: training.lr=1" in page(replace(full_result("clip", 0.5), protocol=changed))
+
+
+def test_nothing_is_bold() -> None:
+    html = page(full_result("clip", 0.5), full_result("icc", 0.3))
+    assert not re.search(r"<(b|strong)\b", html)
+
+
+def test_few_seeds_are_warned_about() -> None:
+    seeds = [full_result("clip", 0.5, seed=seed) for seed in range(3)]
+    assert "fewer than 3 seeds" in page(*seeds[:2])
+    html = page(*seeds)
+    assert "fewer than 3 seeds" not in html
+    assert "3 seeds each" in html
+
+
+def test_missing_files_are_named(tmp_path: Path) -> None:
+    runs = [full_result("clip", 0.5), full_result("icc", 0.4)]
+    html = page(*runs, folder=tmp_path)
+    assert "gallery.parquet (pairs by score): missing for every filter" in html
+    (tmp_path / runs[0].run_id).mkdir()
+    write_run_folder(tmp_path / runs[0].run_id)
+    html = page(*runs, folder=tmp_path)
+    assert "gallery.parquet (pairs by score): missing for icc" in html
+    assert "examples.parquet" not in html
+
+
+FILES = (
+    "selection.json", "gallery.parquet", "examples.parquet", "captioner/losses.json", "captioner/captions_coco.json",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_damaged_file_is_named(tmp_path: Path, name: str) -> None:
+    run = full_result("clip", 0.5)
+    folder = tmp_path / run.run_id
+    folder.mkdir()
+    write_run_folder(folder)
+    (folder / name).write_text("[{]")
+    with pytest.raises(UserError, match=re.escape(f"{folder / name} cannot be read")):
+        page(run, folder=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../other/captioner", "/etc"])
+def test_no_file_outside_the_folder_is_read(tmp_path: Path, name: str) -> None:
+    run = full_result("clip", 0.5)
+    (tmp_path / "other").mkdir()
+    write_run_folder(tmp_path / "other")
+    (tmp_path / "other" / "captioner" / "losses.json").write_text("damaged")
+    (tmp_path / run.run_id).mkdir()
+    models = {name: run.downstream["captioner"]}
+    assert "Training curves" not in page(replace(run, downstream=models), folder=tmp_path)
+
+
+def test_tables_and_provenance_are_on_the_page() -> None:
+    runs = [
+        full_result(name, 0.5, versions={"torch": v}, git_commit="c" + v)
+        for name, v in (("a", "1"), ("b", "2"))
+    ]
+    html = page(*runs)
+    assert "torch 1 / 2" in html
+    assert "c1 · c2" in html
+    assert "demo 200k: captioner on coco" in html
+
+
+def test_tables_need_no_runs() -> None:
+    html = leaderboard_page(
+        [], RunFolders({}), [Table("<i>", ["a", "<u>"], [[Cell("<script>", bold=True), Cell("x")]], ["<s>"])]
+    )
+    assert "<td>&lt;script&gt;</td><td>x</td>" in html
+    assert not re.search("<(i|u|s)>", html)
+    assert "Provenance" not in html
+
+
+def test_each_thumbnail_is_there_once() -> None:
+    images = Images([b"one", b"two", b"one", b""])
+    assert [base64.b64decode(text) for text in images.encoded.values()] == [b"one", b"two"]
+    assert images.encoded[images.name(b"two")] == base64.b64encode(b"two").decode()
+    assert images.name(b"") == images.name(b"three") == ""
+
+
+def test_what_exceeds_the_budget_is_counted() -> None:
+    images = Images([b"a" * 300, b"b" * 300, b"b" * 300, b"c" * 3], budget=404)
+    assert [len(text) for text in images.encoded.values()] == [400, 4]
+    assert images.left_out == 1
+
+
+def test_pairs_are_below_the_titles_of_their_places() -> None:
+    places: tuple[Place, ...] = ("bottom", "top", "kept")
+    pairs = [GalleryPair(place, f"{n:032x}", "a cat", 0.5, b"") for n, place in enumerate(places)]
+    panel = filter_panel("k", group([full_result("clip", 0.5)])[0], None, pairs)
+    assert panel.pairs == {
+        "The highest scores": [pairs[1]],
+        "Kept: just above the threshold": [pairs[2]],
+        "The lowest scores": [pairs[0]],
+    }
+
+
+def test_captions_are_side_by_side_where_a_model_wrote_some(tmp_path: Path) -> None:
+    entries = group([full_result("clip", 0.5), full_result("icc", 0.4), full_result("random", 0.1)])
+    for text, folder in (("a cat", tmp_path / "clip"), ("a dog", tmp_path / "icc")):
+        folder.mkdir()
+        write_run_folder(folder, texts=[text])
+    files = [(entry, RunFiles(tmp_path / entry.label)) for entry in entries]
+    (captioned,) = captioned_sets(files)  # none of the dual encoder
+    assert (captioned.model, captioned.evaluation) == ("captioner", "coco")
+    for image in captioned.images:
+        assert [(entry.label, text) for entry, text in image.captions] == [
+            ("clip", "a cat"),
+            ("icc", "a dog"),
+        ]

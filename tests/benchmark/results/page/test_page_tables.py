@@ -1,0 +1,78 @@
+from dataclasses import replace
+
+from benchmark.results.page.leaderboard_page import leaderboard_views
+from benchmark.results.page.page_tables import PageCell, PageTable, Range, seconds_text
+from benchmark.results.report.certainty import RunFolders
+from benchmark.results.result import Result, Scoring
+from tests.benchmark.results.report.made_results import metric, result, trained
+from tests.benchmark.results.report.made_run_folders import full_result
+
+
+def tables_of(*runs: Result) -> list[PageTable]:
+    (view,) = leaderboard_views(runs, RunFolders({}))
+    return view.tables
+
+
+def test_the_best_by_the_first_headline_comes_first() -> None:
+    table = tables_of(
+        *(full_result(name, q) for name, q in (("random", 0.1), ("icc", 0.5), ("oracle", 0.6)))
+    )[0]
+    assert table.header == [
+        "filter", "CIDEr, coco", "text-to-image R@1 (%), coco", "clean pairs kept", "scoring", "seeds",
+    ]  # fmt: skip
+    assert [row.label for row in table.rows] == ["oracle", "icc", "random"]
+    assert [row.role for row in table.rows] == ["does not compete", "", "reference"]
+    assert [cell.text for cell in table.rows[1].cells] == ["50.0", "25.0", "75%", "55 s", "1"]
+
+
+def test_intervals_of_a_column_share_a_scale() -> None:
+    low, high = tables_of(full_result("clip", 0.53), full_result("random", 0.13))[0].rows[::-1]
+    assert low.cells[0].range == Range(0.0, 6.5, 13.0)  # 10 to 16 of 10 to 56
+    assert high.cells[0].range == Range(87.0, 93.5, 100.0)
+
+
+def test_every_set_of_metrics_has_its_table() -> None:
+    names = [table.name for table in tables_of(full_result("clip", 0.5))]
+    assert names == [
+        "headline metrics", "captioner on coco", "captioner on coco, best reference and diversity",
+        "dual encoder on coco", "selection and cost",
+    ]  # fmt: skip
+
+
+def test_what_a_run_lacks_is_a_dash_that_sorts_last() -> None:
+    lacking = result("icc", downstream={"captioner": trained(coco=[metric("CIDEr", None, "no Java")])})
+    rows = tables_of(lacking, full_result("clip", 0.5))[0].rows
+    assert rows[1].label == "icc"
+    assert rows[1].cells[0] == PageCell("–")
+
+
+def test_a_missing_metric_has_its_reason() -> None:
+    metrics = [metric("CIDEr", 0.5), metric("SPICE", None, "no Java")]
+    tables = tables_of(result("clip", downstream={"captioner": trained(coco=metrics)}))
+    assert {table.name: table.notes for table in tables if table.notes} == {
+        "captioner on coco": ["SPICE is missing: no Java"]
+    }
+
+
+def test_runs_without_metrics_have_costs() -> None:
+    headline, costs = tables_of(result("clip", scoring=Scoring(0.0, 0.0)))
+    assert [cell.text for cell in headline.rows[0].cells] == ["–", "1"]
+    assert [cell.text for cell in costs.rows[0].cells] == ["2,000", "2,000", "0.25", "–", "–", "–", "–"]
+    *_, costs = tables_of(full_result("clip", 0.5))
+    assert [cell.text for cell in costs.rows[0].cells][3:6] == ["55 s", "1,455", "4 s"]
+
+
+def test_the_memory_of_a_run_is_among_its_costs() -> None:
+    gib = 2**30
+    *_, costs = tables_of(
+        replace(full_result("clip", 0.5), peak_rss_bytes=2 * gib, workers_peak_rss_bytes=3 * gib),
+        replace(full_result("icc", 0.4), peak_rss_bytes=gib // 2, workers_peak_rss_bytes=0),
+    )
+    assert costs.header[-1] == "peak memory"
+    assert [row.cells[-1] for row in costs.rows] == [
+        PageCell("2 GiB", 3.0, ("workers 3 GiB",)), PageCell("0.5 GiB", 0.5),
+    ]  # fmt: skip
+
+
+def test_short_times_keep_two_digits() -> None:
+    assert [seconds_text(s) for s in (0.137, 9.96, 12.4, 12345)] == ["0.14 s", "10 s", "12 s", "12,345 s"]

@@ -1,0 +1,51 @@
+"""Choosing metrics by name."""
+
+import pytest
+
+from benchmark.core.errors import UserError
+from benchmark.results.report.columns import SHORT, choose_metrics, only_metrics
+from benchmark.results.result import Evaluation
+from tests.benchmark.results.report.made_results import metric, result, trained
+
+RETRIEVAL = [metric("text_to_image_R@1", 0.1), metric("text_to_image_tied", 0.02), metric("zero_shot", 0.3)]
+MADE = result(
+    "clip",
+    downstream={
+        "captioner": trained(coco=[metric("CIDEr", 0.5), metric("SPICE", None, "no models")]),
+        "dual_encoder": trained(coco=RETRIEVAL, flickr30k=RETRIEVAL[:2]),
+    },
+)
+
+
+def test_names_and_columns_choose_alike() -> None:
+    for name in ("CIDEr", "cider", "C", "c"):
+        assert choose_metrics([name], [MADE], []) == {"CIDEr"}
+    assert choose_metrics(["T2I R@1", "S"], [MADE], []) == {"text_to_image_R@1", "SPICE"}
+    assert [SHORT[name] for name in ("RefPAC-S", "Unique-4", "linear_probe")] == ["RefPAC", "U-4", "probe"]
+    names = [text.casefold() for pair in SHORT.items() for text in pair]
+    assert len(set(names)) == len({*SHORT, *SHORT.values()})  # no two columns differ in case alone
+
+
+def test_metrics_of_evaluations_can_be_chosen() -> None:
+    evaluation = Evaluation("e", "e", {}, {"coco": [metric("Polos", 0.5)]}, {})
+    assert choose_metrics(["polos"], [MADE], [evaluation]) == {"Polos"}
+
+
+def test_an_unknown_name_lists_what_the_results_hold() -> None:
+    with pytest.raises(UserError) as error:
+        choose_metrics(["CIDEr", "cidre"], [MADE], [])
+    assert str(error.value) == (
+        "task.columns=cidre is no column of these results; did you mean 'CIDEr'? known: C, CIDEr, S, SPICE, T2I R@1,"
+        " text_to_image_R@1, zero-shot, zero_shot"
+    )
+
+
+def test_results_keep_the_chosen_metrics_and_their_ties() -> None:
+    kept = only_metrics(MADE, {"text_to_image_R@1"})
+    assert {name: t.evaluations for name, t in kept.downstream.items()} == {
+        "captioner": {},
+        "dual_encoder": {"coco": RETRIEVAL[:2], "flickr30k": RETRIEVAL[:2]},
+    }
+    assert only_metrics(MADE, {"CIDEr"}).downstream["captioner"].evaluations == {
+        "coco": [metric("CIDEr", 0.5)]
+    }

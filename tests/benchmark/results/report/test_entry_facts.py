@@ -1,0 +1,100 @@
+"""Facts of a row: the cost of scoring, lost pairs, evaluation images among the kept pairs."""
+
+from dataclasses import replace
+
+from benchmark.pool.pairs import Written
+from benchmark.results.page.page_tables import page_tables
+from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
+from benchmark.results.report.entry_facts import contamination_notes, scoring_costs
+from benchmark.results.report.leaderboard import group, leaderboards
+from benchmark.results.report.run_tables import run_table
+from benchmark.results.result import Contamination, Result, Scoring
+from tests.benchmark.results.report.made_results import metric_tables, result, texts
+from tests.benchmark.results.report.test_leaderboard_tables import run
+
+
+def scored(name: str, cpu_seconds: float | None, seed: int = 0) -> Result:
+    return replace(run(name, seed=seed), scoring=Scoring(12.5, 0.0, cpu_seconds))
+
+
+def test_processor_seconds_are_shown_where_results_have_them() -> None:
+    entries = leaderboards([scored("clip", 40.0), scored("icc", 8.0)])[0].entries
+    costs = scoring_costs(entries)
+    assert (costs.unit, costs.seconds, costs.notes) == ("processor s", {"clip": 40.0, "icc": 8.0}, [])
+    (cost,) = [table for table in metric_tables([scored("clip", 40.0)]) if table.title.endswith("cost")]
+    assert cost.header[-2:] == ["scoring processor s", "pairs/processor s"]
+    assert texts(cost)[0][-2:] == ["40.0", "2,000"]
+
+
+def test_an_older_result_beside_newer_ones_is_of_unknown_cost() -> None:
+    runs = [scored("clip", None), scored("icc", 8.0), scored("sba", None), scored("sba", 5.0, seed=1)]
+    entries = leaderboards(runs)[0].entries
+    costs = scoring_costs(entries)
+    assert costs.seconds == {"clip": None, "icc": 8.0, "sba": 5.0}
+    assert costs.notes[0].startswith("Cost of clip: unknown, as processor seconds were not recorded")
+    (table,) = [table for table in metric_tables(runs) if table.title.endswith("cost")]
+    assert texts(table)[0][-2:] == ["–", "–"]
+    assert table.notes == costs.notes
+
+
+def test_older_results_alone_keep_their_seconds_on_the_clock() -> None:
+    costs = scoring_costs(leaderboards([scored("clip", None), scored("icc", None)])[0].entries)
+    assert (costs.unit, costs.seconds, costs.notes) == ("worker s", {"clip": 12.5, "icc": 12.5}, [])
+
+
+def test_on_a_gpu_processor_seconds_are_not_the_cost() -> None:
+    made = scored("clip", 40.0)
+    stages = {name: replace(stage, device="cuda") for name, stage in made.stages.items()}
+    costs = scoring_costs(leaderboards([replace(made, stages=stages)])[0].entries)
+    assert costs.unit == "worker s"
+
+
+WHOLE = result("random")
+
+
+def lossy(**lost: int) -> Result:
+    return replace(result("icc"), selection=replace(result("icc").selection, lost=lost))
+
+
+def test_every_report_says_how_many_pairs_were_trained_on() -> None:
+    note = "trained on 1,990 of 2,000 selected pairs: 7 image_missing, 3 image_unreadable"
+    short = lossy(image_missing=7, image_unreadable=3)
+    assert run_table(short, []).notes == [f"icc {note}"]
+    (cost,) = [table for table in metric_tables([short, WHOLE]) if table.title.endswith("cost")]
+    assert cost.notes == [f"icc (seed 0) {note}."]
+    *_, costs = page_tables(group([short, WHOLE]), [])
+    assert costs.notes == cost.notes
+    assert run_table(WHOLE, []).notes == page_tables(group([WHOLE]), [])[-1].notes == []
+
+
+def test_the_card_says_what_is_missing() -> None:
+    def card(pairs: int, *results: Result) -> str:
+        captions = CaptionStatistics({"words": Lengths.of([1])}, [], {}, 0)
+        return data_card(WHOLE.selection, Written(pairs, 0), [], captions, results)
+
+    short = card(1_999, lossy(image_missing=7))
+    assert "- in `subset.parquet`: 1,999 of these 2,000; the others are not in the pool's metadata\n" in short
+    assert "`demo-icc-200000-0`, trained on 1,993 of 2,000 selected pairs: 7 image_missing\n" in short
+    whole = card(2_000, WHOLE)
+    assert "of these" not in whole
+    assert "trained on 1" not in whole
+
+
+def notes(**found: Contamination) -> list[str]:
+    return contamination_notes(group([result("clip", contamination=found)]))
+
+
+def test_kept_evaluation_images_are_named_with_the_filter() -> None:
+    assert notes(coco=Contamination(9, 2), nocaps=Contamination(1, 0, 4, 3), flickr=Contamination(8, 0)) == [
+        "Evaluation images: clip keeps 2 pairs with the bytes of an image of coco.",
+        "Evaluation images: clip keeps 0 pairs with the bytes of an image of nocaps, and 3 near one.",
+    ]
+
+
+def test_no_kept_evaluation_image_is_said_too() -> None:
+    assert notes(coco=Contamination(9, 0)) == [
+        "Evaluation images: no kept pair has one (by bytes; near-duplicates were not looked for)."
+    ]
+    (checked,) = notes(coco=Contamination(9, 0, 3, 0))
+    assert checked.endswith("(by bytes and by CLIP embeddings).")
+    assert notes() == []

@@ -1,0 +1,80 @@
+from dataclasses import replace
+
+from benchmark.results.report.run_tables import evaluation_tables, joint_tables, run_table
+from benchmark.results.result import Evaluation, Result
+from tests.benchmark.results.report.made_results import metric, protocol, result, texts, trained
+
+REASON = "no models"
+
+
+def run(name: str, cider: float, *, seed: int = 0) -> Result:
+    captions = [metric("CIDEr", cider), metric("SPICE", None, REASON), metric("Polos", None, REASON)]
+    models = {
+        "captioner": trained(coco=captions, nocaps=captions),
+        "dual_encoder": trained(
+            coco=[metric("text_to_image_R@1", 0.1)], classes=[metric("linear_probe", None, "locked")]
+        ),
+    }
+    return result(name, seed=seed, downstream=models)
+
+
+def test_random_of_the_same_protocol_stands_below() -> None:
+    other = replace(run("random", 0.9), protocol=protocol(precision="bf16"))
+    table = run_table(
+        run("icc", 0.5), [run("random", 0.1), run("clip", 0.2), run("random", 0.3, seed=1), other]
+    )
+    assert table.title == "demo 200k"
+    assert table.header == ["filter", "model", "evaluation set", "CIDEr", "T2I R@1"]
+    assert texts(table)[:2] == [
+        ["icc", "captioner", "coco", "50.0", ""], ["random", "captioner", "coco", "20.0", ""],
+    ]  # fmt: skip
+    assert [row[1:3] for row in texts(table)[::2]] == [
+        ["captioner", "coco"], ["captioner", "nocaps"], ["dual_encoder", "coco"], ["dual_encoder", "classes"],
+    ]  # fmt: skip
+
+
+def test_a_run_alone_has_one_row_per_set() -> None:
+    random = run("random", 0.1)
+    assert [row[0] for row in texts(run_table(random, [random]))] == ["random"] * 4
+
+
+def test_what_is_missing_is_said_once() -> None:
+    notes = run_table(run("icc", 0.5), []).notes
+    assert notes == ["SPICE, Polos missing: no models", "linear_probe missing: locked"]
+
+
+def test_a_single_run_shows_its_interval() -> None:
+    captions = [replace(metric("CIDEr", 0.5), interval=(0.48, 0.54)), metric("METEOR", 0.2)]
+    table = run_table(result("icc", downstream={"captioner": trained(coco=captions)}), [])
+    assert texts(table) == [["icc", "captioner", "coco", "50.0 ±3.0", "20.0"]]
+    assert "says nothing of other seeds" in table.notes[0]
+
+
+def test_runs_of_a_sweep_share_a_table_per_protocol() -> None:
+    other = replace(run("random", 0.9), protocol=protocol(precision="bf16"))
+    runs = [("filter=icc", run("icc", 0.5)), ("bf16", other), ("filter=clip", run("clip", 0.25))]
+    first, second = joint_tables(runs)
+    assert first.header == ["run", "model", "evaluation set", "CIDEr", "T2I R@1"]
+    assert texts(first)[:3] == [
+        ["filter=icc", "captioner", "coco", "50.0", ""],
+        ["filter=clip", "captioner", "coco", "25.0", ""],
+        ["filter=icc", "captioner", "nocaps", "50.0", ""],
+    ]
+    assert {row[0] for row in texts(second)} == {"bf16"}
+
+
+def test_evaluations_are_a_table_per_set_and_the_last_counts() -> None:
+    older, newer = (
+        Evaluation(
+            "a", "a", {}, {"coco": [metric("CIDEr", cider), metric("Diversity", 0.5)]}, {}, finished=time
+        )
+        for cider, time in ((0.1, "1"), (0.2, "2"))
+    )
+    scores = {"coco": [metric("zero_shot", 0.3), metric("zero_shot_tied", 0.5)], "nocaps": []}
+    ties, diversity = evaluation_tables([newer, Evaluation("b", "b", {}, scores, {}), older])
+    assert ties.title == "evaluated on coco"
+    assert ties.header == ["model", "images or queries", "C", "zero-shot"]
+    assert texts(ties) == [["a", "10", "20.0", "–"], ["b", "10", "–", "30.0"]]
+    assert ties.notes[0].endswith("in points: zero-shot 50.0.")
+    assert diversity.title == "evaluated on coco, best reference and diversity"
+    assert texts(diversity) == [["a", "10", "50.0"]]
