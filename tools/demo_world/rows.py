@@ -64,7 +64,8 @@ def pair_row(index: int, mix: Mix, seed: int = 0) -> Row:
     """Return the pair at `index` of the `pool` draw."""
     family, rng = (seed, DRAWS["pool"]), generator("pool", index, seed)
     draft = draft_pair(rng, mix, family)
-    source, drawn_from, varied_at = (*family, index), state_of(rng), None
+    source: tuple[int, ...] = (*family, index)
+    drawn_from, varied_at = state_of(rng), None
     if draft.group:
         varied_at, source = position(source, drawn_from), draft.group
         original = np.random.default_rng(source)
@@ -86,7 +87,7 @@ def pair_row(index: int, mix: Mix, seed: int = 0) -> Row:
 
 
 def rows_of_worlds(draw: Callable[[float], Row], consistencies: Sequence[float]) -> list[Row]:
-    """Return the different rows that `draw` gives in worlds of these consistencies, ascending, each with its worlds."""
+    """Return the different rows that `draw` gives at ascending consistencies, each with its range of them."""
     rows: list[Row] = []
     for consistency in consistencies:
         row = {**draw(consistency), "least": consistency, "most": consistency}

@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmark.core.hashes import hash_file
 from benchmark.core.paths import atomic_write, write_text
 from benchmark.demo.draws import DRAWS
 from benchmark.demo.render import render
 from benchmark.demo.vocabulary import IN_KINDS, Domain
-from benchmark.demo.worlds import CUT_CONSISTENCY, PAIRS, UNCUT_CONSISTENCIES, WORLDS
+from benchmark.demo.worlds import PAIRS, UNCUT_CONSISTENCIES, WORLDS
 from tools.demo_world.cut import accepted_indices
 from tools.demo_world.draws import generator, sample_draft
 from tools.demo_world.mix import NEAR_DUPLICATE, drawn_mix, pool_mix
@@ -138,8 +139,19 @@ def write_worlds(folder: Path, workers: int) -> None:
 
 def write_card(folder: Path) -> None:
     """Write the hash of every file in `folder`, and that of the tools, which CI compares."""
-    files = {path.name: _sha256(path) for path in sorted(folder.glob("*.parquet"))}
-    write_text(folder / "card.json", json.dumps({"files": files, "tools": tools_hash()}, indent=2) + "\n")
+    write_text(folder / "card.json", json.dumps(_card(folder), indent=2) + "\n")
+
+
+def is_card_current(folder: Path) -> bool:
+    """Return whether the card has the hashes of the shipped files and of the tools as they are."""
+    return bool(json.loads((folder / "card.json").read_text()) == _card(folder))
+
+
+def _card(folder: Path) -> dict[str, object]:
+    return {
+        "files": {path.name: hash_file(path) for path in sorted(folder.glob("*.parquet"))},
+        "tools": tools_hash(),
+    }
 
 
 def tools_hash() -> str:
@@ -151,10 +163,6 @@ def tools_hash() -> str:
         if path.is_file() and path.suffix != ".pyc":
             digest.update(path.relative_to(REPOSITORY).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def write_rows(path: Path, rows: list[Row], schema: pa.Schema) -> None:

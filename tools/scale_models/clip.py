@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
 from benchmark.core.paths import write_text
-from tools.demo_world.mix import CLEAN, Mix
+from tools.demo_world.mix import CLEAN, Mix, pool_mix
 from tools.demo_world.noise import KINDS, Pair
-from tools.scale_models.data import HELD_OUT, Pairs, captions, pool_mix, world_of
+from tools.scale_models.data import HELD_OUT, Pairs, captions, world_of
 from tools.scale_models.export import save_half
 from tools.scale_models.loop import Recipe, Tensors, fit, seeded, shuffled
 from tools.scale_models.tokenizers import clip_tokenizer
