@@ -49,5 +49,5 @@ def read_rated_captions(consistency: float) -> pa.Table:
 
 def _of_consistency(table: pa.Table, consistency: float) -> pa.Table:
     """Return the rows of the world with this consistency; worlds share the pairs that it does not change."""
-    known = pc.scalar(consistency)
+    known = pa.scalar(consistency, pa.float32())
     return table.filter(pc.and_(pc.less_equal(table["least"], known), pc.greater_equal(table["most"], known)))

@@ -7,7 +7,7 @@ import pytest
 
 from benchmark.studies.web_likeness.tokens import read_rated_words
 from tools.demo_world import faithfulness
-from tools.demo_world.cut import pool_indices
+from tools.demo_world.cut import accepted_indices
 from tools.demo_world.draws import sample_draft
 from tools.demo_world.faithfulness import (
     OF_IMAGES,
@@ -17,11 +17,11 @@ from tools.demo_world.faithfulness import (
     misses,
     written_text_values,
 )
-from tools.demo_world.mix import CONCRETE
+from tools.demo_world.mix import CONCRETE, drawn_mix
 from tools.demo_world.noise import GRADES, Draft
+from tools.demo_world.shipped import CUT
 from tools.demo_world.written_text import measure_written_text
-from tools.scale_models.data import conceptual_captions, demo_config
-from tools.scale_models.export import MODELS
+from tools.scale_models.data import conceptual_captions
 
 TEXT_GRADES = GRADES | {
     "mismatched": 3
@@ -31,8 +31,8 @@ TEXT_GRADES = GRADES | {
 @cache
 def pool_drafts(count: int) -> list[Draft]:
     """The first pairs of the shipped pool, whose cut they passed."""
-    config = demo_config(MODELS / "cut")
-    return [sample_draft("pool", int(i), config.seed, config.drawn) for i in pool_indices(config)[:count]]
+    indices = accepted_indices(CUT, drawn_mix(), 0)[:count]
+    return [sample_draft("pool", int(i), 0, drawn_mix()) for i in indices]
 
 
 def pool_captions(count: int = 16_000) -> GradedCaptions:

@@ -11,7 +11,6 @@ from benchmark.demo.rated_captions import annotated_captions, demo_captions
 from benchmark.run.config import CONF, make_filter, register_resolvers
 from tests.pools import numbered_uids
 from tools.demo_world.concreteness import concreteness
-from tools.scale_models.data import pool_mix
 
 
 def score(texts: list[str], *overrides: str):
@@ -24,7 +23,7 @@ def score(texts: list[str], *overrides: str):
 
 @pytest.mark.slow
 def test_vba_and_icc_correlate_with_planted_concreteness():
-    rated = demo_captions(600, 1, pool_mix())
+    rated = demo_captions(600, 0.5)
     for name in ("vba", "icc"):  # not SBA: results/LOG.md
         assert spearmanr(score(rated.texts, f"filter={name}"), rated.ratings).statistic > 0.5
 
@@ -39,10 +38,10 @@ def test_direct_mode_runs_on_the_shipped_models(name):
 
 
 def test_grades_deviate_a_little_from_planted_values():
-    annotated = annotated_captions(300, 0)
+    annotated = annotated_captions()
     assert set(annotated.ratings) <= {0, 1, 2, 3}
     assert len(set(annotated.ratings)) == 4
     own = np.array([concreteness(text) for text in annotated.texts])
     agreement = spearmanr(own, annotated.ratings).statistic
     assert 0.7 < agreement < 0.97
-    assert annotated_captions(300, 0).sha256 == annotated.sha256
+    assert len(annotated.texts) == 244
