@@ -16,7 +16,7 @@ from tools.demo_world.draws import generator, sample_draft, sample_pair
 from tools.demo_world.language.descriptions import visible_words
 from tools.demo_world.language.descriptions.vocabulary_forms import NOUNS
 from tools.demo_world.language.titles.names import NAME_CATEGORIES
-from tools.demo_world.mix import CLEAN, NEAR_DUPLICATE, Mix, pool_mix
+from tools.demo_world.mix import CLEAN, MIX, NEAR_DUPLICATE, Mix, pool_mix
 from tools.demo_world.noise import GRADES, KINDS, Draft, draft_pair
 
 NUMBER = 6000

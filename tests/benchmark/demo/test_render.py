@@ -1,7 +1,6 @@
 """Rendered images: every kind, colour, pattern and action is visible, and text fits."""
 
 import random
-from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -22,7 +21,7 @@ POSTURES = {"sitting", "sleeping", "leaning"}  # shown by the thing itself, not 
 
 def alone(**traits) -> Scene:
     thing = Thing("ball", "red", "large", "plain", 1, "", x=0.5, y=0.5, radius=0.25)
-    return Scene((replace(thing, **traits),), "", "studio", "in")
+    return Scene((thing._replace(**traits),), "", "studio")
 
 
 def picture(scene: Scene, size: int = 64) -> np.ndarray:

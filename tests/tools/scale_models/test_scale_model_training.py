@@ -97,7 +97,7 @@ def test_batches_by_length_have_all_items_and_similar_lengths() -> None:
 
 def test_tags_and_r_precision_equal_hand_computed_values() -> None:
     ball = Thing("ball", "red", "small", "plain", 1, "rolling")
-    ball_tags = tags(Scene((ball,), "", "beach", "in"))
+    ball_tags = tags(Scene((ball,), "", "beach"))
     assert {"thing:ball", "colour:red", "size:small", "count:1", "action:rolling", "place:beach"} <= ball_tags
     assert {tag.split(":")[0] for tag in ball_tags} <= set(FAMILIES)
     names = ["place:beach", "thing:ball", "thing:cat", "thing:dog"]
