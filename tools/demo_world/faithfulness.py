@@ -8,17 +8,16 @@ import numpy as np
 
 from benchmark.results.report.table import MISSING, Table, plain
 from benchmark.studies.web_likeness.references import GRADED_CAPTIONS, LAION
-from benchmark.studies.web_likeness.statistics import (
+from benchmark.studies.web_likeness.statistics import measure_likeness, random_order
+from benchmark.studies.web_likeness.tables import Format, count, one_decimal, percent, two_decimals
+from tools.demo_world.graded_likeness import (
     GRADED,
     GRADED_TRAINING,
     bits_per_character,
     mean_by_grade,
-    measure_likeness,
     pearson,
-    random_order,
     sba_correlations,
 )
-from benchmark.studies.web_likeness.tables import Format, count, one_decimal, percent, two_decimals
 from tools.demo_world.written_text import WrittenText
 
 MAX_GRADE = 3  # of captions that describe what is seen

@@ -13,16 +13,15 @@ import pytest
 
 from benchmark.studies.concreteness.rated_texts import RatedTexts, read_annotations
 from benchmark.studies.web_likeness.references import CC3M, COCO, GRADED_CAPTIONS, LAION
-from benchmark.studies.web_likeness.statistics import (
-    Likeness,
+from benchmark.studies.web_likeness.statistics import Likeness, measure_likeness
+from benchmark.studies.web_likeness.tokens import read_rated_words
+from tools.demo_world.graded_likeness import (
     bits_per_character,
     mean_by_grade,
     measure_graded,
-    measure_likeness,
     pearson,
     sba_correlations,
 )
-from benchmark.studies.web_likeness.tokens import read_rated_words
 
 pytestmark = pytest.mark.slow
 # `make test-slow` measures the constants again; that the script would, too, is checked before a release.
