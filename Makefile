@@ -61,6 +61,9 @@ fuzz: setup ## Damaged files through the readers for ten minutes
 chaos: setup ## Whole runs killed, stopped, without disk or with another time, a hundred times; goes on where it was stopped
 	$(PYTHON) -m tests.hostile.chaos build/chaos
 
+mutants: setup | $(filter .uv/bin/uv,$(UV)) ## Change the code of MODULES=filters/clip.py, count the changes that tests notice; all rooms take days
+	$(PYTHON) -m tests.mutants --cosmic-ray "$(abspath $(UV)) tool run --quiet --from cosmic-ray==8.7.0" $(MODULES)
+
 reference: setup ## The results in results/reference that are missing, README's table and picture: 90 runs, ten hours on two cores
 	$(PYTHON) -m benchmark experiment=demo_grid results_dir=results/reference
 	$(PYTHON) -m benchmark task=report results_dir=results/reference task.publish=[README.md,results/LEADERBOARD.md] task.picture=docs/leaderboard.svg
@@ -79,4 +82,4 @@ audit: | $(filter .uv/bin/uv,$(UV)) ## Known vulnerabilities of the pins, from P
 		{ echo "make audit needs the network: pip-audit cannot be fetched from PyPI" >&2; exit 2; }
 	@$(UV) tool run --quiet pip-audit@2.10.1 --requirement constraints.txt --no-deps --disable-pip --strict --progress-spinner off
 
-.PHONY: help setup demo test test-slow test-tools test-full check perf perf-8m fuzz chaos reference models pins audit
+.PHONY: help setup demo test test-slow test-tools test-full check perf perf-8m fuzz chaos mutants reference models pins audit

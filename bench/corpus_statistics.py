@@ -1,4 +1,4 @@
-"""Corpus statistics of drawn features, as pieces of work that `measurement` calls in a process of their own."""
+"""Corpus statistics of drawn features, as work that `measurement` calls in separate processes."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ def write_features(folder: str, pairs: int, width: int = 64) -> None:
 
 
 def rows(features: str) -> None:
-    """The rows of the corpus alone, and every embedding read once in the order of the uids."""
+    """Only the rows of the corpus, and every embedding read once in the order of the uids."""
     with tempfile.TemporaryDirectory() as folder:
         for name in ("image", "text"):
             _read(_embeddings(features, Path(folder), name))

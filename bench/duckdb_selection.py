@@ -7,7 +7,7 @@ from benchmark.core.uids import UID_DTYPE
 
 
 def select(folder: str, k: int) -> None:
-    """Fetch the uids of the k highest scores, any of equal ones, and sort them, as a subset file is."""
+    """Fetch the uids of the k highest scores, with ties in any order, and sort them like a subset file."""
     query = f"SELECT uid_high, uid_low FROM '{folder}/*.parquet' ORDER BY score DESC LIMIT {k}"
     words = duckdb.connect().execute(query).fetchnumpy()
     uids = np.empty(k, UID_DTYPE)

@@ -17,7 +17,7 @@ from benchmark.pool.tar_reader import read_images, read_pixels
 
 IMPORTS = ("open_clip",)
 BATCH = 256
-TAGS = {"ViT-B-32": "laion2b_s34b_b79k", "ViT-L-14": "laion2b_s32b_b82k"}  # for their preprocessing alone
+TAGS = {"ViT-B-32": "laion2b_s34b_b79k", "ViT-L-14": "laion2b_s32b_b82k"}  # only for their preprocessing
 
 
 class Passes:

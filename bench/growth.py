@@ -1,7 +1,7 @@
 """How work grows with the pool: seconds and memory at three sizes, the second table of docs/performance.md.
 
 ``growth("sort n uids", (10**5, 10**6, 10**7), lambda pairs: measure(sort, pairs))``, with `measure` or
-`measure_command` of `measurement`, measures each size in a process of its own, keeps the row and returns it.
+`measure_command` of `measurement`, measures each size in a separate process, keeps the row and returns it.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Pools of metadata alone, and pieces of work on them that `measurement` calls in a process of their own."""
+"""Pools without tars, and work on them that `measurement` calls in separate processes."""
 
 import os
 import tempfile
@@ -53,7 +53,7 @@ def score(folder: str, name: str) -> None:
 
 
 def write_scored(folder: str, pairs: int) -> None:
-    """Write metadata, and the scores by its columns to a cache beside it."""
+    """Write metadata, and the scores by its columns to a cache in the same folder."""
     Path(folder, "metadata").mkdir()
     write_metadata(f"{folder}/metadata", pairs)
     os.environ["XDG_CACHE_HOME"] = cache_beside(folder)

@@ -1,8 +1,8 @@
-"""Work beside its reference, each in processes of its own and in turns, and the table of docs/performance.md.
+"""Work compared with its reference, in turns and in separate processes, and the table of docs/performance.md.
 
 A piece of work is a function of a test module with plain arguments: ``measure(select, "/tmp/parts", 3)``. Its module
-is imported before measuring begins; what a generator does before its first ``yield``, such as loading a model, is not
-measured either.
+is imported before measuring begins. The work of a generator before its first ``yield``, such as loading a model, is
+not measured either.
 """
 
 import json
@@ -35,7 +35,7 @@ class Usage:
     """Seconds on the clock, of processors with those of child processes, and the peak RSS of the process in GiB.
 
     `anonymous_gib` is the peak without mapped files, whose pages the system drops when memory is short, and
-    `read_gib` what came from a disk; 0 where they were not measured.
+    `read_gib` the bytes read from a disk; 0 if not measured.
     """
 
     seconds: float
@@ -50,11 +50,11 @@ class Row:
     """One row of the table.
 
     Args:
-        work: what is done, and of how much.
+        work: the work and its amount.
         ours: its usage.
-        reference: what it is compared with.
+        reference: the work that it is compared with.
         of_reference: the usage of the reference.
-        goal: the ratio, ours by the reference's, that is wanted; None without one.
+        goal: the largest ratio that is wanted, ours by the reference's; None without a goal.
         where: processor and cores of the machine.
         date: the day.
     """
@@ -79,7 +79,7 @@ class Row:
 
 
 def measure(function: Callable[..., object], *arguments: str | float | None) -> Usage:
-    """Call a function of a module in a process of its own, which has imported the module."""
+    """Call a function of a module in a separate process, which has imported the module."""
     return _forks_of(function.__module__).call(function.__qualname__, arguments)
 
 

@@ -1,4 +1,4 @@
-"""Counts of cached n-grams, as pieces of work that `measurement` calls in a process of their own."""
+"""Counts of cached n-grams, as work that `measurement` calls in separate processes."""
 
 import os
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ ENGINE = LocalEngine("cpu", 1)
 
 
 def write_ngrams(folder: str, pairs: int) -> None:
-    """Write metadata, and drawn n-grams of its captions to a cache beside it: words have Zipf's frequencies."""
+    """Write metadata, and random n-grams with Zipf's frequencies of words to a cache in the same folder."""
     Path(folder, "metadata").mkdir()
     write_metadata(f"{folder}/metadata", pairs, SHARD)
     os.environ["XDG_CACHE_HOME"] = cache_beside(folder)

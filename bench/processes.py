@@ -1,4 +1,4 @@
-"""The other side of `measurement`: the processes that do the work and say what it took.
+"""The other side of `measurement`: the processes that do the work and measure it.
 
 ``python -m bench.processes command COMMAND ...`` runs a command and prints its usage; ``... serve MODULE``
 imports a module once, as this takes longer than most work, and forks for each call of one of its functions.
@@ -52,7 +52,7 @@ def serve(module: str) -> None:
 
 
 def call(function: Callable[..., object], arguments: Sequence[Any]) -> Usage:
-    """Call a function in this process; what a generator does before its first ``yield`` is not measured."""
+    """Call a function in this process; the work of a generator before its first ``yield`` is not."""
     work: Callable[[], object] = partial(function, *arguments)
     if inspect.isgeneratorfunction(function):
         steps = cast("Iterator[object]", work())
@@ -95,7 +95,7 @@ def _gib(kind: str) -> float:
 
 
 def command(*arguments: str) -> Usage:
-    """Run a command as a child of this small process, with what it leaves behind: the fork server of its workers.
+    """Run a command as a child of this small process, and wait for the fork server that its workers leave behind.
 
     The memory is that of its largest process.
     """

@@ -1,4 +1,4 @@
-"""A pool of large tars as webdataset writes them, and what selects and forgets parts of it."""
+"""A pool of large tars as webdataset writes them, and functions that select and forget parts of it."""
 
 import hashlib
 import io

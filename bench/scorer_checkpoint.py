@@ -19,7 +19,7 @@ def laion_captions(shared_data: Path) -> list[str]:
 
 
 def word_concreteness(shared_data: Path, captions: Sequence[str]) -> np.ndarray:
-    """Mean rating of a caption's words, 3 where no word is rated; shape (n,)."""
+    """Mean rating of a caption's words, 3 if no word is rated; shape (n,)."""
     ratings = shared_data / "brysbaert_concreteness" / "Concreteness_ratings_Brysbaert_et_al_BRM.txt"
     rows = [line.split("\t") for line in ratings.read_text().splitlines()[1:]]
     rated = {row[0]: float(row[2]) for row in rows}

@@ -25,7 +25,7 @@ class Stage:
         write: writes the pool of so many pairs to a new folder.
         run: does the work; gets the folder and `arguments`.
         smallest: pairs of the smallest pool.
-        bytes_per_pair: limit of what each pair takes of the memory that is in no file.
+        bytes_per_pair: limit of the memory per pair that is in no file.
     """
 
     work: str

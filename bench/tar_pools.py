@@ -1,4 +1,4 @@
-"""Pools of tars with small images, and pieces of work on them that `measurement` calls in a process of their own."""
+"""Pools of tars with small images, and work on them that `measurement` calls in separate processes."""
 
 import os
 import tempfile
@@ -27,7 +27,7 @@ CPU, ENGINE = torch.device("cpu"), LocalEngine("cpu", 1)
 
 
 def write_tars(folder: str, pairs: int) -> None:
-    """Write tars as img2dataset does, their index to a cache beside them, and every tenth uid to a file."""
+    """Write tars as img2dataset does, their index to a cache in the same folder, and every tenth uid to a file."""
     rng, chosen = np.random.default_rng(0), []
     for number, start in enumerate(range(0, pairs, ROWS)):
         rows = min(ROWS, pairs - start)

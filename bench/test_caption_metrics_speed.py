@@ -1,4 +1,4 @@
-"""Caption metrics of three sets with 5 references an image, beside COCO's own evaluation: equal values, in less time.
+"""Caption metrics of three sets with 5 references per image against COCO's evaluation: equal values, in less time.
 
 COCOEvalCap is called scorer by scorer, without SPICE: as a whole it would download Stanford CoreNLP first.
 """

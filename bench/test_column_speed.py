@@ -1,4 +1,4 @@
-"""Scoring and selecting by a metadata column, from nothing, beside plain Arrow and DataComp's recipe.
+"""Scoring and selecting by a metadata column, without a cache, compared with plain Arrow and DataComp's recipe.
 
 python -m pytest -m perf -s bench/test_column_speed.py
 """

@@ -1,4 +1,4 @@
-"""Embeddings of a corpus read from files, beside the way in memory. How fits grow: test_growth_speed.py."""
+"""Embeddings of a corpus read from files, compared with reading into memory. Growth of fits: test_growth_speed.py."""
 
 from functools import partial
 from pathlib import Path

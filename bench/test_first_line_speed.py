@@ -1,4 +1,4 @@
-"""What a command costs before it says anything, beside the import of torch, each in processes of its own.
+"""Cost of a command until its first line, compared with the import of torch, in separate processes.
 
 python -m pytest -m perf -s bench/test_first_line_speed.py
 """
@@ -20,7 +20,7 @@ PAIRS = 2000
 
 
 def seconds_beside_torch(work: str, arguments: list[str], goal: float | None = None) -> float:
-    """Return the processor seconds of a command by those of ``import torch``."""
+    """Return the processor seconds of a command, divided by the seconds of ``import torch``."""
     command = partial(measure_command, sys.executable, "-m", "benchmark", *arguments)
     reference = partial(measure_command, sys.executable, "-c", "import torch")
     return compare(work, command, "import torch", reference, goal).cpu_ratio

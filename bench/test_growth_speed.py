@@ -12,7 +12,7 @@ from bench.measurement import Usage, measure
 from bench.stages import STAGES, Stage, Write
 
 pytestmark = pytest.mark.perf
-LINEAR = 1.15  # an exponent of 1, and what two measurements differ
+LINEAR = 1.15  # an exponent of 1, and the difference of two measurements
 
 
 class Pools:

@@ -36,7 +36,7 @@ IMPORTS = ("open_clip",)
 
 @pytest.fixture(scope="module")
 def tar(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A folder with a file of JPEGs of one size, and where they lie."""
+    """A folder with a file of JPEGs of one size, and their positions."""
     files = photos(IMAGES)
     folder = tmp_path_factory.mktemp("images")
     (folder / "images.tar").write_bytes(b"".join(files))
@@ -179,7 +179,7 @@ def test_a_model_on_the_cpu_is_not_slower_than_in_series(tar: str) -> None:
 
 
 def test_a_device_is_busy_where_decoding_keeps_up() -> None:
-    """The device is a clock: what it waits for is that this process puts a batch together."""
+    """The device is a clock: it waits for this process to put a batch together."""
     work = f"{DEVICE_BATCHES} batches of {BATCH} images, decoded at once, through a device of 150 ms a batch"
     assert clock_ratio(work, device_in_a_pipeline, "the device alone", device_alone) < 1 / 0.9
 

@@ -1,4 +1,4 @@
-"""Images of a pool of tars as CLIP's pixels, beside webdataset in torch's DataLoader: equal pixels, in less time.
+"""Images of a pool of tars as CLIP's pixels, against webdataset in torch's DataLoader: equal pixels, in less time.
 
 That is how open_clip reads a training set and clip-retrieval what it embeds, img2dataset's own example too: tars are
 shared out among worker processes, each of which reads, decodes, preprocesses and joins whole batches.

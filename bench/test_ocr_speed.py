@@ -1,4 +1,4 @@
-"""Detection and recognition against the plain loop of RapidOCR's README, in turns, each in a process of its own.
+"""Detection and recognition against the plain loop of RapidOCR's README, in turns, each in a separate process.
 
     python -m pytest -m perf -s bench/test_ocr_speed.py
 

@@ -1,4 +1,4 @@
-"""Captions parsed in batches on one core, beside one by one: the demo's parser, one of the size of en_core_web_sm."""
+"""Captions parsed in batches against one by one, on one core: the demo's parser, and one of en_core_web_sm's size."""
 
 from collections.abc import Iterator
 from functools import partial

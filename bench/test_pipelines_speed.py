@@ -1,4 +1,4 @@
-"""SBA and VBA in batches, beside the paper's loop of one caption at a time (section 4), on the scale models."""
+"""SBA and VBA in batches against the paper's loop of one caption at a time (section 4), on the scale models."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""What is measured of work in a process of its own."""
+"""Measurements of work in a separate process."""
 
 import os
 import sys

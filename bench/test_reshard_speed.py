@@ -1,4 +1,4 @@
-"""Index and resharding of 100,000 pairs of 30 kB beside plain ways: `tarfile` and json, and ``cp -r`` of the pool.
+"""Index and resharding of 100,000 pairs of 30 kB against plain ways: `tarfile` and json, and ``cp -r`` of the pool.
 
 python -m pytest -m perf -s bench/test_reshard_speed.py
 """
@@ -69,7 +69,7 @@ def write(folder: str, out: str, fraction: float) -> None:
 
 @dataclass(frozen=True)
 class Resharding:
-    """Measures what writes subsets of the pool in `folder` to `out`; what was written is removed after each."""
+    """Measures the writing of subsets of the pool in `folder` to `out`; each is removed afterwards."""
 
     folder: Path
     cache: Path
@@ -111,7 +111,7 @@ def beside_cp(resharding: Resharding, share: float, indexed: bool, goal: float) 
 
 
 def test_resharding_beside_a_copy_of_everything(resharding: Resharding) -> None:
-    # Both wait for the disk, and how long differs from machine to machine: bounds are twice the goals.
+    # Both wait for the disk, whose time differs from machine to machine: bounds are twice the goals.
     tenth = beside_cp(resharding, 0.1, indexed=True, goal=0.5)
     thirty = beside_cp(resharding, 0.3, indexed=True, goal=0.6)
     without_index = beside_cp(resharding, 0.1, indexed=False, goal=1)
@@ -119,7 +119,7 @@ def test_resharding_beside_a_copy_of_everything(resharding: Resharding) -> None:
 
 
 def plain_reshard(folder: str, out: str, share: float) -> None:
-    """Write a share of the pairs to one tar, with `tarfile` alone and without a change."""
+    """Write a fraction of the pairs to one tar, with only `tarfile` and without a change."""
     Path(out).mkdir()
     wanted, count = set(decode_uids(chosen(folder, share))), 0
     with tarfile.open(Path(out) / "subset.tar", "w") as written:
@@ -143,7 +143,7 @@ def test_resharding_beside_a_plain_loop(resharding: Resharding, tmp_path: Path) 
 
 
 def indexed_pool(folder: Path, tars: int) -> Pool:
-    """Return a pool of empty tars whose index is in the cache, with every hundredth uid beside it."""
+    """Return a pool of empty tars whose index is in the cache, and every hundredth uid."""
     shards = folder / "shards"
     shards.mkdir(parents=True)
     for number in range(tars):

@@ -1,4 +1,4 @@
-"""The distilled scorer at the released one's size, beside Hugging Face's model on padded batches.
+"""The distilled scorer at its released size, compared with Hugging Face's model on padded batches.
 
     python -m pytest -m perf -s bench/test_scorer_speed.py
 

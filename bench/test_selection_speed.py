@@ -1,4 +1,4 @@
-"""Selection from cached scores beside DuckDB and plain numpy, each in processes of its own.
+"""Selection from cached scores compared with DuckDB and plain numpy, in separate processes.
 
 python -m pytest -m perf -s bench/test_selection_speed.py
 """
@@ -23,7 +23,7 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def seconds_beside_ours(scores: str, reference: str, function: object, goal: float) -> float:
-    """Return our processor seconds by those of a reference, which selects 30% of the cached scores, too."""
+    """Return our processor seconds, divided by those that a reference takes to select 30% of the cached scores."""
     k = CACHED * 3 // 10
     ours, other = partial(measure, selections.ours, scores, k), partial(measure, function, scores, k)
     return compare(f"select 30% of 12.8M cached scores ({reference})", ours, reference, other, goal).ratio

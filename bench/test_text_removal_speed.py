@@ -1,4 +1,4 @@
-"""Painting over text and scoring again, beside the plain loop of one whole image at a time."""
+"""Painting over text and scoring again, compared with a plain loop over whole images."""
 
 import json
 import pickle
@@ -32,7 +32,7 @@ BATCH = 32
 
 
 def batch_of(size: int) -> Batch:
-    """Pairs whose images all hold text, with the places where it is and their embeddings."""
+    """Pairs whose images all hold text, with its places and embeddings."""
     mix, count = replace(pool_mix(), texts={"words": 1.0}), COUNTS[size]
     drawn = [sample_pair("pool", index, 0, mix, size) for index in range(count)]
     images, texts = [Image.fromarray(p.image) for p in drawn], [p.caption for p in drawn]
@@ -47,7 +47,7 @@ def batch_of(size: int) -> Batch:
 
 @pytest.fixture(scope="module")
 def batches(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the batch of each size: drawing and reading them takes longer than what is measured."""
+    """A folder with the batch of each size: drawing and reading them takes longer than the measured work."""
     folder = tmp_path_factory.mktemp("batches")
     for size in COUNTS:
         (folder / f"{size}.pickle").write_bytes(pickle.dumps(batch_of(size)))
@@ -70,7 +70,7 @@ def ours(path: str, fill: str, scores: str) -> Iterator[None]:
 
 
 def plain_loop(path: str, scores: str) -> Iterator[None]:
-    """Inpaint every image as it is, embed it alone."""
+    """Inpaint every image at its size, embed it in a batch of one."""
     pairs, clip, found = read_batch(path), load_clip(CLIP, None, CPU), []
     yield
     for image, text, polygons in zip(pairs.images, pairs.texts, pairs.features["polygons"], strict=True):

@@ -1,4 +1,4 @@
-"""Trainings against the trainer of transformers and the model alone, and the memory of a batch computed in parts.
+"""Trainings against the trainer of transformers and the bare model, and the memory of a batch computed in parts.
 
 python -m pytest -m perf -s bench/test_training_speed.py
 """

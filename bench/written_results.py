@@ -11,7 +11,7 @@ FILTERS = ("random", "clip", "icc", "oracle")
 
 
 def write_results(folder: str, results: int) -> None:
-    """Write copies of the reference's results by four filters, each with other seeds, and the files beside them."""
+    """Write copies of the reference's results by four filters, with other seeds, and the files of their folders."""
     for number in range(results):
         seed, name = number // len(FILTERS), FILTERS[number % len(FILTERS)]
         (source,) = (ROOT / "results" / "reference").glob(f"demo-{name}-200k-seed1-*.json")

@@ -101,6 +101,11 @@ def manifest_of(chosen: Selection) -> Manifest:
     )
 
 
+def test_ties_of_all_epochs_are_counted_once() -> None:
+    chosen = Selection.of_rows(table([2, 2, 2, 5, 1]), [np.array([0, 3]), np.array([1, 3])], 5, {})
+    assert (chosen.threshold, chosen.tied, chosen.tied_kept) == (2, 3, 2)
+
+
 def test_each_epoch_has_its_own_subset_file(tmp_path) -> None:
     scored = table(range(10))
     chosen = Selection.of_rows(scored, [np.array([5, 3]), np.array([3, 9])], 10, {})
