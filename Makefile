@@ -35,7 +35,10 @@ test: setup ## The default tests: CPU, no network, two to six minutes on two cor
 	$(IN_MEMORY) $(PYTHON) -m pytest $(IN_PARALLEL)
 
 test-slow: setup ## Tests of whole runs, launches and engines: five to twelve minutes on two cores
-	$(PYTHON) -m pytest $(BY_MODULE) -m "slow and not full"
+	$(PYTHON) -m pytest $(BY_MODULE) -m "slow and not full and not tools"
+
+test-tools: setup ## Tests of the makers of the demo's world and models; CI runs them when these or a shipped file changed
+	$(PYTHON) -m pytest $(IN_PARALLEL) -m "tools and not full" tests/tools
 
 test-full: setup ## Tests too long for CI, to run before a release: faults in runs, a paper's claims; prints their figures
 	$(PYTHON) -m pytest -s -m full
@@ -66,9 +69,10 @@ reference: setup ## The results in results/reference that are missing, README's 
 	$(PYTHON) -m benchmark task=report results_dir=results/reference task.publish=[README.md,results/LEADERBOARD.md] task.picture=docs/leaderboard.svg
 
 models: setup ## Train the demo's scale models whose inputs changed, and build its ICC from them (all: under five hours on two cores)
-	$(PYTHON) -m benchmark.demo.training all
+	$(PYTHON) -m tools.scale_models all
+	$(PYTHON) -m tools.demo_world captions
 	$(PYTHON) -m benchmark experiment=icc_demo
-	$(PYTHON) -m benchmark.demo.training.ship_icc
+	$(PYTHON) -m tools.scale_models.ship_icc
 
 pins: ## Resolve all dependencies anew
 	$(UV) pip compile --quiet --universal --python-version 3.11 --all-extras --upgrade --output-file constraints.txt pyproject.toml
@@ -78,4 +82,4 @@ audit: | $(filter .uv/bin/uv,$(UV)) ## Known vulnerabilities of the pins, from P
 		{ echo "make audit needs the network: pip-audit cannot be fetched from PyPI" >&2; exit 2; }
 	@$(UV) tool run --quiet pip-audit@2.10.1 --requirement constraints.txt --no-deps --disable-pip --strict --progress-spinner off
 
-.PHONY: help setup demo test test-slow test-full check perf perf-8m fuzz chaos mutants reference models pins audit
+.PHONY: help setup demo test test-slow test-tools test-full check perf perf-8m fuzz chaos mutants reference models pins audit

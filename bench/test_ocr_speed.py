@@ -17,9 +17,9 @@ import torch
 from PIL import Image
 
 from bench.measurement import compare, measure
-from benchmark.demo.draws import sample_pair
-from benchmark.demo.training.data import pool_mix
 from filters.ocr.rapid import RapidSpotter
+from tools.demo_world.draws import sample_pair
+from tools.scale_models.data import pool_mix
 
 pytestmark = pytest.mark.perf
 COUNT = 32

@@ -11,16 +11,16 @@ import torch
 
 from bench.measurement import compare, measure
 from benchmark.core.batch import Batch
-from benchmark.demo.draws import generator
-from benchmark.demo.language.descriptions.descriptions import describe
-from benchmark.demo.language.trees import text_of
-from benchmark.demo.noise import pool_scene
 from benchmark.run.config import demo_model
 from filters.complexity_action import ComplexityAction, rank
 from filters.text.parsing import load_pipeline
 from filters.text.scene_graph import scene_graph
 from tests.filters.text.english_web_treebank import pipeline, sentences
 from tests.pools import numbered_uids
+from tools.demo_world.draws import generator
+from tools.demo_world.language.descriptions.descriptions import describe
+from tools.demo_world.language.trees import text_of
+from tools.demo_world.noise import pool_scene
 
 pytestmark = pytest.mark.perf
 COUNT = 1024

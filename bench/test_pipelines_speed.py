@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from bench.measurement import compare, measure
-from benchmark.demo.training.data import HELD_OUT, captions
 from benchmark.run.config import demo_model
 from filters.icc.sba import FrozenParts, SemanticBottleneck
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
+from tools.scale_models.data import HELD_OUT, captions
 
 pytestmark = pytest.mark.perf
 COUNTS = {"SBA": 64, "VBA": 16}

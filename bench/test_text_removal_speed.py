@@ -15,13 +15,13 @@ from PIL import Image
 
 from bench.measurement import compare, measure
 from benchmark.core.batch import Batch
-from benchmark.demo.draws import sample_pair
-from benchmark.demo.training.data import pool_mix
 from benchmark.models.clip_models import load_clip
 from benchmark.run.config import demo_model
 from filters.ocr.rapid import RapidSpotter
 from filters.text_removal import TextRemovedClip
 from tests.pools import numbered_uids
+from tools.demo_world.draws import sample_pair
+from tools.scale_models.data import pool_mix
 
 pytestmark = pytest.mark.perf
 CPU = torch.device("cpu")

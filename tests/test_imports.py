@@ -17,6 +17,7 @@ ROOMS = (
     "benchmark.selection", "downstream", "benchmark.results", "benchmark.studies", "benchmark.demo", "benchmark.api",
     "benchmark.run", "benchmark.cli", "benchmark.__main__",
 )  # fmt: skip
+OUTSIDE = {"bench", "tests", "tools"}  # not in the wheel
 PLUG_INS = ("filters", "downstream")
 OFFERED_TO_PLUG_INS = ("benchmark.core", "benchmark.models")
 HEAVY = {"transformers", "open_clip", "diffusers", "bert_score", "wandb", "ray"}
@@ -72,6 +73,8 @@ def broken_rules(sources: Mapping[str, str]) -> list[str]:
                 broken.append(f"{name} imports {other}, of a later room")
             if here in PLUG_INS and there not in (here, *OFFERED_TO_PLUG_INS):
                 broken.append(f"{name} imports {other}, which plug-ins are not offered")
+        broken += [f"{name} imports {other}" for other in imported_names(sources[name], at_import_time=False)
+                   if other.partition(".")[0] in OUTSIDE]  # fmt: skip
     try:
         TopologicalSorter({name: imports(sources, name) for name in sources}).prepare()
     except CycleError as error:
@@ -99,6 +102,7 @@ def test_rooms_import_from_earlier_rooms_without_circles() -> None:
         ("benchmark.core.uids", "def late():\n    import benchmark.scoring.score_pool"),
         ("benchmark.core.uids", "def late():\n    from benchmark.run import run"),
         ("benchmark.pool.pool", "if TYPE_CHECKING:\n    from filters.base import Filter"),
+        ("benchmark.demo.world", "def late():\n    from tools.demo_world import scenes"),
         ("benchmark.core.errors", "def late():\n    from benchmark.core import paths, uids"),
     ],
 )

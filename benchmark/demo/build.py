@@ -6,15 +6,17 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
+
 from benchmark.core.cached_files import intact
 from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_folder
 from benchmark.core.progress import progress
-from benchmark.demo.cut import pool_indices
 from benchmark.demo.evaluation_sets import SETS, write_evaluation_set
 from benchmark.demo.settings import DemoConfig, demo_root
 from benchmark.demo.shards import write_shard
+from benchmark.demo.worlds import read_world
 
 
 def ensure_demo(config: DemoConfig, workers: int = 2) -> Path:
@@ -23,24 +25,25 @@ def ensure_demo(config: DemoConfig, workers: int = 2) -> Path:
     with locked(root):
         if not intact(root):
             with atomic_folder(root) as folder:
-                _write(folder, config, workers, sets=True)
+                pairs = read_world(config.pairs, config.consistency, bool(config.cut))
+                _write(folder, config, pairs, workers, sets=True)
     return root
 
 
-def build_pool(root: Path, config: DemoConfig, workers: int) -> None:
-    """Write the pool to `root` without evaluation sets: ``shards/*.tar`` and ``metadata/*.parquet``.
+def build_pool(root: Path, config: DemoConfig, pairs: pa.Table, workers: int) -> None:
+    """Write the pool of `pairs` to `root` without evaluation sets: ``shards/*.tar`` and ``metadata/*.parquet``.
 
     `root` appears only once everything is written.
     """
     with atomic_folder(root) as folder:
-        _write(folder, config, workers, sets=False)
+        _write(folder, config, pairs, workers, sets=False)
 
 
-def _write(root: Path, config: DemoConfig, workers: int, *, sets: bool) -> None:
-    indices, size = pool_indices(config).tolist(), config.shard_size
+def _write(root: Path, config: DemoConfig, pairs: pa.Table, workers: int, *, sets: bool) -> None:
+    size = config.shard_size
     jobs = [
-        partial(write_shard, root, config, number, indices[start : start + size])
-        for number, start in enumerate(range(0, config.pairs, size))
+        partial(write_shard, root, config, number, pairs.slice(start, size).combine_chunks())
+        for number, start in enumerate(range(0, pairs.num_rows, size))
     ]
     if sets:
         jobs += [partial(write_evaluation_set, root / "evalsets" / name, config, name) for name in SETS]

@@ -7,23 +7,23 @@ from functools import partial
 from pathlib import Path
 
 import cv2
+import pyarrow.parquet as pq
 
 from benchmark.core.cached_files import intact
-from benchmark.core.hashes import hash_json
+from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_folder, cache_folder
-from benchmark.core.ranges import Name, Percentage, PositiveInt, Seed
+from benchmark.core.ranges import Name, Percentage, PositiveInt
 from benchmark.core.requirements import OnFirstUseError
-from benchmark.demo.draws import generator
-from benchmark.demo.render import render
+from benchmark.demo.draws import DRAWS
+from benchmark.demo.pictures import draw_picture, read_pictures
+from benchmark.demo.settings import fingerprint_of
 from benchmark.demo.shards import encode_jpeg
-from benchmark.demo.vocabulary import IN_KINDS
-from benchmark.demo.world import single_thing
+from benchmark.demo.worlds import WORLDS
 from downstream.evaluation.classification_sets import ClassificationSet, Score, image_folder
 
 log = logging.getLogger(__name__)
-CLASSES_VERSION = 1  # raise it with every change of the images
-STRIDE = 1_000_000  # indices of the `classes` draw reserved per class: the first half for train, the second for test
+SPLIT = 20  # shipped images per class and split
 
 
 @dataclass(frozen=True)
@@ -35,20 +35,17 @@ class ClassesConfig:
         test: test images per class.
         image_size: height and width of every image, in pixels.
         jpeg_quality: JPEG quality, 0 to 100.
-        seed: random seed of the images.
     """
 
     train: PositiveInt
     test: PositiveInt
     image_size: PositiveInt
     jpeg_quality: Percentage
-    seed: Seed
 
     @property
     def fingerprint(self) -> str:
         """A hash of everything that decides the images' bytes."""
-        fields = {**asdict(self), "version": CLASSES_VERSION}
-        return hash_json(fields, 16)
+        return fingerprint_of(asdict(self))
 
 
 def demo_classes(
@@ -82,16 +79,21 @@ def ensure_classes(config: ClassesConfig) -> Path:
             log.info("evaluation sets: generating the demo's classification set in %s", root)
             cv2.setNumThreads(1)
             with atomic_folder(root) as folder:
-                for label, kind in enumerate(IN_KINDS):
-                    _draw_class(folder, config, label, kind)
+                _draw_classes(folder, config)
     return root
 
 
-def _draw_class(root: Path, config: ClassesConfig, label: int, kind: str) -> None:
-    for split, count, offset in (("train", config.train, 0), ("test", config.test, STRIDE // 2)):
-        folder = root / split / kind
-        folder.mkdir(parents=True)
-        for number in range(count):
-            rng = generator("classes", label * STRIDE + offset + number, config.seed)
-            picture = render(single_thing(rng, kind), rng, config.image_size)
-            (folder / f"{number:04d}.jpg").write_bytes(encode_jpeg(picture, config.jpeg_quality))
+def _draw_classes(root: Path, config: ClassesConfig) -> None:
+    for split, count in (("train", config.train), ("test", config.test)):
+        if count > SPLIT:
+            raise UserError(
+                f"evalset.classes.drawn.{split}={count} must be at most {SPLIT}, which are shipped"
+            )
+    rows = pq.read_table(WORLDS / "classes.parquet")
+    columns = [rows[name].to_pylist() for name in ("kind", "split", "number", "index")]
+    for kind, split, number, index, picture in zip(*columns, read_pictures(rows), strict=True):
+        if number < getattr(config, split):
+            folder = root / split / kind
+            folder.mkdir(parents=True, exist_ok=True)
+            image = draw_picture(picture, "", (0, DRAWS["classes"], index), config.image_size)
+            (folder / f"{number:04d}.jpg").write_bytes(encode_jpeg(image, config.jpeg_quality))

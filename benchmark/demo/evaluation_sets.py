@@ -2,56 +2,50 @@
 
 import json
 import re
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
 import cv2
-import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from benchmark.demo.draws import generator
-from benchmark.demo.reference_captions import REFERENCES, reference_captions
-from benchmark.demo.render import render
+from benchmark.core.errors import UserError
+from benchmark.demo.draws import DRAWS
+from benchmark.demo.pictures import draw_picture, read_pictures
 from benchmark.demo.settings import DemoConfig
 from benchmark.demo.shards import encode_jpeg
 from benchmark.demo.vocabulary import Domain
-from benchmark.demo.world import Scene, sample_scene
+from benchmark.demo.worlds import WORLDS
 
 SETS = ("coco", "nocaps", "flickr30k")
-# First index of each set, and of each NoCaps domain, in the `evaluation` draw.
-FIRST_INDEX = {"coco": 0, "flickr30k": 1_000_000, "in": 2_000_000, "near": 3_000_000, "out": 4_000_000}
+REFERENCES = 5  # captions per image, as in the originals
 
 
 def write_evaluation_set(folder: Path, config: DemoConfig, name: str) -> None:
     """Write the images and the annotation file of the evaluation set `name`, one of `SETS`, to `folder`."""
     cv2.setNumThreads(1)
-    writers: dict[str, Callable[[Path, DemoConfig], None]] = {
-        "coco": _write_coco,
-        "nocaps": _write_nocaps,
-        "flickr30k": _write_flickr30k,
-    }
+    writers = {"coco": _write_coco, "nocaps": _write_nocaps, "flickr30k": _write_flickr30k}
     folder.mkdir(parents=True, exist_ok=True)
     writers[name](folder, config)
 
 
-def _write_image(
-    path: Path, index: int, config: DemoConfig, sample: Callable[[np.random.Generator], Scene]
-) -> list[str]:
-    """Write the image at `index` of the `evaluation` draw to `path` and return its reference captions."""
-    rng = generator("evaluation", index, config.seed)
-    scene = sample(rng)
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(encode_jpeg(render(scene, rng, config.image_size), config.jpeg_quality))
-    return reference_captions(scene, rng)
-
-
-def _active_scene(rng: np.random.Generator) -> Scene:
-    """Return a scene whose first thing performs an action, as Flickr30k's images mostly show actions."""
-    scene = sample_scene(rng)
-    while not scene.things[0].action:
-        scene = sample_scene(rng)
-    return scene
+def _read_images(part: str, name: str, config: DemoConfig) -> list[tuple[int, bytes, list[str]]]:
+    """Return index, JPEG bytes and reference captions of the images of a set, or of a domain of NoCaps."""
+    table, count = pq.read_table(WORLDS / "evaluation.parquet"), config.evaluation[name]
+    table = table.filter(pc.equal(table["set"], pa.scalar(part)))
+    if count > table.num_rows:
+        raise UserError(
+            f"pool.demo.evaluation.{name}={count} must be at most {table.num_rows}, which are shipped"
+        )
+    rows = table.slice(0, count)
+    images = []
+    for index, captions, picture in zip(
+        rows["index"].to_pylist(), rows["captions"].to_pylist(), read_pictures(rows), strict=True
+    ):
+        image = draw_picture(picture, "", (config.seed, DRAWS["evaluation"], index), config.image_size)
+        images.append((index, encode_jpeg(image, config.jpeg_quality), captions))
+    return images
 
 
 def karpathy_entry(filename: str, number: int, captions: list[str]) -> dict[str, Any]:
@@ -72,12 +66,11 @@ def karpathy_entry(filename: str, number: int, captions: list[str]) -> dict[str,
 
 def _write_coco(folder: Path, config: DemoConfig) -> None:
     images = []
-    for number in range(config.evaluation["coco"]):
+    (folder / "val2014").mkdir()
+    for number, (_, jpeg, captions) in enumerate(_read_images("coco", "coco", config)):
         cocoid = 100_000 + 7 * number
         filename = f"COCO_val2014_{cocoid:012d}.jpg"
-        captions = _write_image(
-            folder / "val2014" / filename, FIRST_INDEX["coco"] + number, config, sample_scene
-        )
+        (folder / "val2014" / filename).write_bytes(jpeg)
         entry = karpathy_entry(filename, number, captions)
         images.append({**entry, "filepath": "val2014", "cocoid": cocoid})
     _write_json(folder / "dataset_coco.json", {"images": images, "dataset": "coco"})
@@ -85,10 +78,10 @@ def _write_coco(folder: Path, config: DemoConfig) -> None:
 
 def _write_flickr30k(folder: Path, config: DemoConfig) -> None:
     images = []
-    for number in range(config.evaluation["flickr30k"]):
+    (folder / "flickr30k-images").mkdir()
+    for number, (_, jpeg, captions) in enumerate(_read_images("flickr30k", "flickr30k", config)):
         filename = f"{1_000_000_000 + 13 * number}.jpg"
-        path = folder / "flickr30k-images" / filename
-        captions = _write_image(path, FIRST_INDEX["flickr30k"] + number, config, _active_scene)
+        (folder / "flickr30k-images" / filename).write_bytes(jpeg)
         images.append(karpathy_entry(filename, number, captions))
     _write_json(folder / "dataset_flickr30k.json", {"images": images, "dataset": "flickr30k"})
 
@@ -96,12 +89,12 @@ def _write_flickr30k(folder: Path, config: DemoConfig) -> None:
 def _write_nocaps(folder: Path, config: DemoConfig) -> None:
     images: list[dict[str, Any]] = []
     annotations: list[dict[str, Any]] = []
+    (folder / "images").mkdir()
     for domain in get_args(Domain):
-        sample = partial(sample_scene, domain=domain)
-        for number in range(config.evaluation["nocaps"]):
-            name = f"{FIRST_INDEX[domain] + number:016x}"
+        for index, jpeg, captions in _read_images(domain, "nocaps", config):
+            name = f"{index:016x}"
             path = folder / "images" / f"{name}.jpg"
-            captions = _write_image(path, FIRST_INDEX[domain] + number, config, sample)
+            path.write_bytes(jpeg)
             image = len(images)
             images.append(
                 {

@@ -56,9 +56,16 @@ def _line_advances(line: str, height: int) -> list[float]:
     return list(map(_advances(height).__getitem__, map(add, line, [*line[1:], ""])))
 
 
+@lru_cache(maxsize=50_000)
 def line_width(line: str, height: int) -> float:
     """Return the width of `line` in pixels, as the font's `getlength` does."""
     return sum(_line_advances(line, height))
+
+
+def space_width(left: str, right: str, height: int) -> float:
+    """Return by how much a line with a space between two letters is wider than its two parts."""
+    advances = _advances(height)
+    return advances[f"{left} "] - advances[left] + advances[f" {right}"]
 
 
 @lru_cache(maxsize=20_000)

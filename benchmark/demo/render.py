@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from benchmark.demo.action_effects import draw_effect
 from benchmark.demo.backgrounds import Image, backgrounds
+from benchmark.demo.draws import pick
 from benchmark.demo.patterns import pattern_image
-from benchmark.demo.sampling import pick
 from benchmark.demo.sprites import PAINTS, SPRITES, Part
 from benchmark.demo.vocabulary import COLOURS
 from benchmark.demo.world import FORMATIONS, Scene, Thing
@@ -46,29 +46,28 @@ def _geometry(sprite: str) -> tuple[npt.NDArray[np.float32], list[slice], tuple[
     return points, [slice(start, end) for start, end in pairwise([0, *ends])], parts
 
 
-def _place_points(
-    sprite: str, x: float, y: float, radius: float, facing: int, tilt: float, size: int
-) -> list[npt.NDArray[np.int32]]:
-    """Scale, mirror, rotate and shift the points of a sprite; return them per part, in sixteenths of a pixel."""
-    points, spans, _ = _geometry(sprite)
-    angle = math.radians(tilt)
+@lru_cache(maxsize=16_384)
+def _turned_points(sprite: str, radius: float, facing: int, tilt: float) -> npt.NDArray[np.float32]:
+    """Return the points of a sprite, scaled, mirrored and rotated by `tilt` degrees."""
+    angle = math.radians(tilt * facing)
     c, s = radius * math.cos(angle), radius * math.sin(angle)
-    transformed = points @ np.array([[c * facing, s * facing], [-s, c]], np.float32)
-    transformed += np.array([x, y], np.float32)
-    transformed *= size << SHIFT
-    placed = np.rint(transformed, out=transformed).astype(np.int32)
-    return [placed[span] for span in spans]
+    return _geometry(sprite)[0] @ np.array([[c * facing, s * facing], [-s, c]], np.float32)
 
 
-def _draw_member(image: Image, thing: Thing, x: float, y: float, tilt: float) -> None:
-    """Draw one member of a group with its centre at (`x`, `y`), rotated by `tilt` degrees."""
+def _draw_member(image: Image, thing: Thing, x: float, y: float) -> None:
+    """Draw one member of a group with its centre at (`x`, `y`)."""
     size = image.shape[0]
     sprite = f"{thing.kind}:{thing.action}" if f"{thing.kind}:{thing.action}" in SPRITES else thing.kind
     paints = _paints(thing.colour)
     # Black things have a light edge, or they would be invisible at night.
     edge = _shade(paints["main"], 1.35 if thing.colour == "black" else OUTLINE)
-    placed = _place_points(sprite, x, y, thing.radius, thing.facing, tilt * thing.facing, size)
-    for part, points in zip(_geometry(sprite)[2], placed, strict=True):
+    _, spans, parts = _geometry(sprite)
+    turned = _turned_points(sprite, thing.radius, thing.facing, TILTS.get(thing.action, 0.0))
+    shifted = turned + np.array([x, y], np.float32)
+    shifted *= size << SHIFT  # in sixteenths of a pixel
+    placed = np.rint(shifted, out=shifted).astype(np.int32)
+    for part, span in zip(parts, spans, strict=True):
+        points = placed[span]
         colour = paints[part.paint]
         if part.width:
             width = max(1, round(part.width * thing.radius * size))
@@ -100,7 +99,7 @@ def _draw_thing(image: Image, thing: Thing) -> None:
     draw_effect(image, thing)
     for dx, dy in FORMATIONS[thing.count - 1]:
         x, y = thing.x + dx * thing.radius, thing.y + dy * thing.radius
-        _draw_member(image, thing, x, y, TILTS.get(thing.action, 0.0))
+        _draw_member(image, thing, x, y)
 
 
 def _painting_order(scene: Scene) -> list[Thing]:

@@ -3,20 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from benchmark.core.errors import UserError
-from benchmark.core.hashes import hash_file, hash_json
+from benchmark.core.hashes import hash_json
 from benchmark.core.paths import cache_folder
 from benchmark.core.ranges import Percentage, PositiveInt, Seed, Share
-from benchmark.demo.mix import Mix
+from benchmark.demo.worlds import check_world, read_card
 
-# Raise it with every change of what is generated or written, so that caches of older versions are not reused.
-GENERATOR_VERSION = 3
-
-ACCEPTED = "accepted.npz"  # the file of a cut
-NEW_CUT = "make it anew with `python -m benchmark.demo.training cut`, or set pool.demo.cut=null for no cut"
-Shares = Mapping[str, Mapping[str, Any]]
+# Raise it with every change of what is drawn or written, so that caches of older versions are not reused.
+DRAWING_VERSION = 4
 
 
 @dataclass(frozen=True)
@@ -30,10 +24,7 @@ class DemoConfig:
         jpeg_quality: JPEG quality, 0 to 100.
         seed: random seed of the pool and the evaluation sets.
         consistency: probability that the image of a caption with a name shows the look of that name.
-        cut: folder with the indices of the drawn pairs that a cut at a CLIP similarity accepted; None for no cut.
-        noise: for each kind of caption its `share` of the pool, its share of the pairs `drawn` before the cut, and in
-            `follows` the figure behind it.
-        text: the same for each kind of text in images.
+        cut: whether the pool holds only pairs that are similar enough to CLIP.
         evaluation: number of images of each evaluation set; for NoCaps, the number per domain.
     """
 
@@ -43,53 +34,23 @@ class DemoConfig:
     jpeg_quality: Percentage
     seed: Seed
     consistency: Share
-    cut: str | None
-    noise: Shares
-    text: Shares
+    cut: bool | None
     evaluation: Mapping[str, PositiveInt]
 
     @property
-    def mix(self) -> Mix:
-        """The mix of the pool."""
-        return Mix(_column(self.noise, "share"), _column(self.text, "share"), self.consistency)
-
-    @property
-    def drawn(self) -> Mix:
-        """The mix that pairs are drawn from: before the cut if there is one, else the pool's."""
-        if self.cut is None:
-            return self.mix
-        return Mix(_column(self.noise, "drawn"), _column(self.text, "drawn"), self.consistency)
-
-    @property
-    def draws_fingerprint(self) -> str:
-        """A hash of all settings that decide which pairs are drawn, before any cut."""
-        drawn = self.drawn
-        names = (drawn.consistency, drawn.name_shift)
-        return _fingerprint([self.seed, self.image_size, drawn.kinds, drawn.texts, names])
-
-    @property
     def fingerprint(self) -> str:
-        """A hash of all settings that decide the demo's bytes, which leaves out `follows`."""
-        fields = asdict(self) | {"noise": None, "text": None, "drawn": self.draws_fingerprint}
-        if self.cut is not None:
-            fields["cut"] = hash_file(cut_file(self.cut))
-        return _fingerprint(fields)
+        """A hash of all settings that decide the demo's bytes.
+
+        Raises:
+            UserError: if no world with these settings is shipped.
+        """
+        check_world(self.pairs, self.seed, self.consistency, bool(self.cut))
+        return fingerprint_of(asdict(self))
 
 
-def cut_file(folder: str) -> Path:
-    """Return the file of the cut in `folder`; raise `UserError` if it is missing."""
-    path = Path(folder) / ACCEPTED
-    if not path.is_file():
-        raise UserError(f"pool.demo.cut={folder} holds no {ACCEPTED}; {NEW_CUT}")
-    return path
-
-
-def _column(shares: Shares, name: str) -> dict[str, float]:
-    return {kind: float(entry[name]) for kind, entry in shares.items()}
-
-
-def _fingerprint(fields: Any) -> str:
-    return hash_json([fields, GENERATOR_VERSION], 16)
+def fingerprint_of(settings: Mapping[str, object]) -> str:
+    """Return a hash of settings and of the shipped worlds."""
+    return hash_json([settings, read_card(), DRAWING_VERSION], 16)
 
 
 def demo_root(config: DemoConfig) -> Path:

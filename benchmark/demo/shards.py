@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.uids import make_uid
-from benchmark.demo.draws import sample_pair
-from benchmark.demo.noise import Pair
+from benchmark.demo.draws import DRAWS, generator_at
+from benchmark.demo.pictures import Picture, draw_picture, read_pictures, vary_image
 from benchmark.demo.settings import DemoConfig
 
 BLOCK = 512  # bytes of a tar block
+DRAWN = [
+    "index",
+    "words",
+    "noise",
+    "grade",
+    "concreteness",
+    "group",
+    "varied_at",
+]  # columns besides the picture
 SCHEMA = pa.schema(
     [
         ("uid", pa.string()),
@@ -57,21 +65,38 @@ def tar_member(name: str, data: bytes) -> bytes:
     return bytes(header) + data + bytes(-len(data) % BLOCK)
 
 
-def _metadata(pair: Pair, jpeg: bytes, index: int, key: str, config: DemoConfig) -> dict[str, Any]:
-    url = f"demo://{config.seed}/{index:08d}.jpg"
+def _draw(pair: dict[str, Any], text: str, picture: Picture, config: DemoConfig) -> npt.NDArray[np.uint8]:
+    """Return the image of a pair, in which `text` is written."""
+    seed = (config.seed, DRAWS["pool"], pair["index"])
+    if pair["group"] is None:
+        return draw_picture(picture, text, seed, config.image_size)
+    original = draw_picture(picture, text, _original(pair, config), config.image_size)
+    return vary_image(original, generator_at(seed, pair["varied_at"]))
+
+
+def _original(pair: dict[str, Any], config: DemoConfig) -> tuple[int, ...]:
+    """Return the seed of the image of which a pair is a near-duplicate: four numbers, as no sample has."""
+    return config.seed, DRAWS["pool"], pair["group"], 1
+
+
+def _metadata(
+    pair: dict[str, Any], caption: str, jpeg: bytes, key: str, config: DemoConfig
+) -> dict[str, Any]:
+    url = f"demo://{config.seed}/{pair['index']:08d}.jpg"
+    group = None if pair["group"] is None else "-".join(map(str, _original(pair, config)))
     return {
-        "uid": make_uid(url, pair.caption),
+        "uid": make_uid(url, caption),
         "key": key,
         "status": "success",
         "url": url,
-        "text": pair.caption,
+        "text": caption,
         "original_width": config.image_size,
         "original_height": config.image_size,
         "sha256": hashlib.sha256(jpeg).hexdigest(),
-        "noise": pair.kind,
-        "grade": pair.grade,
-        "concreteness": pair.concreteness,
-        "near_duplicate_group": "-".join(str(number) for number in pair.group) or None,
+        "noise": pair["noise"],
+        "grade": pair["grade"],
+        "concreteness": pair["concreteness"],
+        "near_duplicate_group": group,
     }
 
 
@@ -83,32 +108,33 @@ def _sidecar(row: dict[str, Any]) -> bytes:
     return json.dumps({**fields, **size, "caption": row["text"]}).encode()
 
 
-def write_shard(root: Path, config: DemoConfig, shard: int, indices: Sequence[int]) -> None:
-    """Generate the shard with index `shard` and write it to ``root/shards`` and ``root/metadata``.
+def write_shard(root: Path, config: DemoConfig, shard: int, pairs: pa.Table) -> None:
+    """Draw the shard with index `shard` and write it to ``root/shards`` and ``root/metadata``.
 
-    `indices` are those of its pairs in the `pool` draw.
+    `pairs` are rows of a shipped world; `words` has a caption and, in a second line, the text in its image.
     """
     cv2.setNumThreads(1)  # threads do not speed up images this small, and the workers share the cores
     for folder in ("shards", "metadata"):
         (root / folder).mkdir(parents=True, exist_ok=True)
     digits = max(4, len(str(config.shard_size - 1)))
-    mix = config.drawn
     rows = []
     with (root / "shards" / f"{shard:08d}.tar").open("wb", buffering=1 << 20) as tar:
-        for i, index in enumerate(indices):
-            pair = sample_pair("pool", index, config.seed, mix, config.image_size)
-            jpeg = encode_jpeg(pair.image, config.jpeg_quality)
+        for i, (pair, picture) in enumerate(
+            zip(pairs.select(DRAWN).to_pylist(), read_pictures(pairs), strict=True)
+        ):
+            caption, _, text = pair["words"].partition("\n")
+            jpeg = encode_jpeg(_draw(pair, text, picture, config), config.jpeg_quality)
             key = f"{shard:05d}{i:0{digits}d}"
-            row = _metadata(pair, jpeg, index, key, config)
+            row = _metadata(pair, caption, jpeg, key, config)
             tar.write(tar_member(f"{key}.jpg", jpeg))
-            tar.write(tar_member(f"{key}.txt", pair.caption.encode()))
+            tar.write(tar_member(f"{key}.txt", caption.encode()))
             tar.write(tar_member(f"{key}.json", _sidecar(row)))
             rows.append(row)
         tar.write(bytes(2 * BLOCK))
     pq.write_table(
         pa.Table.from_pylist(rows, SCHEMA), root / "metadata" / f"{shard:08d}.parquet", compression="zstd"
     )
-    (root / "shards" / f"{shard:08d}_stats.json").write_text(json.dumps(_stats(len(indices)), indent=4))
+    (root / "shards" / f"{shard:08d}_stats.json").write_text(json.dumps(_stats(pairs.num_rows), indent=4))
 
 
 def _stats(count: int) -> dict[str, Any]:

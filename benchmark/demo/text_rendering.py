@@ -6,8 +6,8 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from benchmark.demo.letters import LINE_SPACING, Image, line_width, text_coverage
-from benchmark.demo.sampling import pick
+from benchmark.demo.draws import pick
+from benchmark.demo.letters import LINE_SPACING, Image, line_width, space_width, text_coverage
 
 Colour = tuple[int, int, int]
 DARK: tuple[Colour, ...] = ((24, 24, 30), (120, 20, 40), (20, 50, 120), (20, 84, 50), (90, 40, 110))
@@ -23,15 +23,23 @@ OUTLINE = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5))
 MAX_OVERLAY_HEIGHT = 17  # small enough to leave most of the scene visible
 
 
-def _lines(words: Sequence[str], limit: float, height: int) -> list[str]:
-    """Break `words` into lines of at most `limit` pixels; a word that is wider gets a line of its own."""
+def _lines(words: Sequence[str], limit: float, height: int) -> tuple[tuple[str, ...], float]:
+    """Break `words` into lines of at most `limit` pixels; return them and the width of the widest.
+
+    A word that is wider gets a separate line.
+    """
     lines: list[str] = []
+    widths: list[float] = []
     for word in words:
-        if lines and line_width(f"{lines[-1]} {word}", height) <= limit:
-            lines[-1] += f" {word}"
+        width = line_width(word, height)
+        # The width of two words is that of each and of the space, where letters beside it may move closer to it.
+        joined = widths[-1] + width + space_width(lines[-1][-1], word[0], height) if lines else limit + 1
+        if joined <= limit:
+            lines[-1], widths[-1] = f"{lines[-1]} {word}", joined
         else:
             lines.append(word)
-    return lines
+            widths.append(width)
+    return tuple(lines), max(widths)
 
 
 @lru_cache(maxsize=4096)
@@ -41,12 +49,11 @@ def _layout(
     """Return the lines, and the largest font size at which they fit into the image."""
     limit, height = 0.92 * size, round(max_height * size / 128)
     while height > MIN_HEIGHT * size / 128:
-        lines = _lines(words, limit, height)
-        fits = len(lines) <= max_lines and len(lines) * height * LINE_SPACING <= 0.9 * size
-        if fits and max(line_width(line, height) for line in lines) <= limit:
-            return tuple(lines), height
+        lines, widest = _lines(words, limit, height)
+        if len(lines) <= max_lines and len(lines) * height * LINE_SPACING <= 0.9 * size and widest <= limit:
+            return lines, height
         height -= 2
-    return tuple(_lines(words, limit, height)), height
+    return _lines(words, limit, height)[0], height
 
 
 def _blend(region: Image, colour: Colour, coverage: Image) -> None:

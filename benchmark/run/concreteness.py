@@ -80,8 +80,7 @@ def load_benchmarks(job: Job) -> list[RatedTexts]:
     if count is not None:
         if "demo" not in pool:
             raise UserError(f"task.demo={count} draws captions of the demo's world; add pool=demo")
-        demo = build(pool.demo)
-        benchmarks.append(demo_captions(count, demo.seed, demo.mix))
+        benchmarks.append(demo_captions(count, build(pool.demo).consistency))
     if not benchmarks:
         raise UserError(NO_BENCHMARK)
     return [rated.sample(task.sample, job.seed) for rated in benchmarks]

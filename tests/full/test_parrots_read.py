@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmark.demo.training.parrots import Parrots, train_arm
 from benchmark.models.clip_models import load_clip
 from benchmark.studies.text_spotting.similarity import Summary, measure, summarise
+from tools.scale_models.parrots import Parrots, train_arm
 
 pytestmark = pytest.mark.full
 STEPS, WORDS = 300, 100

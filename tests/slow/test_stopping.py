@@ -53,7 +53,7 @@ def test_a_stopped_command_ends_with_its_workers(number: signal.Signals, sizes: 
     )
     assert process.stderr is not None
     lines = []
-    while "score: slow on 3 of 3" not in (line := process.stderr.readline()):
+    while "on 3 of 3 shards" not in (line := process.stderr.readline()):
         lines.append(line)
         assert process.poll() is None, lines
     time.sleep(1)  # the workers are starting

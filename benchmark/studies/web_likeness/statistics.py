@@ -1,12 +1,9 @@
-"""Statistics of a list of captions: those that need captions alone, and those that need grades of concreteness."""
+"""Statistics of a list of captions, which show how web-like it is."""
 
 import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
-import numpy.typing as npt
 
 from benchmark.core.errors import UserError
 from benchmark.studies.web_likeness.near_copies import near_copies
@@ -19,17 +16,12 @@ from benchmark.studies.web_likeness.tokens import (
     has_web_string,
     split_words,
 )
-from benchmark.studies.web_likeness.untrained_sba import standardised_by_length, untrained_sba
 
-Floats = npt.NDArray[np.float64]
 WORDS = 35_000  # that most statistics are computed on, as they depend on the number
 MIN_WORDS = 1_000  # with fewer the statistics say nothing
 TRAINING_SHARE = 0.8  # of the captions; the models are tested on the others
 COPIES = 4_000  # captions among which repeats and near copies are counted
 LENGTHS = 10_000  # captions whose lengths and web strings are counted
-GRADED = 3_000  # captions that are compared with their grades
-GRADED_TRAINING = 6_000  # other captions that their character model learns from
-LOWEST, HIGHEST = 0.25, 0.9  # quantiles of the grades
 
 
 class TooFewWordsError(UserError):
@@ -79,23 +71,6 @@ class Likeness:
     web_strings: float
 
 
-@dataclass(frozen=True)
-class GradedLikeness:
-    """Statistics of captions with grades, higher for more concrete ones.
-
-    Args:
-        sba: Pearson's correlation of the untrained SBA with the grades.
-        sba_standardised: the same, standardised among captions of the same number of words.
-        predictability: Pearson's correlation of minus the bits per character with the grades.
-        bits_ratio: mean bits per character of the quarter with the lowest grades over that of the highest tenth.
-    """
-
-    sba: float
-    sba_standardised: float
-    predictability: float
-    bits_ratio: float
-
-
 def measure_likeness(captions: Sequence[str], rated: frozenset[str] | None) -> Likeness:
     """Return the statistics of captions in any order; `rated` are the words with a concreteness rating.
 
@@ -135,49 +110,6 @@ def measure_likeness(captions: Sequence[str], rated: frozenset[str] | None) -> L
         other_words=None if rated is None else kinds[OTHER] / len(tokens),
         web_strings=sum(map(has_web_string, long)) / len(long),
     )
-
-
-def measure_graded(captions: Sequence[str], grades: Sequence[float]) -> GradedLikeness:
-    """Return the statistics of captions in any order with their grades, one each.
-
-    3,000 captions are judged; the untrained SBA searches neighbours among all others, and the character model learns
-    from 6,000 of those.
-    """
-    order = random_order(len(captions))
-    texts, values = [captions[row] for row in order], np.array([float(grades[row]) for row in order])
-    judged, judged_grades, others = texts[:GRADED], values[:GRADED], texts[GRADED:]
-    sba, standardised = sba_correlations(judged, judged_grades, others)
-    bits = bits_per_character(judged, others[:GRADED_TRAINING])
-    low, high = np.quantile(values, [LOWEST, HIGHEST])
-    return GradedLikeness(
-        sba=sba,
-        sba_standardised=standardised,
-        predictability=pearson(-bits, judged_grades),
-        bits_ratio=float(bits[judged_grades <= low].mean() / bits[judged_grades >= high].mean()),
-    )
-
-
-def sba_correlations(captions: Sequence[str], grades: Floats, others: Sequence[str]) -> tuple[float, float]:
-    """Return the correlations with n grades of the untrained SBA, as it is and standardised by length."""
-    scores = untrained_sba(captions, others)
-    standardised = standardised_by_length(scores, [len(split_words(text)) for text in captions])
-    return pearson(scores, grades), pearson(standardised, grades)
-
-
-def bits_per_character(captions: Sequence[str], others: Sequence[str]) -> Floats:
-    """Return the bits per character of n captions under a model of other captions, shape (n,)."""
-    model = CharacterModel(others)
-    return np.array([model.bits_per_character(text) for text in captions])
-
-
-def mean_by_grade(values: Floats, grades: Floats) -> dict[int, float]:
-    """Return the mean of n values per grade, in the order of the grades."""
-    return {int(grade): float(values[grades == grade].mean()) for grade in np.unique(grades)}
-
-
-def pearson(first: Floats, second: Floats) -> float:
-    """Return Pearson's correlation."""
-    return float(np.corrcoef(first, second)[0, 1])
 
 
 def distinct_share(token_lists: Sequence[Sequence[str]], length: int) -> float:

@@ -114,15 +114,15 @@ def test_two_runs_at_once_score_each_shard_once(tmp_path: Path) -> None:
 
 
 def test_runs_at_once_draw_the_classes_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn, draw = [], classification_set._draw_class
+    drawn, draw = [], classification_set.draw_picture
 
-    def counted(*arguments: Any) -> None:
-        drawn.append(arguments[-1])
-        draw(*arguments)
+    def counted(*arguments: Any) -> Any:
+        drawn.append(arguments)
+        return draw(*arguments)
 
-    monkeypatch.setattr(classification_set, "_draw_class", counted)
-    config = ClassesConfig(train=1, test=1, image_size=32, jpeg_quality=80, seed=0)
+    monkeypatch.setattr(classification_set, "draw_picture", counted)
+    config = ClassesConfig(train=1, test=1, image_size=32, jpeg_quality=80)
     with ThreadPoolExecutor() as threads:
         folders = list(threads.map(ensure_classes, [config] * 3))
     assert len(set(folders)) == 1
-    assert drawn == list(IN_KINDS)
+    assert len(drawn) == 2 * len(IN_KINDS)

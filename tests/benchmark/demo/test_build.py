@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import re
 import tarfile
 from collections import Counter
 from dataclasses import replace
@@ -14,22 +15,27 @@ import pytest
 from PIL import Image
 
 from benchmark.core.cached_files import SEAL
+from benchmark.core.errors import UserError
 from benchmark.core.uids import make_uid
 from benchmark.demo import build, settings
 from benchmark.demo.build import build_pool, ensure_demo
-from benchmark.demo.draws import generator, sample_pair
-from benchmark.demo.evaluation_sets import FIRST_INDEX
-from benchmark.demo.settings import demo_root
-from benchmark.demo.training.data import demo_config
+from benchmark.demo.settings import DemoConfig, demo_root
 from benchmark.demo.vocabulary import OUT_KINDS, OUT_PATTERNS
-from benchmark.demo.world import sample_scene
+from benchmark.demo.worlds import read_world
 from benchmark.pool.pool import Pool
+from tools.demo_world.draws import generator, sample_pair
+from tools.demo_world.mix import pool_mix
+from tools.demo_world.scenes import sample_scene
+from tools.demo_world.shipped import FIRST_INDEX
 
-CONFIG = replace(
-    demo_config(cut=None),
+CONFIG = DemoConfig(
     pairs=250,
     shard_size=100,
-    seed=3,
+    image_size=128,
+    jpeg_quality=88,
+    seed=0,
+    consistency=0.5,
+    cut=None,
     evaluation={"coco": 12, "nocaps": 5, "flickr30k": 8},
 )
 PLANTED = {"noise", "grade", "concreteness", "near_duplicate_group"}
@@ -56,13 +62,29 @@ def test_two_processes_write_the_same_bytes_as_one(root, cache):
     assert len(digests(root)) == 9 + 12 + 15 + 8 + 3
 
 
-def test_another_seed_is_another_pool(root, tmp_path):
-    build_pool(tmp_path / "other", replace(CONFIG, seed=4, pairs=100), workers=1)
-    assert digests(tmp_path / "other")["shards/00000000.tar"] != digests(root)["shards/00000000.tar"]
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"seed": 4}, "pool.demo.seed=4 must be 0"),
+        ({"pairs": 80_001}, "pool.demo.pairs=80001 must be at most 80,000"),
+        ({"consistency": 0.3}, "pool.demo.consistency=0.3 must be 0, 0.5 or 1"),
+        ({"cut": True, "consistency": 1.0}, "must be 0.5, or 0 or 1 with pool.demo.cut=null"),
+    ],
+)
+def test_worlds_that_are_not_shipped_name_the_tool(changes, line):
+    with pytest.raises(UserError, match=f"{re.escape(line)}.*python -m tools.demo_world pool FOLDER"):
+        demo_root(replace(CONFIG, **changes))
+
+
+def test_consistency_and_cut_are_other_worlds():
+    worlds = [read_world(80_000, *world) for world in ((0.0, False), (0.5, False), (1.0, False), (0.5, True))]
+    assert [len(world) for world in worlds] == [80_000] * 4
+    assert len({str(world["words"].slice(0, 200).to_pylist()) for world in worlds}) >= 2
+    assert len({str(world["things"].slice(0, 200).to_pylist()) for world in worlds}) == 4
 
 
 def test_a_longer_pool_begins_like_a_shorter_one(root, tmp_path):
-    build_pool(tmp_path / "short", replace(CONFIG, pairs=100), workers=1)
+    build_pool(tmp_path / "short", CONFIG, read_world(100, 0.5, False), workers=1)
     assert digests(tmp_path / "short")["shards/00000000.tar"] == digests(root)["shards/00000000.tar"]
 
 
@@ -99,7 +121,7 @@ def test_tar_and_parquet_agree_with_the_generated_pair(root):
             assert row["key"] == key
             assert row["sha256"] == hashlib.sha256(files["jpg"]).hexdigest()
             assert row["uid"] == make_uid(row["url"], row["text"])
-            pair = sample_pair("pool", index, CONFIG.seed, CONFIG.mix)
+            pair = sample_pair("pool", index, 0, pool_mix(0.5))
             assert (row["text"], row["noise"], row["grade"]) == (pair.caption, pair.kind, pair.grade)
             assert row["concreteness"] == np.float32(pair.concreteness)
             assert (row["near_duplicate_group"] is not None) == (pair.kind == "near_duplicate")
@@ -136,13 +158,11 @@ def test_an_existing_demo_is_not_generated_again(cache, monkeypatch):
     assert ensure_demo(CONFIG, workers=1) == demo_root(CONFIG)
 
 
-def test_the_fingerprint_ignores_the_reasons_for_shares(monkeypatch):
-    other_reason = {kind: {**entry, "follows": "else"} for kind, entry in CONFIG.noise.items()}
-    assert demo_root(replace(CONFIG, noise=other_reason)) == demo_root(CONFIG)
-    assert demo_root(replace(CONFIG, seed=9)) != demo_root(CONFIG)
-    assert demo_root(replace(CONFIG, evaluation={**CONFIG.evaluation, "coco": 13})) != demo_root(CONFIG)
+def test_settings_and_versions_make_another_demo(monkeypatch):
     before = demo_root(CONFIG)
-    monkeypatch.setattr(settings, "GENERATOR_VERSION", settings.GENERATOR_VERSION + 1)
+    assert demo_root(replace(CONFIG, consistency=1.0)) != before
+    assert demo_root(replace(CONFIG, evaluation={**CONFIG.evaluation, "coco": 13})) != before
+    monkeypatch.setattr(settings, "DRAWING_VERSION", settings.DRAWING_VERSION + 1)
     assert demo_root(CONFIG) != before
 
 
@@ -180,7 +200,7 @@ def test_nocaps_has_its_three_domains(root):
         assert len(set(captions)) == 5
     assert len({a["id"] for a in data["annotations"]}) == 75
     for i in range(5):
-        first = sample_scene(generator("evaluation", FIRST_INDEX["out"] + i, CONFIG.seed), "out").things[0]
+        first = sample_scene(generator("evaluation", FIRST_INDEX["out"] + i, 0), "out").things[0]
         assert first.kind in OUT_KINDS or first.pattern in OUT_PATTERNS
 
 

@@ -1,7 +1,6 @@
 """Rendered images: every kind, colour, pattern and action is visible, and text fits."""
 
 import random
-from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -14,14 +13,15 @@ from benchmark.demo.render import render
 from benchmark.demo.sprites import PAINTS, SPRITES
 from benchmark.demo.text_rendering import overlay_text, render_text
 from benchmark.demo.vocabulary import COLOURS, KINDS, PATTERN_WORDS, PLACES
-from benchmark.demo.world import Scene, Thing, sample_scene
+from benchmark.demo.world import Scene, Thing
+from tools.demo_world.scenes import sample_scene
 
 POSTURES = {"sitting", "sleeping", "leaning"}  # shown by the thing itself, not by lines around it
 
 
 def alone(**traits) -> Scene:
     thing = Thing("ball", "red", "large", "plain", 1, "", x=0.5, y=0.5, radius=0.25)
-    return Scene((replace(thing, **traits),), "", "studio", "in")
+    return Scene((thing._replace(**traits),), "", "studio")
 
 
 def picture(scene: Scene, size: int = 64) -> np.ndarray:

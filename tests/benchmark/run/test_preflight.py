@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.core.paths import cache_dir, cache_folder
+from benchmark.demo import pool
 from tests.command_line import Done, Run, assert_one_line
 from tests.pools import jpeg, rows, write_metadata, write_pool
 
@@ -138,9 +139,9 @@ def test_absent_metrics_are_said_at_once(run: Run, folder: Path, caplog: pytest.
     assert "missing: Polos weights for Polos: checkpoint /nowhere/polos is not there" in line
 
 
-def test_too_small_a_disk(run: Run) -> None:
-    done = run("filter=random", "pool.demo.pairs=1000000000000")
-    assert_refused(done, "8,100,000,000 MB will be written to")
+def test_too_small_a_disk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "BYTES_PER_PAIR", 10**11)
+    assert_refused(run("filter=random"), "8,000,000,000 MB will be written to")
     assert not (cache_dir() / "demo").exists()
 
 

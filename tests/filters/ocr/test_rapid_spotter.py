@@ -11,12 +11,12 @@ from omegaconf import OmegaConf
 from PIL import Image, ImageDraw, ImageFont
 
 from benchmark.core.images import decode_image
-from benchmark.demo.draws import sample_pair
-from benchmark.demo.mix import Mix
 from filters.ocr import rapid
 from filters.ocr.features import Line
 from filters.ocr.rapid import RapidSpotter, model_file
 from tests.extras import needs_extra
+from tools.demo_world.draws import sample_pair
+from tools.demo_world.mix import Mix
 
 pytestmark = needs_extra("ocr")
 

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.demo.concreteness import concreteness
-from benchmark.demo.draws import sample_draft
-from benchmark.demo.mix import Mix
-from benchmark.demo.rated_captions import DEMO_START, demo_captions
+from benchmark.demo.rated_captions import demo_captions
 from benchmark.studies.concreteness.rated_texts import (
     read_annotations,
     read_word_ratings,
 )
+from tools.demo_world.concreteness import concreteness
+from tools.demo_world.draws import sample_draft
+from tools.demo_world.mix import pool_mix
+from tools.demo_world.shipped import RATED_START
 
 HEADER = "Word\tBigram\tConc.M\tConc.SD\tUnknown\tTotal\tPercent_known\tSUBTLEX\tDom_Pos"
 
@@ -87,15 +88,15 @@ def test_a_sample_keeps_texts_and_ratings_together(tmp_path: Path) -> None:
     assert whole.sample(None, 0) is whole.sample(40, 0) is whole
 
 
-def test_demo_captions_differ_from_the_pools() -> None:
-    mix = Mix({"concrete": 0.5, "abstract": 0.3, "near_duplicate": 0.2}, {"none": 1.0}, 0.5)
-    found = demo_captions(12, 3, mix)
-    kinds = mix.without("near_duplicate")
-    again = [sample_draft("annotation", DEMO_START + n, 3, kinds).caption for n in range(12)]
-    assert found.texts == again
-    assert found.ratings.tolist() == [concreteness(caption) for caption in again]
-    assert np.ptp(found.ratings) > 0.2
-    assert found.sha256 != demo_captions(12, 4, mix).sha256
+def test_demo_captions_are_rated_by_what_was_planted() -> None:
+    rated = demo_captions(12, 0.5)
+    mix = pool_mix(0.5).without("near_duplicate")
+    drawn = [sample_draft("annotation", RATED_START + n, 0, mix).caption for n in range(12)]
+    assert rated.texts == drawn
+    assert rated.ratings.tolist() == [concreteness(caption) for caption in drawn]
+    assert np.ptp(rated.ratings) > 0.2
+    with pytest.raises(UserError, match=r"task.demo=2001 must be at most 2,000"):
+        demo_captions(2001, 0.5)
 
 
 def test_the_published_files_have_the_known_counts(shared_data: Path) -> None:

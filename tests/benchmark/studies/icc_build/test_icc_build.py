@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -23,14 +24,22 @@ from benchmark.run.icc_build import icc_build, make_plan
 from benchmark.run.job import Job
 from benchmark.studies.icc_build.build import Build, ReconstructShard
 from tests.pools import numbered_uids
+from tools.scale_models.data import conceptual_captions
 
 CPU = torch.device("cpu")
 pytestmark = pytest.mark.slow
 SMALL = [
-    "experiment=icc_demo", "icc.captions.samples=150", "icc.captions.workers=0", "icc.training_captions=60",
-    "icc.scoring_captions=20", "icc.annotations.count=40", "icc.bridge.epochs=1", "icc.distillation.epochs=1",
-    "models.text_to_image.steps=2",
+    "experiment=icc_demo", "icc.training_captions=60", "icc.scoring_captions=20", "icc.bridge.epochs=1",
+    "icc.distillation.epochs=1", "models.text_to_image.steps=2",
 ]  # fmt: skip
+
+
+@pytest.fixture(autouse=True, scope="module")
+def captions(tmp_path_factory) -> None:
+    """The file that `python -m tools.demo_world captions` writes, with fewer captions."""
+    path = tmp_path_factory.mktemp("captions") / "captions.parquet"
+    pq.write_table(pa.table({"caption": conceptual_captions("scorer", 150, 0)}), path)
+    SMALL.append(f"icc.captions.path={path}")
 
 
 def config(*overrides: str):

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +9,10 @@ import pytest
 
 from benchmark.core.records import read_records
 from benchmark.demo.build import build_pool
-from benchmark.demo.draws import sample_draft
 from benchmark.demo.settings import DemoConfig
 from benchmark.demo.shards import encode_jpeg
 from benchmark.demo.text_rendering import render_text
-from benchmark.demo.training.data import demo_config
+from benchmark.demo.worlds import read_world
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.studies.profile.pool_sample import PoolSample
@@ -102,20 +100,20 @@ def test_the_demo_is_profiled_by_the_task(run: Run, small_demo: list[str], tmp_p
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pool, DemoConfig]:
-    config = replace(demo_config(cut=None), pairs=800, shard_size=200, jpeg_quality=95, evaluation={})
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pool, list[str]]:
+    """A pool of the demo's world, and the text in each of its images."""
+    pairs = read_world(800, 0.5, cut=False)
     root = tmp_path_factory.mktemp("demo") / "pool"
-    build_pool(root, config, 1)
-    return Pool("demo", str(root)), config
+    build_pool(root, DemoConfig(800, 200, 128, 95, 0, 0.5, None, {}), pairs, 1)
+    return Pool("demo", str(root)), [words.partition("\n")[2] for words in pairs["words"].to_pylist()]
 
 
 @pytest.mark.slow
-def test_the_interval_of_a_sample_covers_the_pool(demo: tuple[Pool, DemoConfig], tmp_path: Path) -> None:
+def test_the_interval_of_a_sample_covers_the_pool(demo: tuple[Pool, list[str]], tmp_path: Path) -> None:
     """What stands in each image is known here, so that intervals answer for sampling alone, not for OCR."""
-    pool, config = demo
+    pool, texts = demo
     planted = {}
     needs = frozenset({"image"})
-    texts = [sample_draft("pool", index, 0, config.mix).text for index in range(config.pairs)]
     images = (
         image for s in pool.shards(needs) for b in pool.batches(s, needs, 99, Counter()) for image in b.images
     )

@@ -5,14 +5,7 @@ from math import log10
 import numpy as np
 import pytest
 
-from benchmark.studies.web_likeness import statistics
-from benchmark.studies.web_likeness.statistics import (
-    TooFewWordsError,
-    distinct_share,
-    mean_by_grade,
-    measure_graded,
-    measure_likeness,
-)
+from benchmark.studies.web_likeness.statistics import TooFewWordsError, distinct_share, measure_likeness
 
 FILES = [f"a photo x{n}.jpg" for n in range(500)]  # three of four words are those of all others
 
@@ -51,26 +44,3 @@ def test_too_few_words_are_refused() -> None:
 def test_ngrams_do_not_cross_captions() -> None:
     assert distinct_share([["a", "b"], ["a", "b"], ["c"]], 2) == 0.5
     assert distinct_share([["a"]], 2) == 0.0
-
-
-def test_means_are_those_of_each_grade() -> None:
-    found = mean_by_grade(np.array([1.0, 2.0, 4.0]), np.array([3.0, 0.0, 3.0]))
-    assert found == {0: 2.0, 3: 2.5}
-
-
-def test_predictable_captions_with_high_grades_correlate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Concrete captions share their words here, abstract ones are random letters."""
-    monkeypatch.setattr(statistics, "GRADED", 120)
-    rng = np.random.default_rng(0)
-    words = ["".join(rng.choice(list("abcdefghijkl"), 5)) for _ in range(1_000)]
-    known = words[:30]
-    captions, grades = [], []
-    for number in range(500):
-        concrete = number % 2
-        captions.append(" ".join(rng.choice(known if concrete else words, 6)))
-        grades.append(3.0 * concrete)
-    found = measure_graded(captions, grades)
-    assert found.sba > 0.3
-    assert found.sba_standardised == pytest.approx(found.sba, abs=1e-6)  # all have six words
-    assert found.predictability > 0.8
-    assert found.bits_ratio > 1.3

@@ -1,0 +1,218 @@
+"""Descriptions and alt texts are true, varied, as long as real ones, and come with sound dependency trees."""
+
+import re
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from benchmark.demo.vocabulary import KINDS, OUT_KINDS, OUT_PATTERNS
+from benchmark.demo.world import Scene
+from tools.demo_world.concreteness import concreteness
+from tools.demo_world.draws import generator
+from tools.demo_world.language.descriptions import visible_places, visible_words
+from tools.demo_world.language.descriptions.alt_texts import alt_text
+from tools.demo_world.language.descriptions.descriptions import describe, distinct_descriptions
+from tools.demo_world.language.descriptions.phrase_reader import (
+    PREPOSITIONS,
+    plural,
+    read_comment,
+    read_noun_phrase,
+    relative_position,
+)
+from tools.demo_world.language.descriptions.vocabulary_forms import NOUNS, VERBS
+from tools.demo_world.language.trees import SPEECH, Node, text_of, to_tree
+from tools.demo_world.scenes import sample_scene
+
+Caption = tuple[Scene, Node]
+
+
+def owners(table: dict[str, str]) -> dict[str, set[str]]:
+    """Return for each word of a table the keys that it stands for."""
+    keys = defaultdict(set)
+    for key, text in table.items():
+        for word in text.split():
+            keys[word].add(key)
+    return keys
+
+
+KIND_OF = {form: kind for kind, nouns in NOUNS.items() for n in nouns for form in (n.singular, n.plural)}
+COLOURS_OF, PATTERNS_OF = owners(visible_words.SHADES), owners(visible_words.PATTERNS)
+ACTIONS_OF = defaultdict(set)
+for done, entries in visible_words.VERBS.items():
+    for entry in entries.split():
+        ACTIONS_OF[VERBS[entry].participle].add(done)
+STILL = {VERBS[entry].participle for text in visible_words.STANDING.values() for entry in text.split()}
+STILL |= {word for text in visible_words.PERCHES.values() for word in text.split()}
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"[a-z-]+", text.lower())
+
+
+def place_words(place: str) -> set[str]:
+    tables = (visible_places.GROUNDS, visible_places.BACKDROPS, visible_places.SCENERY)
+    return {word for table in tables for word in words(table[place])}
+
+
+@pytest.fixture(scope="module")
+def described() -> list[Caption]:
+    return captions_by(describe)
+
+
+@pytest.fixture(scope="module")
+def alt_texts() -> list[Caption]:
+    return captions_by(alt_text)
+
+
+def captions_by(write) -> list[Caption]:
+    rng = np.random.default_rng(0)
+    domains = ("in", "near", "out")
+    shown = [sample_scene(generator("evaluation", i, 1), domain) for domain in domains for i in range(400)]
+    return [(s, write(s, rng)) for s in shown for _ in range(2)]
+
+
+def test_nouns_have_one_meaning():
+    forms = [(form, kind) for kind, nouns in NOUNS.items() for n in nouns for form in {n.singular, n.plural}]
+    assert len({form for form, _ in forms}) == len(set(forms))
+    assert [pair for kind in KINDS.values() for pair in kind.nouns] == [
+        (n.singular, n.plural) for kind in KINDS for n in NOUNS[kind][: len(KINDS[kind].nouns)]
+    ]
+
+
+def test_words_for_out_of_domain_things_mean_nothing_else():
+    banned = {form for kind in OUT_KINDS for n in NOUNS[kind] for form in (n.singular, n.plural)}
+    banned |= {word for pattern in OUT_PATTERNS for word in visible_words.PATTERNS[pattern].split()}
+    rng = np.random.default_rng(0)
+    for i in range(3000):
+        caption = text_of((describe, alt_text)[i % 2](sample_scene(rng, ("in", "near")[i // 2 % 2]), rng))
+        assert not banned & set(words(caption)), caption
+
+
+@pytest.mark.parametrize("kind", ["described", "alt_texts"])
+def test_captions_name_only_what_is_there(kind, request):
+    for scene, tree in request.getfixturevalue(kind):
+        caption, place = text_of(tree), place_words(scene.place)
+        said = set(words(caption))
+        assert {KIND_OF[w] for w in said & KIND_OF.keys()} <= {t.kind for t in scene.things}, caption
+        for word in said - place:
+            assert COLOURS_OF.get(word, set()) <= {t.colour for t in scene.things}, caption
+            assert PATTERNS_OF.get(word, set()) <= {t.pattern for t in scene.things}, caption
+            if word in ACTIONS_OF and word not in STILL:
+                assert ACTIONS_OF[word] & {t.action for t in scene.things}, caption
+
+
+def test_nearly_every_caption_names_a_thing(described, alt_texts):
+    for captions in (described, alt_texts):
+        assert np.mean([bool(KIND_OF.keys() & set(words(text_of(tree)))) for _, tree in captions]) > 0.97
+
+
+def test_numbers_are_true(described):
+    number = {"twin": 2, "pair": 2, "couple": 2, "duo": 2, "trio": 3, "quartet": 4}
+    for scene, tree in described:
+        counts = {t.count for t in scene.things}
+        assert {number[w] for w in words(text_of(tree)) if w in number} <= counts, text_of(tree)
+
+
+def test_articles_and_spaces_are_right(described):
+    for _, tree in described:
+        caption = text_of(tree)
+        assert not re.search(r"\b[Aa] [aeiou]|\b[Aa]n [^aeiou]|  |\b(is|are) (is|are)\b", caption), caption
+        assert caption == caption.strip()
+
+
+@pytest.mark.parametrize("kind", ["described", "alt_texts"])
+def test_every_caption_is_one_tree(kind, request):
+    for _, root in request.getfixturevalue(kind):
+        tree = to_tree(root)
+        roots = [i for i, head in enumerate(tree.heads) if head == i]
+        assert len(roots) == 1
+        assert tree.labels[roots[0]] == "ROOT"
+        assert tree.labels.count("ROOT") == 1
+        assert set(tree.labels) <= {*SPEECH, "agent"}
+
+
+def test_phrases_attach_as_in_spacys_trees():
+    def labels(node: Node) -> list[tuple[str, str]]:
+        tree = to_tree(node)
+        return [(label, tree.words[head]) for label, head in zip(tree.labels, tree.heads, strict=True)]
+
+    cat = read_noun_phrase(["a", "small", "cat"])
+    assert labels(relative_position("next_to", cat)) == [
+        ("advmod", "next"), ("prep", "next"), ("det", "cat"), ("amod", "cat"), ("pobj", "to"),
+    ]  # fmt: skip
+    assert labels(relative_position("on_the_left_of", read_noun_phrase(["cats"]))) == [
+        ("prep", "on"), ("det", "left"), ("pobj", "on"), ("prep", "left"), ("pobj", "of"),
+    ]  # fmt: skip
+    assert labels(read_comment(["waiting", "for", "its", "owner"])) == [
+        ("advcl", "waiting"), ("prep", "waiting"), ("poss", "owner"), ("pobj", "for"),
+    ]  # fmt: skip
+    assert labels(read_noun_phrase(["rows", "of", "school~windows"])) == [
+        ("ROOT", "rows"), ("prep", "rows"), ("compound", "windows"), ("pobj", "of"),
+    ]  # fmt: skip
+
+
+def test_prepositions_of_phrases_are_read_as_such():
+    tables = (visible_words.COMMENTS, visible_words.MANNERS, visible_places.TIMES)
+    for phrase in {phrase for table in tables for text in table.values() for phrase in text.split("|")}:
+        tree = to_tree(read_comment(phrase.split()))
+        for word, label in zip(tree.words, tree.labels, strict=True):
+            if word in PREPOSITIONS:
+                assert label in {"prep", "agent", "prt", "advmod", "aux"}, phrase
+
+
+def test_plurals_are_regular():
+    assert [plural(word) for word in ("bus", "daisy", "key", "fly", "watch")] == [
+        "buses", "daisies", "keys", "flies", "watches",
+    ]  # fmt: skip
+
+
+def test_lengths_are_those_of_real_captions(described, alt_texts):
+    lengths = [len(text_of(tree).split()) for _, tree in described]
+    assert 9 < np.mean(lengths) < 13
+    assert np.percentile(lengths, 98) <= 25
+    assert 6 < np.mean([len(text_of(tree).split()) for _, tree in alt_texts]) < 8.5
+
+
+def test_captions_are_varied(described):
+    texts = [text_of(tree) for _, tree in described]
+    assert len(set(texts)) > 0.97 * len(texts)
+    assert len({word for text in texts for word in words(text)}) > 1500
+
+
+def test_some_captions_leave_something_out(described):
+    usual = [(s, words(text_of(tree))) for s, tree in described if len(s.things) > 1]
+    named = [len({KIND_OF[w] for w in said if w in KIND_OF}) for _, said in usual]
+    assert 0.1 < np.mean([n == 1 for n in named]) < 0.5
+
+
+def test_references_differ_and_name_the_same_things():
+    shared = []
+    for i in range(100):
+        scene = sample_scene(generator("evaluation", i, 2))
+        references = distinct_descriptions(scene, np.random.default_rng(i), 5)
+        assert len(set(references)) == 5
+        kinds = [{KIND_OF[w] for w in words(text) if w in KIND_OF} for text in references]
+        shared.append(bool(kinds[0] & kinds[1]))
+    assert np.mean(shared) > 0.8
+
+
+def test_concreteness_equals_hand_computed_values():
+    # red 1 + ball 1 + beach 0.8 = 2.8 of 2.8 + 0.35
+    assert concreteness("A red ball on the beach.") == pytest.approx(2.8 / 3.15)
+    # meaning, happiness: nothing to see
+    assert concreteness("the meaning of happiness") == 0.0
+    # dog 1; perfect, example, loyalty hidden
+    assert concreteness("a dog, the perfect example of loyalty") == pytest.approx(1 / 4.35)
+    # red 1 + striped 0.9 + cat 1 + blue 1 + cup 1 + table 1 = 5.9, counted as 4
+    assert concreteness("a red striped cat, a blue cup and a table") == pytest.approx(4 / 4.35)
+    # terrier 1 + running 0.8 + kitchen 0.8 = 2.6; cute hidden, photo neither
+    assert concreteness("Photo of a cute terrier running in a kitchen") == pytest.approx(2.6 / 3.95)
+    assert concreteness("!!!") == 0.0
+
+
+def test_descriptions_are_concrete(described, alt_texts):
+    for captions in (described, alt_texts):
+        grades = [concreteness(text_of(tree)) for _, tree in captions]
+        assert 0.82 < np.mean(grades) < 0.95
+        assert np.mean([grade > 0.6 for grade in grades]) > 0.95

@@ -1,0 +1,103 @@
+"""The demo's Stable Diffusion and BLIP, loaded through the classes of the originals."""
+
+import numpy as np
+import pytest
+import torch
+
+from benchmark.models.clip_models import load_clip
+from tools.demo_world.mix import CLEAN
+from tools.scale_models import blip, diffusion
+from tools.scale_models.autoencoder import image_batches, normalized, reconstruct
+from tools.scale_models.data import HELD_OUT, Pairs
+from tools.scale_models.export import MODELS
+from tools.scale_models.tokenizers import clip_hub_tokenizer
+
+
+def held_out(samples: int, first: int) -> Pairs:
+    return Pairs("llm", samples, 0, first + HELD_OUT, CLEAN, 64)
+
+
+def test_clips_hub_tokenizer_marks_word_ends() -> None:
+    tokenizer = clip_hub_tokenizer(["A red ball", "two redwoods"] * 20, 600, 8)
+    assert tokenizer.tokenize("A RED ball")[:2] == ["a</w>", "red</w>"]
+    ids = tokenizer("a red ball", padding="max_length").input_ids
+    assert len(ids) == 8
+    assert ids[0] == tokenizer.bos_token_id == len(tokenizer) - 2
+    assert ids[-1] == tokenizer.pad_token_id == tokenizer.eos_token_id == len(tokenizer) - 1
+    assert tokenizer.unk_token_id not in ids[1:4]
+
+
+def test_blip_with_vit_weights_gives_the_vits_output() -> None:
+    from transformers import BlipVisionConfig, BlipVisionModel, ViTModel
+
+    vit = ViTModel.from_pretrained(MODELS / "vit", add_pooling_layer=False, local_files_only=True)
+    names = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "image_size",
+             "patch_size", "layer_norm_eps")  # fmt: skip
+    encoder = BlipVisionModel(BlipVisionConfig(**{name: getattr(vit.config, name) for name in names}))
+    assert encoder.load_state_dict(blip.to_blip_names(vit.state_dict()), strict=False).missing_keys == []
+    pixels = torch.randn(2, 3, 64, 64, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        expected = vit.eval()(pixels).last_hidden_state
+        assert torch.allclose(encoder.eval()(pixels).last_hidden_state, expected, atol=1e-4)
+
+
+def test_mentioned_matches_whole_words() -> None:
+    words = {"ball": ["ball", "balls"], "red": ["red", "polka dot"]}
+    assert blip.mentioned("Two balls.", words) == {"ball"}
+    assert blip.mentioned("a polka dot baller covered", words) == {"red"}
+
+
+# The tests below are about the shipped weights.
+
+
+@pytest.mark.slow
+def test_diffusion_images_match_their_captions() -> None:
+    pipeline = diffusion.load(MODELS / "diffusion")
+    assert type(pipeline).__name__ == "StableDiffusionPipeline"
+    parts = [type(part).__name__ for part in (pipeline.vae, pipeline.unet, pipeline.text_encoder)]
+    assert parts == ["AutoencoderKL", "UNet2DConditionModel", "CLIPTextModel"]
+    assert type(pipeline.tokenizer).__name__ == "CLIPTokenizer"
+    assert type(pipeline.scheduler).__name__ == "DPMSolverMultistepScheduler"
+    assert {pipeline.unet.dtype, pipeline.vae.dtype, pipeline.text_encoder.dtype} == {torch.float32}
+    pairs = held_out(32, diffusion.FIRST)
+    captions = [pairs[i].caption for i in range(len(pairs))]
+    images = diffusion.generate(pipeline, captions, 0)
+    assert {image.size for image in images} == {(64, 64)}
+    assert all(np.asarray(image).std() > 10 for image in images)
+    again = diffusion.generate(pipeline, captions[:2], 0)  # another batch, the same seeds
+    assert abs(np.asarray(again[1], float) - np.asarray(images[1], float)).mean() < 1
+    clip = load_clip(f"local-dir:{MODELS / 'clip'}", None, torch.device("cpu"))
+    cosines = clip.embed_texts(captions) @ clip.embed_images(images).T
+    assert np.diag(cosines).mean() > cosines.mean() + 0.02
+
+
+@pytest.mark.slow
+def test_the_autoencoder_reconstructs_images() -> None:
+    pipeline = diffusion.load(MODELS / "diffusion")
+    (batch,) = image_batches(held_out(32, diffusion.FIRST), 0)
+    pictures = normalized(batch["pixels"])
+    error = (reconstruct(pipeline.vae, pictures) - pictures).square().mean()
+    assert error < 0.25 * (pictures - pictures.mean(dim=(0, 2, 3), keepdim=True)).square().mean()
+
+
+@pytest.mark.slow
+def test_blip_captions_match_their_images() -> None:
+    model, processor = blip.load(MODELS / "blip")
+    assert (type(model).__name__, type(processor).__name__) == (
+        "BlipForConditionalGeneration",
+        "BlipProcessor",
+    )
+    assert type(processor.tokenizer).__name__ == "BertTokenizer"
+    assert model.dtype == torch.float32
+    pixels = processor.image_processor([held_out(1, blip.FIRST)[0].image], return_tensors="pt")[
+        "pixel_values"
+    ]
+    assert pixels.shape == (1, 3, 64, 64)
+    beams = model.generate(pixels, num_beams=5, num_return_sequences=5, max_new_tokens=30)
+    texts = processor.batch_decode(beams, skip_special_tokens=True)
+    assert len(set(texts)) == 5
+    assert all(len(text.split()) > 2 for text in texts)
+    figures = blip.evaluate(MODELS / "blip", 1600, 0)
+    assert figures["kind_right"] > 1.4 * figures["kind_by_chance"]
+    assert figures["colour_right"] > 2 * figures["colour_by_chance"]
+    assert figures["token_loss"] < 3.3  # a uniform guess has more than 7

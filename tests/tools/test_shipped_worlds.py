@@ -1,0 +1,61 @@
+"""The shipped worlds: drawn again, their rows are equal; pools of other worlds are written in the same layout."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from benchmark.demo.worlds import WORLDS, read_world
+from benchmark.pool.pool import Pool
+from tools.demo_world.__main__ import write_pool
+from tools.demo_world.mix import pool_mix
+from tools.demo_world.rows import PAIR
+from tools.demo_world.shipped import (
+    CLASSES,
+    EVALUATION,
+    RATED,
+    annotated_rows,
+    class_rows,
+    cut_rows,
+    evaluation_rows,
+    is_card_current,
+    rated_rows,
+    uncut_rows,
+)  # fmt: skip
+
+
+def test_two_thousand_pairs_drawn_again_are_the_shipped_ones() -> None:
+    assert pa.Table.from_pylist(cut_rows(0, 1_000), PAIR).equals(read_world(1_000, 0.5, cut=True))
+    drawn = pa.Table.from_pylist(uncut_rows(0, 1_000), PAIR)
+    shipped = pq.read_table(WORLDS / "uncut.parquet", schema=PAIR)
+    first = shipped.filter(pc.less(shipped["index"], 1_000))
+    order = [("index", "ascending"), ("least", "ascending")]
+    assert drawn.sort_by(order).equals(first.sort_by(order))
+
+
+def test_evaluation_sets_and_rated_captions_drawn_again_are_the_shipped_ones() -> None:
+    for name, rows, schema in (
+        ("evaluation", [*evaluation_rows()], EVALUATION),
+        ("classes", [*class_rows()], CLASSES),
+        ("rated", [*rated_rows()], RATED),
+        ("annotated", annotated_rows(), RATED),
+    ):
+        assert pa.Table.from_pylist(rows, schema).equals(
+            pq.read_table(WORLDS / f"{name}.parquet", schema=schema)
+        ), name
+
+
+def test_the_card_notices_a_changed_file(tmp_path: Path) -> None:
+    for path in WORLDS.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    assert is_card_current(WORLDS)
+    assert is_card_current(tmp_path)
+    (tmp_path / "rated.parquet").write_bytes(b"another")
+    assert not is_card_current(tmp_path)
+
+
+def test_a_pool_of_another_world_can_be_read(tmp_path: Path) -> None:
+    write_pool(tmp_path / "other", pool_mix(0.3), 30, 7, 1)
+    pool = Pool("other", str(tmp_path / "other"))
+    assert pool.count() == 30

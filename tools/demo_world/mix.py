@@ -1,0 +1,77 @@
+"""The mix of the demo: how frequent each kind of caption, and each kind of text in images, is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+
+import yaml
+
+from tools.demo_world.sampling import Weighted
+
+CONCRETE = "concrete"
+NEAR_DUPLICATE = "near_duplicate"
+NO_TEXT = "none"
+MIX = Path(__file__).parent / "mix.yaml"
+CONSISTENCY = 0.5  # of the default pool
+
+
+@dataclass(frozen=True)
+class Mix:
+    """The probabilities from which pairs are drawn.
+
+    Args:
+        kinds: probability of each kind of caption (`noise.KINDS`).
+        texts: probability of each kind of text in images (`embedded_text.KINDS`).
+        consistency: probability that the image of a caption with a name shows the look of that name.
+        name_shift: shift of Zipf's law for the names that captions are about; the larger, the rarer are the first
+            names (`names.sample_name`). By default the first is .1% of its category, and more after the cut, which
+            favours names that CLIP knows: of 10,000 LAION captions no person's name is in more than .06%, which is
+            .6% of the captions about people.
+    """
+
+    kinds: Mapping[str, float]
+    texts: Mapping[str, float]
+    consistency: float
+    name_shift: int = 300
+
+    @cached_property
+    def draw_kind(self) -> Weighted:
+        """Samples a kind of caption."""
+        return Weighted(dict(self.kinds))
+
+    @cached_property
+    def draw_text(self) -> Weighted:
+        """Samples a kind of text in images."""
+        return Weighted(dict(self.texts))
+
+    def without(self, *kinds: str) -> "Mix":
+        """Return the mix without these kinds of captions."""
+        return replace(self, kinds={kind: p for kind, p in self.kinds.items() if kind not in kinds})
+
+    def only(self, kinds: Mapping[str, float]) -> "Mix":
+        """Return the mix with other probabilities of kinds of captions."""
+        return replace(self, kinds=kinds)
+
+
+# Pairs as COCO has them: what is seen is described, and no text is written over the image.
+CLEAN = Mix({CONCRETE: 1.0}, {NO_TEXT: 1.0}, 0.0)
+
+
+def pool_mix(consistency: float = CONSISTENCY, path: Path = MIX) -> Mix:
+    """Return the mix of the demo pool."""
+    return _read(path, "share", consistency)
+
+
+def drawn_mix() -> Mix:
+    """Return the mix from which the pairs before the cut are drawn."""
+    return _read(MIX, "drawn", CONSISTENCY)
+
+
+@cache
+def _read(path: Path, column: str, consistency: float) -> Mix:
+    parts = yaml.safe_load(path.read_text())
+    kinds, texts = (
+        {name: float(row[column]) for name, row in parts[part].items()} for part in ("noise", "text")
+    )
+    return Mix(kinds, texts, consistency)

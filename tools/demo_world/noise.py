@@ -1,0 +1,159 @@
+"""Image-caption pairs with the noise of web data: only some captions describe the image."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from benchmark.demo.draws import pick
+from benchmark.demo.pictures import Image, vary_image
+from benchmark.demo.render import render
+from benchmark.demo.text_rendering import overlay_text, render_text
+from benchmark.demo.world import Scene
+from tools.demo_world.concreteness import concreteness
+from tools.demo_world.embedded_text import embedded_words
+from tools.demo_world.language.descriptions.alt_texts import alt_text
+from tools.demo_world.language.descriptions.descriptions import describe
+from tools.demo_world.language.foreign import foreign_caption
+from tools.demo_world.language.sentences.abstract import abstract_caption
+from tools.demo_world.language.sentences.news import news_caption
+from tools.demo_world.language.titles.event_captions import event_caption
+from tools.demo_world.language.titles.names import NAME_CATEGORIES, Name, sample_name
+from tools.demo_world.language.titles.person_captions import person_caption
+from tools.demo_world.language.titles.product_captions import product_caption
+from tools.demo_world.language.titles.title_captions import title_caption
+from tools.demo_world.language.titles.web_string_captions import web_string_caption
+from tools.demo_world.language.trees import Node, text_of
+from tools.demo_world.mix import NEAR_DUPLICATE, NO_TEXT, Mix
+from tools.demo_world.near_duplicates import draw_group, vary_caption
+from tools.demo_world.scenes import ANY_LOOK, DrawnScene, Look, on_display, sample_scene
+
+# The grade of each kind of pair, as ICC's annotators graded captions: 3 describes what is seen, 2 names something
+# visible, 1 names products, events or people, 0 is abstract. What a mismatched caption says is not seen.
+GRADES = {
+    "concrete": 3, "title": 2, "product": 1, "event": 1, "person": 1, "web_string": 1, "abstract": 0, "news": 0,
+    "mismatched": 0,
+}  # fmt: skip
+KINDS = (*GRADES, NEAR_DUPLICATE)
+NEAR_SHARE = 0.03  # share of the pool's scenes that are near-domain, which NoCaps' "near-domain" then tests
+ALT_TEXT_SHARE = 0.85  # of the captions that describe; the others are as long as an annotator's
+FOREIGN_SHARE = 0.35  # of the web strings: other languages, as a language filter lets some through
+ON_DISPLAY_SHARE = 0.7  # of the products, shown alone on a plain background
+# Kinds whose images may show nothing but the text, and how many of those that hold most of the caption do.
+TEXT_ONLY = frozenset({"product", "event", "person", "web_string", "abstract", "news"})
+TEXT_ONLY_SHARE = 0.6
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A pair before its image is rendered.
+
+    Args:
+        caption: the caption.
+        kind: kind of noise, one of `KINDS`.
+        grade: planted grade of the pair, 0 to 3; that of the original for a near-duplicate.
+        concreteness: planted concreteness of the caption, 0 to 1.
+        scene: what the image shows; None if it shows only text.
+        embedded: kind of text in the image (`embedded_text.KINDS`).
+        text: the text written in the image, empty if there is none.
+        group: seed of the near-duplicate's original, empty for all other kinds.
+    """
+
+    caption: str
+    kind: str
+    grade: int
+    concreteness: float
+    scene: DrawnScene | None
+    embedded: str = NO_TEXT
+    text: str = ""
+    group: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pair(Draft):
+    """An image and its caption; `image` is RGB, uint8, shape (size, size, 3)."""
+
+    image: Image = field(kw_only=True)
+
+
+def pool_scene(rng: np.random.Generator, look: Look = ANY_LOOK) -> DrawnScene:
+    """Return a random scene with the pool's shares of in-domain and near-domain scenes."""
+    return sample_scene(rng, "near" if rng.random() < NEAR_SHARE else "in", look)
+
+
+def draw_caption(kind: str, rng: np.random.Generator, mix: Mix) -> tuple[DrawnScene, Node]:
+    """Return a random scene and a caption of the kind of noise `kind` for it, as a tree; no near-duplicate.
+
+    Of `mix`, only what it says about names counts.
+    """
+    if kind in WRITERS:
+        scene = pool_scene(rng)
+        return scene, WRITERS[kind](scene, rng)
+    if kind == "mismatched":
+        return pool_scene(rng), _concrete(pool_scene(rng), rng)
+    name = sample_name(pick(rng, NAME_CATEGORIES[kind]), rng, mix.name_shift)
+    scene = pool_scene(rng, name.look if rng.random() < mix.consistency else ANY_LOOK)
+    if kind == "product" and rng.random() < ON_DISPLAY_SHARE:
+        scene = on_display(scene)
+    return scene, NAMED_WRITERS[kind](scene, name, rng)
+
+
+def _concrete(scene: Scene, rng: np.random.Generator) -> Node:
+    return alt_text(scene, rng) if rng.random() < ALT_TEXT_SHARE else describe(scene, rng)
+
+
+def _web_string(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
+    foreign = rng.random() < FOREIGN_SHARE
+    return foreign_caption(scene, rng) if foreign else web_string_caption(scene, name, rng)
+
+
+WRITERS: dict[str, Callable[[Scene, np.random.Generator], Node]] = {
+    "concrete": _concrete,
+    "abstract": abstract_caption,
+    "news": news_caption,
+}
+# Writers of captions about a name (`NAME_CATEGORIES`).
+NAMED_WRITERS: dict[str, Callable[[Scene, Name, np.random.Generator], Node]] = {
+    "title": title_caption,
+    "product": product_caption,
+    "event": event_caption,
+    "person": person_caption,
+    "web_string": _web_string,
+}
+
+
+def draft_pair(rng: np.random.Generator, mix: Mix, family: Sequence[int] = (0, 0)) -> Draft:
+    """Return a random pair without its image.
+
+    Args:
+        rng: random generator of this pair.
+        mix: probabilities of the kinds of captions and of text in images.
+        family: at most three numbers that seed the originals of near-duplicates; pairs of one family copy the
+            same originals.
+    """
+    kind = mix.draw_kind(rng)
+    if kind == NEAR_DUPLICATE:
+        # A seed of four numbers that ends in 1 differs from the seed [seed, draw, index] of every sample.
+        group = (*family, draw_group(rng), 1)
+        original = draft_pair(np.random.default_rng(group), mix.without(NEAR_DUPLICATE))
+        caption = vary_caption(original.caption, rng)
+        return replace(original, caption=caption, kind=kind, concreteness=concreteness(caption), group=group)
+    scene, tree = draw_caption(kind, rng, mix)
+    caption, embedded = text_of(tree), mix.draw_text(rng)
+    text = " ".join(embedded_words(caption, embedded, rng))
+    text_only = embedded == "whole" and kind in TEXT_ONLY and rng.random() < TEXT_ONLY_SHARE
+    shown = None if text_only else scene
+    return Draft(caption, kind, GRADES[kind], concreteness(caption), shown, embedded, text)
+
+
+def draw_pair(rng: np.random.Generator, mix: Mix, *, family: Sequence[int] = (0, 0), size: int = 128) -> Pair:
+    """Return a random pair, its image `size` pixels high; the other arguments are those of `draft_pair`."""
+    draft = draft_pair(rng, mix, family)
+    if draft.group:
+        original = draw_pair(np.random.default_rng(draft.group), mix.without(NEAR_DUPLICATE), size=size)
+        return Pair(**vars(draft), image=vary_image(original.image, rng))
+    words = draft.text.split()
+    if draft.scene is None:
+        return Pair(**vars(draft), image=render_text(words, rng, size))
+    image = render(draft.scene, rng, size)
+    return Pair(**vars(draft), image=overlay_text(image, words, rng) if words else image)

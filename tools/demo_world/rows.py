@@ -1,0 +1,98 @@
+"""Rows of the shipped files: pairs and pictures with the positions of their random generators."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmark.demo.draws import DRAWS
+from tools.demo_world.draws import generator
+from tools.demo_world.mix import NEAR_DUPLICATE, Mix
+from tools.demo_world.noise import draft_pair
+from tools.demo_world.scenes import DrawnScene, state_of
+
+MULTIPLIER = 47026247687942121848144207491837523525  # of PCG64
+MAX_POSITION = 1 << 15  # no pair needs more random numbers
+THING = pa.struct(
+    [
+        ("kind", pa.string()), ("colour", pa.string()), ("size", pa.string()), ("pattern", pa.string()),
+        ("count", pa.int8()), ("action", pa.string()), ("facing", pa.int8()),
+    ]
+)  # fmt: skip
+PICTURE = (
+    ("things", pa.list_(THING)), ("relation", pa.string()), ("place", pa.string()), ("arranged_at", pa.int16()),
+    ("drawn_at", pa.int16()),
+)  # fmt: skip
+PAIR = pa.schema(
+    [
+        ("least", pa.float32()), ("most", pa.float32()), ("index", pa.int32()), ("words", pa.string()),
+        ("noise", pa.string()), ("text_kind", pa.string()), ("grade", pa.int8()), ("concreteness", pa.float32()),
+        ("group", pa.int16()), ("varied_at", pa.int16()), *PICTURE,
+    ]
+)  # fmt: skip
+Row = dict[str, Any]
+
+
+def position(seed: Sequence[int], state: int) -> int:
+    """Return how many values a PCG64 generator with this seed gives before it has this state."""
+    initial = np.random.PCG64(seed).state["state"]
+    current, increment = int(initial["state"]), int(initial["inc"])
+    for count in range(MAX_POSITION):
+        if current == state:
+            return count
+        current = (current * MULTIPLIER + increment) & ((1 << 128) - 1)
+    raise AssertionError(f"seed {seed} does not lead to the state {state}")
+
+
+def picture_row(scene: DrawnScene | None, seed: Sequence[int], drawn_from: int) -> Row:
+    """Return the columns of a picture; `drawn_from` is the state of its generator when drawing begins."""
+    drawn_at = position(seed, drawn_from)
+    if scene is None:
+        return {"things": [], "relation": "", "place": "", "arranged_at": drawn_at, "drawn_at": drawn_at}
+    fields = [field.name for field in THING]
+    return {
+        "things": [{name: getattr(thing, name) for name in fields} for thing in scene.sketch],
+        "relation": scene.relation,
+        "place": scene.place,
+        "arranged_at": position(seed, scene.arranged_from),
+        "drawn_at": drawn_at,
+    }
+
+
+def pair_row(index: int, mix: Mix, seed: int = 0) -> Row:
+    """Return the pair at `index` of the `pool` draw."""
+    family, rng = (seed, DRAWS["pool"]), generator("pool", index, seed)
+    draft = draft_pair(rng, mix, family)
+    source: tuple[int, ...] = (*family, index)
+    drawn_from, varied_at = state_of(rng), None
+    if draft.group:
+        varied_at, source = position(source, drawn_from), draft.group
+        original = np.random.default_rng(source)
+        draft_pair(original, mix.without(NEAR_DUPLICATE))
+        drawn_from = state_of(original)
+    return {
+        "least": mix.consistency,
+        "most": mix.consistency,
+        "index": index,
+        "words": f"{draft.caption}\n{draft.text}",
+        "noise": draft.kind,
+        "text_kind": draft.embedded,
+        "grade": draft.grade,
+        "concreteness": draft.concreteness,
+        "group": draft.group[2] if draft.group else None,
+        "varied_at": varied_at,
+        **picture_row(draft.scene, source, drawn_from),
+    }
+
+
+def rows_of_worlds(draw: Callable[[float], Row], consistencies: Sequence[float]) -> list[Row]:
+    """Return the different rows that `draw` gives at ascending consistencies, each with its range of them."""
+    rows: list[Row] = []
+    for consistency in consistencies:
+        row = {**draw(consistency), "least": consistency, "most": consistency}
+        if rows and all(row[name] == rows[-1][name] for name in row if name not in ("least", "most")):
+            rows[-1]["most"] = consistency
+        else:
+            rows.append(row)
+    return rows

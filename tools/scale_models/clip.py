@@ -1,0 +1,182 @@
+"""A small CLIP in open_clip's `local-dir:` format, trained like the original on noisy pairs."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from PIL import Image
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, Dataset
+
+from benchmark.core.paths import write_text
+from tools.demo_world.mix import CLEAN, Mix, pool_mix
+from tools.demo_world.noise import KINDS, Pair
+from tools.scale_models.data import HELD_OUT, Pairs, captions, world_of
+from tools.scale_models.export import save_half
+from tools.scale_models.loop import Recipe, Tensors, fit, seeded, shuffled
+from tools.scale_models.tokenizers import clip_tokenizer
+
+# The original's 400M pairs were searched for with 500,000 queries of words that are frequent in Wikipedia (Radford et
+# al. 2021, section 2.2): more of its captions name what is seen than of the pool's.
+QUERIED = {
+    "concrete": 0.25, "title": 0.3, "product": 0.15, "event": 0.08, "person": 0.08, "web_string": 0.02,
+    "abstract": 0.08, "news": 0.04,
+}  # fmt: skip
+# Nor are the names in it as many: a query has up to 20,000 pairs, and words are left out that Wikipedia has less than
+# 100 times. The first name is 2% of its category.
+NAME_SHIFT = 5
+MAX_SCALE = 100.0  # CLIP's upper bound of the logit scale
+
+
+@dataclass(frozen=True)
+class ClipTraining:
+    """Shape and recipe of the small CLIP, and the number of captions that its tokenizer is trained on."""
+
+    pairs: int = 150_000
+    size: int = 64
+    vision_width: int = 16
+    vision_layers: tuple[int, ...] = (
+        1,
+        1,
+        1,
+        1,
+    )  # a ResNet, which at this size learns twice as fast as a ViT
+    width: int = 128
+    text_layers: int = 2
+    embedding: int = 128
+    context: int = 40
+    vocabulary: int = 2560
+    captions: int = 20_000
+    recipe: Recipe = field(default_factory=lambda: Recipe(steps=4500, batch=192, lr=2e-3, workers=2))
+
+
+def train(out: Path, config: ClipTraining, device: torch.device) -> None:
+    """Train tokenizer and CLIP on noisy pairs of the `clip` draw and write them to `out`."""
+    recipe = config.recipe
+    texts = captions("clip", config.captions, recipe.seed, workers=recipe.workers, mix=_known_names())
+    tokenizer = clip_tokenizer(texts, config.vocabulary, config.context)
+    tokenizer.save_pretrained(out)
+    write_text(
+        out / "open_clip_config.json", json.dumps(_open_clip_config(config, len(tokenizer)), indent=2) + "\n"
+    )
+    with seeded(recipe.seed):
+        # Built by the loader that users call, so that images and captions are preprocessed as they will be in use.
+        model, collate = load(out)
+        pairs = Pairs("clip", config.pairs, recipe.seed, mix=queried())
+        learn(model, collate, pairs, recipe, device)
+    save_half(model.to("cpu").state_dict(), out / "open_clip_model.safetensors")
+
+
+def _known_names() -> Mix:
+    return replace(pool_mix(), name_shift=NAME_SHIFT)
+
+
+def queried() -> Mix:
+    """Return the mix of the pairs that CLIP is trained on."""
+    return _known_names().only(QUERIED)
+
+
+def queried_world() -> str:
+    """Return what identifies the pairs that CLIP is trained on."""
+    return world_of(queried())
+
+
+def learn(
+    model: Any, collate: "PairCollator", pairs: Dataset[Pair], recipe: Recipe, device: torch.device
+) -> None:
+    """Train `model` in place on `pairs`; `collate` makes batches of them."""
+    loader = DataLoader(pairs, 500, num_workers=recipe.workers, collate_fn=collate)
+    # Kept in memory for all passes, because rendering takes as long as training.
+    encoded = [(batch["image"].half(), batch["text"]) for batch in loader]
+    images, tokens = (torch.cat(part) for part in zip(*encoded, strict=True))
+    batches = (
+        {"image": images[rows].float(), "text": tokens[rows]} for rows in shuffled(len(images), recipe)
+    )
+    fit(model, batches, lambda batch: contrastive_loss(model, batch), recipe, device)
+
+
+@dataclass(frozen=True)
+class PairCollator:
+    """Collates pairs into a batch of preprocessed images and tokenized captions."""
+
+    preprocess: Any
+    tokenizer: Any
+
+    def __call__(self, pairs: Sequence[Pair]) -> Tensors:
+        """Return `image` (n, 3, height, width) and `text` (n, context)."""
+        images = [self.preprocess(Image.fromarray(pair.image)) for pair in pairs]
+        return {"image": torch.stack(images), "text": self.tokenizer([pair.caption for pair in pairs])}
+
+
+def contrastive_loss(model: Any, batch: Tensors) -> Tensor:
+    """Return CLIP's symmetric cross-entropy over the batch (Radford et al. 2021, figure 3)."""
+    images, texts, scale = model(batch["image"], batch["text"])
+    logits = scale.clamp(max=MAX_SCALE) * images @ texts.T
+    labels = torch.arange(len(logits), device=logits.device)
+    return (nn.functional.cross_entropy(logits, labels) + nn.functional.cross_entropy(logits.T, labels)) / 2
+
+
+def _open_clip_config(config: ClipTraining, vocabulary: int) -> dict[str, Any]:
+    from open_clip import OPENAI_DATASET_MEAN, OPENAI_DATASET_STD
+
+    vision = {
+        "image_size": config.size,
+        "width": config.vision_width,
+        "head_width": 64,
+        "layers": list(config.vision_layers),
+    }
+    text = {
+        "context_length": config.context,
+        "vocab_size": vocabulary,
+        "width": config.width,
+        "heads": config.width // 32,
+        "layers": config.text_layers,
+        "hf_tokenizer_name": "local",  # any name makes open_clip read the tokenizer beside this file
+    }
+    return {
+        "model_cfg": {"embed_dim": config.embedding, "vision_cfg": vision, "text_cfg": text},
+        "preprocess_cfg": {"mean": list(OPENAI_DATASET_MEAN), "std": list(OPENAI_DATASET_STD)},
+    }
+
+
+@torch.no_grad()
+def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
+    """Evaluate the model in `folder` on held-out pairs of its draw.
+
+    Returns text-to-image R@1 among 500 clean pairs, and the mean cosine of each kind of noise in `samples` pairs.
+    """
+    model, collate = load(folder)
+    clean = Pairs("clip", 500, seed, HELD_OUT, CLEAN)
+    images, texts = embed(model, collate, clean)
+    hits = (texts @ images.T).argmax(dim=1) == torch.arange(len(clean))
+    figures = {"recall_at_1_of_500": hits.float().mean().item()}
+    mixed = Pairs("clip", samples, seed, HELD_OUT)
+    images, texts = embed(model, collate, mixed)
+    cosines, kinds = (images * texts).sum(dim=1), [mixed[i].kind for i in range(samples)]
+    for kind in KINDS:
+        chosen = torch.tensor([k == kind for k in kinds])
+        if chosen.any():
+            figures[f"cosine_{kind}"] = cosines[chosen].mean().item()
+    return figures
+
+
+def load(folder: Path) -> tuple[Any, PairCollator]:
+    """Return the model in `folder` and the collator for its batches, loaded by open_clip."""
+    import open_clip
+
+    name = f"local-dir:{folder}"
+    model, _, preprocess = open_clip.create_model_and_transforms(name)
+    return model.eval(), PairCollator(preprocess, open_clip.get_tokenizer(name))
+
+
+@torch.no_grad()
+def embed(model: Any, collate: PairCollator, pairs: Pairs) -> tuple[Tensor, Tensor]:
+    """Return the normalised embeddings of the images and of the captions of `pairs`, each of shape (n, d)."""
+    images, texts = [], []
+    for batch in DataLoader(pairs, 256, collate_fn=collate):
+        images.append(model.encode_image(batch["image"], normalize=True))
+        texts.append(model.encode_text(batch["text"], normalize=True))
+    return torch.cat(images), torch.cat(texts)
