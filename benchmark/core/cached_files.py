@@ -1,9 +1,8 @@
 """Files of the cache check themselves, so that damage is found before it is read.
 
-Parquet, Arrow and numpy files hold a CRC-32 of all their other bytes: in the footer, or after the array, where other
-programs do not look. JSON holds one of its value, see `read_cached`. A folder, or a file of another kind, has a list
-of sizes, times and CRCs: ``.seal`` in the folder, ``.x.seal`` for a file ``x``. Files with the listed size and
-time count as intact.
+Parquet and Arrow files hold a CRC-32 of all their other bytes in the footer. JSON holds one of its value, see
+`read_cached`. A folder, a tar and a ``.npy``, which other programs read too, have a list of sizes, times and CRCs:
+``.seal`` in the folder, ``.x.seal`` for a file ``x``. Files with the listed size and time count as intact.
 """
 
 import json
@@ -22,7 +21,7 @@ SEAL = ".seal"
 _MARK, _BLANK = b"pairsift CRC-32 ", b"00000000"
 # For writers of Parquet and Arrow files: metadata of the footer, with room for the CRC.
 ROOM = {"crc32": (_MARK + _BLANK).decode()}
-_CHECKED = {".parquet", ".arrow", ".npy"}
+_CHECKED, _LISTED = {".parquet", ".arrow"}, {".tar", ".npy"}
 _TAIL = 1 << 20  # bytes, more than a footer has after the metadata
 Version = tuple[int, int, int]
 log = logging.getLogger(__name__)
@@ -43,7 +42,11 @@ def is_checked(path: Path) -> bool:
 
 def seal(written: Path, path: Path) -> None:
     """Write the CRC of the file or folder `written`, which is about to be renamed to `path`."""
-    if written.is_file() and (written.suffix not in (*_CHECKED, ".tar") or _write_crc(written)):
+    if (
+        written.is_file()
+        and written.suffix not in _LISTED
+        and (written.suffix not in _CHECKED or _write_crc(written))
+    ):
         return
     files = {str(file.relative_to(written)): file for file in sorted(written.rglob("*")) if file.is_file()}
     about = {name: [*_version(file)[1:], _crc(file)] for name, file in (files or {"": written}).items()}
@@ -99,12 +102,7 @@ def remove_cached(path: Path) -> None:
 
 
 def _write_crc(file: Path) -> bool:
-    """Write the CRC of a file into the room for it; return whether there is any. Numpy files get it at the end."""
-    if file.suffix == ".tar":
-        return False
-    if file.suffix == ".npy":
-        with file.open("ab") as opened:
-            opened.write(_MARK + _BLANK)
+    """Write the CRC of a file into the room for it; return whether there is any."""
     if (position := _mark_position(data := _mapped(file))) is None:
         return False
     with file.open("r+b") as opened:
@@ -115,11 +113,11 @@ def _write_crc(file: Path) -> bool:
 
 def _damage(path: Path, version: Version) -> str:
     """Return how a file differs from its CRC, nothing if it does not; version: of the file."""
-    if path.suffix not in _CHECKED or path.is_dir() or not is_checked(path):
+    if path.suffix not in _CHECKED | _LISTED or path.is_dir() or not is_checked(path):
         return ""
     if not version[1]:
         return "it is empty"
-    if (position := _mark_position(data := _mapped(path))) is None:
+    if path.suffix in _LISTED or (position := _mark_position(data := _mapped(path))) is None:
         return "its checksum is missing"
     changed = data[position : position + len(_BLANK)] != b"%08x" % _crc_without(data, position)
     return "its content has changed" if changed else ""

@@ -66,8 +66,8 @@ def test_what_another_process_removes_or_makes_again_is_left_alone(
             save_array(damaged, np.arange(3))
         return damage
 
-    original = cached_files._damage
-    monkeypatch.setattr(cached_files, "_damage", judge_slowly)
+    original = cached_files._seal_damage
+    monkeypatch.setattr(cached_files, "_seal_damage", judge_slowly)
     assert not intact(damaged)
     monkeypatch.undo()
     assert intact(damaged) == again

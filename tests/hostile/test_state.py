@@ -102,12 +102,15 @@ def test_a_damaged_file_is_named_and_made_again(
 def test_every_flipped_bit_is_noticed(pool: Pool, name: str) -> None:
     scores(pool), index(pool), survivors(pool)
     path = next(path for path in cached_files() if name in path.parts)
-    whole = path.read_bytes()
+    seal = path.with_name(f".{path.name}.seal")
+    whole, listed = path.read_bytes(), seal.read_bytes() if seal.exists() else b""
     for bit in np.random.default_rng(0).choice(8 * len(whole), 500, replace=False).tolist():
         data = bytearray(whole)
         data[bit // 8] ^= 1 << bit % 8
         path.write_bytes(data)
         assert not intact(path)
+        if listed:
+            seal.write_bytes(listed)
     path.write_bytes(whole)
     assert intact(path)
 
