@@ -113,11 +113,11 @@ def _write_crc(file: Path) -> bool:
 
 def _damage(path: Path, version: Version) -> str:
     """Return how a file differs from its CRC, nothing if it does not; version: of the file."""
-    if path.suffix not in _CHECKED | _LISTED or path.is_dir() or not is_checked(path):
+    if path.suffix not in {*_CHECKED, ".npy"} or path.is_dir() or not is_checked(path):
         return ""
     if not version[1]:
         return "it is empty"
-    if path.suffix in _LISTED or (position := _mark_position(data := _mapped(path))) is None:
+    if path.suffix == ".npy" or (position := _mark_position(data := _mapped(path))) is None:
         return "its checksum is missing"
     changed = data[position : position + len(_BLANK)] != b"%08x" % _crc_without(data, position)
     return "its content has changed" if changed else ""
