@@ -162,7 +162,7 @@ def check_given(cfg: DictConfig, hydra: Any) -> None:
 def print_plan(jobs: Iterable[tuple[str, Job]]) -> None:
     """Print the plan of jobs, each with its name; nothing is run."""
     from benchmark.results.report.terminal import print_tables
-    from benchmark.run.plan.plan import Plan
+    from benchmark.run.plan import Plan
 
     plan = Plan()
     for name, job in jobs:
