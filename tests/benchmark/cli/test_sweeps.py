@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from benchmark.cli import sweep_runs
-from benchmark.cli.sweeps import job_overrides, planned_sweeps
+from benchmark.cli.jobs import job_overrides, planned_sweeps
 from benchmark.core.errors import UserError
 from tests.benchmark.run.test_demo_chain import DEMO, SMALL
 from tests.command_line import Run, assert_one_line
