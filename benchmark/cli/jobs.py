@@ -209,7 +209,8 @@ def make_job(cfg: DictConfig, hydra: Any, built: dict[str, Any] | None = None) -
     from benchmark.run.job import Job  # imported once the settings are right
 
     sweep = Path(hydra.sweep.dir) if hydra.mode == RunMode.MULTIRUN else None
-    return Job.from_config(cfg, hydra.runtime.choices, sweep, overrides, built)
+    shared = {} if built is None else built
+    return Job(cfg.copy(), dict(hydra.runtime.choices), overrides, sweep, shared)
 
 
 def print_plan(jobs: Iterable[tuple[str, Job]]) -> None:

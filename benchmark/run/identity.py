@@ -97,7 +97,7 @@ def make_protocol(job: Job) -> Protocol:
     facts["evaluation images in the pool"] = CONTAMINATION
     device = device_type(job.cfg.device)
     facts["precision"] = ", ".join(sorted({m.training.precision_on(device) for m in job.models.values()}))
-    limit = job.evaluation_limit
+    limit = job.cfg.evalset.get(LIMIT)
     if limit is not None:
         facts[QUICK_TRY] = f"the first {limit:,} images of each evaluation set, comparable to nothing"
     samples, changed = int(job.cfg.size.samples), protocol_overrides(job.overrides)
