@@ -125,9 +125,10 @@ class _JobPlan:
     def __init__(self, plan: Plan, job: Job) -> None:
         self.plan, self.job = plan, job
         self.timings = Timings(job.results_dir, device_type(job.cfg.device))
+        self.config = recorded(job.cfg)
         self.seconds, self.complete = 0.0, True
         self.pool = job.listed_pool
-        settings = f"{recorded(job.cfg.filter)} {recorded(job.cfg.pool)}"
+        settings = f"{self.config['filter']} {self.config['pool']}"
         self.scores_key, self.subset = settings, f"{settings} {job.k} {job.cfg.seed}"
         self.shards = self.parts = 0
         self.selected = False
@@ -183,18 +184,18 @@ class _JobPlan:
         if state != TO_DO:
             return state
         missing = None if pairs is None else pairs * (1 - self.parts / max(self.shards, 1))
-        per_pair, source = self.timings.median(self._scoring_seconds)
+        settings = _settings_text(recorded(filter_settings(cfg)) | {"seed": 0})
+        per_pair, source = self.timings.median(partial(self._scoring_seconds, settings))
         time = None if missing is None or per_pair is None else per_pair * missing
         self._charge(
             f"scoring with {self.job.choices['filter']}", (time, source), self._scoring_bytes(missing)
         )
         return f"{self.parts} of {self.shards} shards cached" if self.parts else state
 
-    def _scoring_seconds(self, result: Result) -> float | None:
+    def _scoring_seconds(self, settings: str, result: Result) -> float | None:
         """Return the seconds per pair of a result of the same filter: of its stage, or shared by the workers."""
         cfg, scored = self.job.cfg, result.selection.scored
         seconds = self.timings.stage(result, "select")
-        settings = _settings_text(recorded(filter_settings(cfg)) | {"seed": 0})
         same = _settings_text(result.selection.config | {"seed": 0}) == settings
         if seconds is None or not same or result.pool != cfg.pool.name or not scored:
             return None
@@ -217,7 +218,7 @@ class _JobPlan:
     def _trainings(self) -> str:
         states = {}
         for name, model in self.job.models.items():
-            settings = recorded(self.job.cfg.downstream[name])
+            settings = self.config["downstream"][name]
             key = f"{self.subset} {name} {settings}"
             states[name] = self._begin(key, done=self._is_trained(model))
             if states[name] == TO_DO:
@@ -252,7 +253,7 @@ class _JobPlan:
     def _evaluation_seconds(self, name: str, result: Result) -> float | None:
         if name not in result.downstream:
             return None
-        same = _evaluation(result.config, name) == _evaluation(recorded(self.job.cfg), name)
+        same = _evaluation(result.config, name) == _evaluation(self.config, name)
         return self.timings.stage(result, f"evaluate/{name}") if same else None
 
     def _earlier_result(self) -> Path | None:

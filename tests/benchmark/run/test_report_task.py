@@ -145,10 +145,6 @@ def test_mistakes_in_a_report(run: Run, tmp_path: Path, arguments: list[str], me
     assert_one_line(run("task=report", f"results_dir={tmp_path}", *arguments), message)
 
 
-def test_metric_is_a_setting_of_the_report_alone(run: Run) -> None:
-    assert_one_line(run("filter=clip", "metric=CIDEr"), "there is no setting 'metric'")
-
-
 def test_papers_figures_do_not_stand_in_for_results(run: Run, tmp_path: Path) -> None:
     write_record(tmp_path, replace(run_of("clip"), downstream={}))
     assert run("task=report", f"results_dir={tmp_path}").returncode == 0
