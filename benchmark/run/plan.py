@@ -125,10 +125,9 @@ class _JobPlan:
     def __init__(self, plan: Plan, job: Job) -> None:
         self.plan, self.job = plan, job
         self.timings = Timings(job.results_dir, device_type(job.cfg.device))
-        self.config = recorded(job.cfg)
         self.seconds, self.complete = 0.0, True
         self.pool = job.listed_pool
-        settings = f"{self.config['filter']} {self.config['pool']}"
+        settings = f"{recorded(job.cfg.filter)} {recorded(job.cfg.pool)}"
         self.scores_key, self.subset = settings, f"{settings} {job.k} {job.cfg.seed}"
         self.shards = self.parts = 0
         self.selected = False
@@ -218,7 +217,7 @@ class _JobPlan:
     def _trainings(self) -> str:
         states = {}
         for name, model in self.job.models.items():
-            settings = self.config["downstream"][name]
+            settings = recorded(self.job.cfg.downstream[name])
             key = f"{self.subset} {name} {settings}"
             states[name] = self._begin(key, done=self._is_trained(model))
             if states[name] == TO_DO:
@@ -246,14 +245,17 @@ class _JobPlan:
         return samples * trained.training.seconds / trained.training.samples_seen
 
     def _evaluations(self) -> str:
+        config = recorded(self.job.cfg)
         for name in self.job.models:
-            self._charge(f"evaluating {name}", self.timings.median(partial(self._evaluation_seconds, name)))
+            wanted = _evaluation(config, name)
+            time = self.timings.median(partial(self._evaluation_seconds, name, wanted))
+            self._charge(f"evaluating {name}", time)
         return TO_DO
 
-    def _evaluation_seconds(self, name: str, result: Result) -> float | None:
+    def _evaluation_seconds(self, name: str, wanted: str, result: Result) -> float | None:
         if name not in result.downstream:
             return None
-        same = _evaluation(result.config, name) == _evaluation(self.config, name)
+        same = _evaluation(result.config, name) == wanted
         return self.timings.stage(result, f"evaluate/{name}") if same else None
 
     def _earlier_result(self) -> Path | None:
