@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
-from downstream.batching import DecodedOnAccess, StoredImages
+from downstream.batching import StoredImages
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from downstream.evaluation.image_scores import ImageScores
 from downstream.evaluation.protocols import Captions, Evaluated
@@ -67,7 +67,7 @@ def score_captions_of_sets(
             domains.setdefault(evaluation_set.name, []).append(key)
             if item.domain:
                 domains.setdefault(f"{evaluation_set.name}/{item.domain}", []).append(key)
-    images = DecodedOnAccess(items) if all(item.image for item in items.values()) else None
+    images = items if all(item.image for item in items.values()) else None
     of_images: ScoresOfImages = {}
     scored = score_domains(candidates, references, domains, metrics, images, device, of_images)
     kept = ImageScores()

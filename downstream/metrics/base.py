@@ -12,8 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from PIL import Image
-
+from benchmark.core.pixel_workers import Loadable
 from benchmark.core.requirements import Requirement, State, look
 from benchmark.models.checkpoints import revision
 from downstream.metrics.java import Java, find_java
@@ -48,14 +47,14 @@ class Request:
         corpus: candidates and references of all domains, each one line of valid text.
         domains: image ids by the domain's name; no domain is empty. ``nocaps/out-domain`` is a part of the evaluation
             set ``nocaps``, if that is a domain too.
-        images: RGB images by id, possibly decoded on access; None if the caller has none.
+        images: the stored images by id; None if the caller has none.
         device: where models run.
         of_images: where metrics leave what they compute for single images.
     """
 
     corpus: Corpus
     domains: Mapping[str, Sequence[ImageId]]
-    images: Mapping[ImageId, Image.Image] | None
+    images: Mapping[ImageId, Loadable] | None
     device: torch.device
     of_images: ScoresOfImages = field(default_factory=dict)
     _lock: AbstractContextManager[Any] = field(default_factory=Lock, init=False, repr=False, compare=False)

@@ -6,7 +6,6 @@ got an extra line. Here a timer kills the process, and every answer is checked.
 """
 
 import atexit
-import logging
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -22,14 +21,12 @@ from downstream.metrics.java import JARS, Java, failure_reason, patience
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 from downstream.metrics.tokenizer import one_line
 
-log = logging.getLogger(__name__)
 JAR_NAME = "meteor-1.5.jar"
 START_SECONDS, SECONDS_PER_IMAGE = 120.0, 0.1
 IDLE_SECONDS = 60.0  # so long a process without work keeps its 1.3 GB
 # Requests sent before their answers are read: few enough that the answers (150 bytes each) fit into any pipe's
 # buffer, so that neither side can block the other.
 IN_FLIGHT = 24
-MAX_LOST = 10  # captions of one evaluation: after each the jar is started again
 
 
 class Meteor(CaptionMetric):
@@ -63,33 +60,14 @@ def meteor(counts: Doubles) -> float:
 def meteor_counts(corpus: Corpus, java: Java) -> dict[ImageId, list[float]]:
     """Return `METEOR_COUNTS` of each candidate of a tokenised corpus, English, all matchers.
 
-    A caption of thousands of words that exhausts the jar's memory counts as an empty one, with a warning. Raises
-    `UnavailableError` if the jar is missing, fails or hangs.
+    Raises `UnavailableError` if the jar is missing, fails or hangs.
     """
-    counts: dict[ImageId, list[float]] = {}
-    candidates, lost = dict(corpus.candidates), 0
-    while True:
-        images = [image for image in candidates if image not in counts]
-        try:
-            with (
-                _kept.borrowed(java) as process,
-                process.limited(START_SECONDS + SECONDS_PER_IMAGE * len(images)),
-            ):
-                requests = [request_line(candidates[image], corpus.references[image]) for image in images]
-                counts.update(zip(images, process.score(requests), strict=True))
-                return counts
-        except OutOfMemoryError:
-            image = next(image for image in images if image not in counts)
-            lost += 1
-            if not candidates[image] or lost > MAX_LOST:
-                raise
-            words = len(candidates[image].split())
-            log.warning(
-                "METEOR has no memory for the %s words about %s: counted as an empty caption",
-                f"{words:,}",
-                image,
-            )
-            candidates[image] = ""
+    requests = [request_line(text, corpus.references[image]) for image, text in corpus.candidates.items()]
+    with (
+        _kept.borrowed(java) as process,
+        process.limited(START_SECONDS + SECONDS_PER_IMAGE * len(requests)),
+    ):
+        return dict(zip(corpus.candidates, process.score(requests), strict=True))
 
 
 def request_line(candidate: str, references: Sequence[str]) -> str:
@@ -106,10 +84,6 @@ def without_chunk_if_identical(counts: list[float]) -> list[float]:
     if whole and whole_reference and by_name["METEOR_chunks"] == 1:
         by_name["METEOR_chunks"] = 0.0
     return list(by_name.values())
-
-
-class OutOfMemoryError(UnavailableError):
-    """The jar ran out of memory on the request whose answer is missing."""
 
 
 class _Process:
@@ -183,9 +157,7 @@ class _Process:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=10)  # until its error output is complete
         self._stderr.seek(0)
-        reason = failure_reason(self._stderr.read())
-        kind = OutOfMemoryError if "OutOfMemoryError" in reason else UnavailableError
-        return kind(f"METEOR failed: {reason}")
+        return UnavailableError(f"METEOR failed: {failure_reason(self._stderr.read())}")
 
     def _stop_late(self, seconds: float) -> None:
         self._timed_out = seconds

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from downstream.metrics.metric import Metric, library
-from downstream.metrics.ranks import Array, Indices, Ranks, Rows, Ties, pair_ranks, ranks, topk_hits
+from downstream.metrics.ranks import Array, Indices, Ranks, Rows, Ties, ranks, topk_hits
 
 CUTOFFS = (1, 5, 10)
 TOP_CLASSES = 5
@@ -39,10 +39,11 @@ def retrieval_ranks(
         ValueError: features that are zero or not finite, indices that do not fit.
     """
     images, texts = _normalised(images), _normalised(texts)
-    to_images, to_texts = pair_ranks(texts, images, image_of_text)
+    everyone = np.arange(len(images))
+    to_images = ranks(lambda part: texts[part] @ images.T, image_of_text, everyone)
+    to_texts = ranks(lambda part: images[part] @ texts.T, everyone, image_of_text)
     if ties == "topk":
         narrow_images, narrow_texts = images.astype(np.float32), texts.astype(np.float32)
-        everyone = np.arange(len(images))
         to_images = to_images.by_topk(
             topk_hits(lambda part: narrow_texts[part] @ narrow_images.T, image_of_text, everyone, CUTOFFS)
         )

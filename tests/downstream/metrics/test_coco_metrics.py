@@ -7,9 +7,8 @@ import torch
 
 from downstream.evaluation.captioning import read_coco_results
 from downstream.metrics.base import Request
-from downstream.metrics.cider import cider
-from downstream.metrics.coco_metrics import Cider, bleu, bleu_counts, rouge_l
-from downstream.metrics.metric import Corpus
+from downstream.metrics.coco_metrics import Cider, bleu, bleu_counts, cider, rouge_l
+from downstream.metrics.metric import Corpus, UnavailableError
 
 
 def bleu_of(corpus: Corpus) -> dict[str, float]:
@@ -104,3 +103,13 @@ def test_a_part_of_one_image_has_the_sets_frequencies(monkeypatch):
     assert "two images" in table["set/one"]["CIDEr_own_df"]
     assert list(table["other"]) == ["CIDEr"]
     assert "two images" in table["other"]["CIDEr"]
+
+
+@pytest.mark.parametrize(
+    ("references", "reason"),
+    [({1: ["a cat"]}, "two images"), ({1: [""], 2: [""]}, "no reference has a word")],
+)
+def test_an_undefined_cider_is_a_reason_and_not_zero(references, reason):
+    with pytest.raises(UnavailableError, match=reason):
+        cider(Corpus(dict.fromkeys(references, "a cat"), references))
+    assert cider(Corpus({1: "", 2: ""}, {1: ["a cat"], 2: [""]})) == {1: 0.0, 2: 0.0}
