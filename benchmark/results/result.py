@@ -31,7 +31,7 @@ class Contamination:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One evaluation without a run.
+    """One evaluation without a run. Its last four fields are those of `provenance`.
 
     Args:
         run_id: a readable name and a hash of all that the metrics depend on.
@@ -39,10 +39,6 @@ class Evaluation:
         identity: kind, settings and revision of weights of the evaluated model.
         evaluations: metrics by evaluation set.
         config: the resolved evaluation sets and metrics.
-        git_commit: commit that the code was run from; None outside git.
-        versions: versions of Python and libraries by name.
-        machine: architecture, cores, GPUs.
-        finished: time, in ISO 8601.
     """
 
     SCHEMA: ClassVar[Schema] = Schema("evaluation", 1, "evaluations", "python -m benchmark task=evaluate ...")
@@ -97,7 +93,7 @@ class Scoring:
 
 @dataclass(frozen=True)
 class Result:
-    """One run.
+    """One run. Its last four fields are those of `provenance`.
 
     Args:
         run_id: a readable name and a hash of all that the metrics depend on.
@@ -120,10 +116,6 @@ class Result:
         workers_peak_rss_bytes: peak resident memory of engine workers and of processes that preprocess images, added
             up over processes that ran side by side; 0 if none was started. An upper bound: pages that they share
             count for each, and the peaks may have been at different times.
-        git_commit: commit that the code was run from; None outside git.
-        versions: versions of Python and libraries by name.
-        machine: architecture, cores, GPUs.
-        finished: time, in ISO 8601.
     """
 
     SCHEMA: ClassVar[Schema] = Schema("run", 5, "", "python -m benchmark filter=... size=...")

@@ -29,6 +29,8 @@ CAPTIONS_ONLY = frozenset({"text"})
 class ConcretenessEvaluation:
     """Correlations of one filter's scores with the ratings of one benchmark.
 
+    The last four fields are those of `provenance`.
+
     Args:
         benchmark: name of the rated texts.
         source: name of their file.
@@ -42,10 +44,6 @@ class ConcretenessEvaluation:
         correlations: by coefficient.
         seed: random seed of the sample and of the bootstrap.
         seconds: of scoring.
-        git_commit: commit that the code was run from; None outside git.
-        versions: versions of Python and libraries by name.
-        machine: architecture, cores, GPUs.
-        finished: time, in ISO 8601.
     """
 
     SCHEMA: ClassVar[Schema] = Schema(

@@ -1,9 +1,8 @@
 """Builds ICC from captions: SBA's bridge, reconstructions, scores, distillation in two stages (ICC paper, app. A)."""
 
-import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -236,7 +235,6 @@ def _write(path: Path, columns: dict[str, Any]) -> None:
         pq.write_table(pa.table(columns), temporary)
 
 
-log = logging.getLogger(__name__)
 TEXT = frozenset({"text"})
 
 
@@ -290,10 +288,5 @@ class Reconstructed:
 
 def read_reconstructions(folder: Path) -> Reconstructed:
     """Read all files of reconstructions in `folder`, in the order of their names."""
-    table = pa.concat_tables(_parts(folder))
+    table = pa.concat_tables(pq.read_table(path) for path in whole_files(folder, "*.parquet"))
     return Reconstructed(*(table[name].to_pylist() for name in ("uid", "text", "reconstructions")))
-
-
-def _parts(folder: Path) -> Iterator[pa.Table]:
-    for path in whole_files(folder, "*.parquet"):
-        yield pq.read_table(path)

@@ -49,7 +49,8 @@ class Cluster:
 class Profile:
     """Text in the images of one pool.
 
-    Intervals treat the pool, or the sample of it, as a random sample of its source.
+    Intervals treat the pool, or the sample of it, as a random sample of its source. The last four fields are those of
+    `provenance`.
 
     Args:
         pool: name of the pool.
@@ -69,10 +70,6 @@ class Profile:
         run_id: a readable name and a hash of all that the numbers depend on.
         seed: random seed of the sample, the clusters and the bootstrap.
         worker_seconds: seconds of scoring, summed over workers.
-        git_commit: commit that the code was run from; None outside git.
-        versions: versions of Python and libraries by name.
-        machine: architecture, cores, GPUs.
-        finished: time, in ISO 8601.
     """
 
     SCHEMA: ClassVar[Schema] = Schema("profile", 2, "profile", "python -m benchmark task=profile")

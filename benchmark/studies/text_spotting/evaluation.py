@@ -43,6 +43,8 @@ class Model:
 class TextSpottingEvaluation:
     """Cosines of one model between the n-grams of a vocabulary and the images that show them.
 
+    The last four fields are those of `provenance`.
+
     Args:
         config: settings of the model.
         key: changes with its weights.
@@ -63,10 +65,6 @@ class TextSpottingEvaluation:
         length: by number of characters.
         seed: random seed of the sample and the control.
         seconds: of the evaluation.
-        git_commit: commit that the code was run from; None outside git.
-        versions: versions of Python and libraries by name.
-        machine: architecture, cores, GPUs.
-        finished: time, in ISO 8601.
     """
 
     SCHEMA: ClassVar[Schema] = Schema(

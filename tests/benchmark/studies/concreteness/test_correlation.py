@@ -30,9 +30,7 @@ def test_reversed_scores_change_only_the_sign() -> None:
         assert (down[name].low, down[name].high) == pytest.approx((-up[name].high, -up[name].low))
 
 
-@pytest.mark.parametrize("limit", [10, 3000], ids=["sorting", "matrix"])
-def test_the_bootstrap_equals_a_loop_over_resamples(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(correlation, "KENDALL_MATRIX", limit)
+def test_the_bootstrap_equals_a_loop_over_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(correlation, "CELLS", 400)  # several blocks
     rng = np.random.default_rng(0)
     x, y = np.round(rng.normal(size=60), 1), rng.integers(0, 4, 60).astype(float)
@@ -61,7 +59,7 @@ def test_intervals_are_percentiles_and_repeat() -> None:
 
 
 def test_many_texts_take_fewer_resamples_for_kendall(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(correlation, "KENDALL_MATRIX", 50)
+    monkeypatch.setattr(correlation, "KENDALL_TEXTS", 50)
     rng = np.random.default_rng(0)
     found = correlate(rng.normal(size=60), rng.normal(size=60), resamples=250)
     assert [found[name].resamples for name in NAMES] == [250, 250, 200]

@@ -4,8 +4,8 @@ import pytest
 
 from benchmark.core.errors import UserError
 from benchmark.pool.pool import Pool
-from benchmark.studies.web_likeness import caption_sample
-from benchmark.studies.web_likeness.caption_sample import sample_captions
+from benchmark.studies.web_likeness import caption_profile
+from benchmark.studies.web_likeness.caption_profile import sample_captions
 from tests.pools import Row, rows, write_metadata, write_pool
 
 
@@ -25,8 +25,8 @@ def test_each_seed_draws_its_own_captions(tmp_path: Path) -> None:
 
 
 def test_few_shards_and_rows_of_them_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caption_sample, "SHARDS", 2)
-    monkeypatch.setattr(caption_sample, "ROWS", 3)
+    monkeypatch.setattr(caption_profile, "SHARDS", 2)
+    monkeypatch.setattr(caption_profile, "ROWS", 3)
     pool = captions_pool(tmp_path, shards=4, each=10)
     few = sample_captions(pool, 2, seed=0)
     assert len(few) == 2

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from rapidfuzz.distance import Levenshtein
 
-from benchmark.studies.web_likeness.near_copies import SIMILARITY, near_copies
+from benchmark.studies.web_likeness.statistics import SIMILARITY, near_copies
 
 
 def share(*captions: str) -> float:
