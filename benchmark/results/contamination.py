@@ -108,7 +108,20 @@ def contamination(
         if similar is not None:
             near_uids = similar[name]
             counts[name] = replace(counts[name], near_pool=len(near_uids), near_kept=_count(kept, near_uids))
-        _warn(name, counts[name], len(kept))
+        most = max(counts[name].kept, counts[name].near_kept or 0)
+        same = (
+            f"{counts[name].kept} with the same bytes"
+            if most > counts[name].kept
+            else "all with the same bytes"
+        )
+        if most:
+            log.warning(
+                "contamination: %d of %s kept pairs have an image of %s (%s)",
+                most,
+                f"{len(kept):,}",
+                name,
+                same,
+            )
     return counts
 
 
@@ -126,12 +139,3 @@ def _same_bytes(tars: Pool, images: Mapping[str, Sequence[ImageFile]]) -> dict[s
 
 def _count(kept: UidArray, uids: UidArray) -> int:
     return int((find_uids(kept, uids) >= 0).sum())
-
-
-def _warn(name: str, counted: Contamination, kept: int) -> None:
-    count = max(counted.kept, counted.near_kept or 0)
-    if count:
-        same = "all with the same bytes" if count == counted.kept else f"{counted.kept} with the same bytes"
-        log.warning(
-            "contamination: %d of %s kept pairs have an image of %s (%s)", count, f"{kept:,}", name, same
-        )

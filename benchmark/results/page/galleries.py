@@ -37,7 +37,7 @@ class Images:
         self.left_out = 0
         room, seen = budget, set[str]()
         for data in wanted:
-            name = _image_name(data)
+            name = hash_bytes(data, 12)
             if not data or name in seen:
                 continue
             seen.add(name)
@@ -50,12 +50,8 @@ class Images:
 
     def name(self, data: bytes) -> str:
         """Return the name of a thumbnail; empty if it is not on the page."""
-        name = _image_name(data)
+        name = hash_bytes(data, 12)
         return name if name in self.encoded else ""
-
-
-def _image_name(data: bytes) -> str:
-    return hash_bytes(data, 12)
 
 
 @dataclass(frozen=True)

@@ -27,16 +27,7 @@ STYLE = (
 
 @dataclass(frozen=True)
 class Bar:
-    """The bar of one filter.
-
-    Args:
-        label: its name.
-        value: its mean.
-        number: the mean as text, with the spread if there is one.
-        colour: of the bar.
-        spread: half of its 95% interval; None without one.
-        outlined: whether the filter does not compete.
-    """
+    """The bar of one filter: its mean, as text too, and half of its 95% interval; outlined: it does not compete."""
 
     label: str
     value: float
