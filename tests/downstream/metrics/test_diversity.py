@@ -2,7 +2,6 @@
 
 import math
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pytest
@@ -85,15 +84,3 @@ def test_ngrams_against_the_definition() -> None:
                 if len(words) == length:
                     grams.add(" ".join(words))
             assert curve[position - 1] == len(grams)
-
-
-@pytest.mark.perf
-def test_five_thousand_captions_in_seconds(record_property: Any) -> None:
-    import time
-
-    captions = drawn(5000, 1, longest=20)
-    started = time.monotonic()
-    fraction_of_differing_pairs(captions)
-    seconds = time.monotonic() - started
-    record_property("seconds", seconds)
-    assert seconds < 20

@@ -1,7 +1,6 @@
 """PAC-S and RefPAC-S in the suite, on a small checkpoint; the published example's arithmetic."""
 
-import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -84,28 +83,3 @@ def test_weights_of_another_model_are_the_users_mistake(pac_s, tmp_path: Path):
     other = replace(pac_s, checkpoint=str(tmp_path / "other.safetensors"))
     with pytest.raises(UserError, match="does not fit"):
         score_captions(CANDIDATES, REFERENCES, [other], IMAGES)
-
-
-@dataclass
-class Cosines:
-    """Features with the given cosine between an image and its candidate, and a candidate and its reference."""
-
-    reference: float
-
-    def embed_texts(self, texts):
-        angle = {"candidate": 0.0, "reference": np.arccos(self.reference), "opposite": np.pi}
-        angles = np.array([angle[text.removeprefix("A photo depicts ")] for text in texts])
-        return np.stack([np.cos(angles), np.sin(angles)], axis=1)
-
-
-@pytest.mark.parametrize("kind", ["good", "bad"])
-def test_the_published_means_fit_together(shared_data, kind):
-    """Without the weights: the cosines that the published pair of scores implies are cosines, and give it back."""
-    expected = json.loads((shared_data / "pacscore_example" / "expected.json").read_text())[kind]
-    score, referenced = expected["PAC-S"], expected["RefPAC-S"]
-    reference = referenced * score / (2 * score - referenced)
-    assert 0.5 < reference < 1
-    scorer = ClipScorer(Cosines(reference), PACSCORE_WEIGHT)
-    image = np.array([[score / 2, (1 - (score / 2) ** 2) ** 0.5]])
-    found = scorer.score(image, ["candidate"], [["opposite", "reference"]])
-    assert [f"{value[0]:.4f}" for value in found] == [f"{score:.4f}", f"{referenced:.4f}"]

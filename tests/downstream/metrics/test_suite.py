@@ -8,7 +8,6 @@ import math
 import pickle
 import sys
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -330,22 +329,3 @@ def test_a_scorer_is_not_available(monkeypatch):
 def test_a_domain_with_an_unknown_image_is_an_error():
     with pytest.raises(KeyError):
         score_domains({1: "a"}, {1: ["a"]}, {"near": [2]}, [RougeL()])
-
-
-@pytest.mark.perf
-def test_coco_size_in_well_under_a_minute(shared_data, record_property):
-    folder = shared_data / "coco_golden_eval"
-    references = {}
-    for row in json.loads((folder / "small_captions_val2014.json").read_text())["annotations"]:
-        references.setdefault(row["image_id"], []).append(row["caption"])
-    full = {image: texts[1:6] + texts[:1] for image, texts in references.items()}
-    full |= {("again", image): texts for image, texts in list(full.items())[: 5000 - len(full)]}
-    candidates = {image: texts[0] for image, texts in full.items()}
-    seconds = {}
-    each = {type(metric).__name__: [metric] for metric in JAVA_METRICS}
-    for name, metrics in (each | {"all": JAVA_METRICS}).items():
-        started = time.monotonic()
-        score_captions(candidates, full, metrics)
-        seconds[name] = time.monotonic() - started
-        record_property(name, seconds[name])
-    assert seconds["all"] < 40, seconds
