@@ -12,9 +12,8 @@ from PIL import Image
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.paths import user_path
-from benchmark.core.ranges import Name, PositiveInt
+from benchmark.core.ranges import Name, PositiveInt, checked
 from benchmark.core.requirements import provide
-from downstream.evaluation.evaluation_sets import require_known_ties
 from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile, digest_images, require_images
 from downstream.evaluation.tars import MAX_TEXT_BYTES, local_file, tar_samples, tar_shards
 from downstream.metrics.ranks import Ties
@@ -38,6 +37,7 @@ class LabelledImage:
         return self.image.load(self.image_id)
 
 
+@checked
 @dataclass(frozen=True)
 class ClassificationSet:
     """Labelled images, to be classified zero-shot by the names of the classes, or by a linear probe.
@@ -64,7 +64,6 @@ class ClassificationSet:
 
     def __post_init__(self) -> None:
         require_images(self.name, (item.image for item in self.test))
-        require_known_ties(self.name, self.ties)
         if len(self.classes) < 2:
             raise UserError(
                 f"evaluation set {self.name} has {len(self.classes)} classes; it must have two or more"
@@ -74,10 +73,6 @@ class ClassificationSet:
         unlabelled = [template for template in self.templates or () if LABEL not in template]
         if unlabelled:
             raise UserError(f"evaluation set {self.name}: template {unlabelled[0]!r} must contain {LABEL}")
-        if self.score not in ("accuracy", "mean_per_class"):
-            raise UserError(
-                f"evaluation set {self.name}: score={self.score}; choose accuracy or mean_per_class"
-            )
 
     def __len__(self) -> int:
         return len(self.test)

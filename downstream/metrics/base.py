@@ -7,14 +7,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from PIL import Image
+
 from benchmark.core.pixel_workers import Loadable
 from benchmark.core.requirements import Requirement, State, look
 from benchmark.models.checkpoints import revision
+from downstream.batching import StoredImages, chunks, pixel_batches, stack_pixels
 from downstream.metrics.java import Java, find_java
 from downstream.metrics.metric import Corpus, ImageId, ScoresOfImages, UnavailableError, library
 from downstream.metrics.tokenizer import tokenize_corpus
@@ -132,3 +135,17 @@ def revision_or_none(locate: Callable[[], Path]) -> str:
         return revision(locate())
     except UnavailableError:
         return "none"
+
+
+def corpus_batches(
+    corpus: Corpus,
+    images: Mapping[ImageId, Loadable],
+    preprocess: Callable[[Image.Image], torch.Tensor],
+    size: int,
+    device: torch.device,
+) -> Iterator[tuple[torch.Tensor, Corpus]]:
+    """Yield the pixels of `size` images at a time, each as `preprocess` prepares it, and their part of the corpus."""
+    stored = StoredImages([images[image] for image in corpus.candidates])
+    batches = pixel_batches(stored, partial(stack_pixels, preprocess), size, device)
+    for pixels, ids in zip(batches, chunks(corpus.candidates, size), strict=True):
+        yield pixels, corpus.subset(ids)

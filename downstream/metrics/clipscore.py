@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -21,8 +20,7 @@ from benchmark.models.pac_weights import PAC_WEIGHTS, locate_pac_checkpoint, pac
 # In both papers, the prefix of every candidate and every reference.
 from benchmark.models.pac_weights import PACSCORE_WEIGHT as PACSCORE_WEIGHT
 from benchmark.models.pac_weights import PREFIX as PREFIX
-from downstream.batching import StoredImages, chunks, pixel_batches, stack_pixels
-from downstream.metrics.base import CaptionMetric, Request, Table
+from downstream.metrics.base import CaptionMetric, Request, Table, corpus_batches
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
 if TYPE_CHECKING:
@@ -151,14 +149,9 @@ class PacScore(CaptionMetric):
             raise UnavailableError(str(error)) from None
         clip = load_pac_clip(self.model, self.pretrained, self.checkpoint, device)
         scorer = ClipScorer(clip, PACSCORE_WEIGHT)
-        ids = list(corpus.candidates)
         plain: dict[ImageId, float] = {}
         referenced: dict[ImageId, float] = {}
-        preprocess = partial(stack_pixels, clip.preprocess)
-        stored = StoredImages([images[image] for image in ids])
-        batches = pixel_batches(stored, preprocess, IMAGES_AT_ONCE, device)
-        for pixels, some in zip(batches, chunks(ids, IMAGES_AT_ONCE), strict=True):
-            part = corpus.subset(some)
+        for pixels, part in corpus_batches(corpus, images, clip.preprocess, IMAGES_AT_ONCE, device):
             scores = scorer.score(
                 clip.embed_pixels(pixels),
                 list(part.candidates.values()),

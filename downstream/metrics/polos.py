@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +17,14 @@ from benchmark.core.errors import UserError
 from benchmark.core.pixel_workers import Loadable
 from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import find_checkpoint, locate_checkpoint
-from downstream.batching import StoredImages, chunks, pixel_batches, stack_pixels
-from downstream.metrics.base import CaptionMetric, Request, Table, revision_or_none, without_unless
+from downstream.metrics.base import (
+    CaptionMetric,
+    Request,
+    Table,
+    corpus_batches,
+    revision_or_none,
+    without_unless,
+)
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
 if TYPE_CHECKING:
@@ -86,13 +91,8 @@ class Polos(CaptionMetric):
 
         folder, encoder = self.locate()
         estimator = PolosEstimator.load(published_weights(folder), encoder).to(device)
-        ids = list(corpus.candidates)
         scores: dict[ImageId, float] = {}
-        preprocess = partial(stack_pixels, estimator.preprocess)
-        stored = StoredImages([images[image] for image in ids])
-        batches = pixel_batches(stored, preprocess, IMAGES_AT_ONCE, device)
-        for pixels, some in zip(batches, chunks(ids, IMAGES_AT_ONCE), strict=True):
-            part = corpus.subset(some)
+        for pixels, part in corpus_batches(corpus, images, estimator.preprocess, IMAGES_AT_ONCE, device):
             batch = estimator.score(
                 pixels,
                 list(part.candidates.values()),

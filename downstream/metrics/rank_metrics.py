@@ -8,6 +8,8 @@ CLIP_benchmark. Classes of one name always tie: among open_clip's names of Image
 "sunglasses" are there twice, 0.4% of the images.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -44,12 +46,9 @@ def retrieval_ranks(
     to_texts = ranks(lambda part: images[part] @ texts.T, everyone, image_of_text)
     if ties == "topk":
         narrow_images, narrow_texts = images.astype(np.float32), texts.astype(np.float32)
-        to_images = to_images.by_topk(
-            topk_hits(lambda part: narrow_texts[part] @ narrow_images.T, image_of_text, everyone, CUTOFFS)
-        )
-        to_texts = to_texts.by_topk(
-            topk_hits(lambda part: narrow_images[part] @ narrow_texts.T, everyone, image_of_text, CUTOFFS)
-        )
+        hits = topk_hits(lambda part: narrow_texts[part] @ narrow_images.T, image_of_text, everyone, CUTOFFS)
+        back = topk_hits(lambda part: narrow_images[part] @ narrow_texts.T, everyone, image_of_text, CUTOFFS)
+        return replace(to_images, topk=hits), replace(to_texts, topk=back)
     return to_images, to_texts
 
 
@@ -84,7 +83,7 @@ def class_ranks(rows: Rows, labels: Indices, classes: int, ties: Ties = "against
     """
     found = ranks(rows, labels, np.arange(classes))
     if ties == "topk":
-        return found.by_topk(topk_hits(rows, labels, np.arange(classes), (1, TOP_CLASSES)))
+        return replace(found, topk=topk_hits(rows, labels, np.arange(classes), (1, TOP_CLASSES)))
     return found
 
 

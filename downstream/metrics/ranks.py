@@ -6,7 +6,7 @@ first.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -40,10 +40,6 @@ class Ranks:
 
     def __len__(self) -> int:
         return len(self.ranks)
-
-    def by_topk(self, hits: Mapping[int, Bools]) -> "Ranks":
-        """Return these ranks with the answers of `topk_hits` for `within`."""
-        return replace(self, topk=hits)
 
     def within(self, k: int) -> Bools:
         """Return whether each query has a match among its `k` most similar items, (n,)."""

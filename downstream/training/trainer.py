@@ -254,7 +254,17 @@ class Trainer:
             raise UserError(
                 f"{self.name}: no sample of the subset can be read ({reasons}); check the pool's images"
             )
-        return total.report(budget, self.config.steps, data.order.epochs_in(budget), resumed_from)
+        return TrainReport(
+            samples_seen=budget,
+            steps=self.config.steps,
+            seconds=total.seconds,
+            samples_per_second=budget / total.seconds,
+            epochs=data.order.epochs_in(budget),
+            skipped=dict(sorted(total.skipped.items())),
+            final_loss=total.losses[-1][1] if total.losses else None,
+            resumed_from=resumed_from,
+            losses=tuple(total.losses),
+        )
 
 
 def _crossed(every: int, before: int, seen: int) -> bool:

@@ -15,14 +15,13 @@ import pytest
 
 from downstream.evaluation.captioning import read_coco_results
 from downstream.metrics import coco_metrics
-from downstream.metrics import meteor as meteor_module
 from downstream.metrics import spice as spice_module
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.bertscore import BertScore
 from downstream.metrics.coco_metrics import Bleu, Cider, RougeL
 from downstream.metrics.diversity import Diversity
 from downstream.metrics.java import find_java
-from downstream.metrics.meteor import Meteor, meteor, meteor_counts
+from downstream.metrics.meteor import Meteor, MeteorProcess, meteor, meteor_counts
 from downstream.metrics.metric import Corpus, UnavailableError
 from downstream.metrics.polos import Polos
 from downstream.metrics.spice import Spice, SpiceScores
@@ -201,10 +200,9 @@ def test_meteor_is_what_its_jar_computes():
         "zebra": ["a dog runs"],
         "": ["a dog runs"],
     }  # fmt: skip
-    counts = list(
-        meteor_counts(Corpus(dict(enumerate(pairs)), dict(enumerate(pairs.values()))), find_java()).values()
-    )
-    with meteor_module._kept.borrowed(find_java()) as process:
+    corpus = Corpus(dict(enumerate(pairs)), dict(enumerate(pairs.values())))
+    with MeteorProcess(find_java()) as process:
+        counts = list(meteor_counts(corpus, process).values())
         process._send([" ||| ".join(["EVAL", *(" ".join(map(str, row)) for row in counts)])])
         *of_images, of_corpus = (float(process._process.stdout.readline()) for _ in range(len(pairs) + 1))
     assert [meteor(np.array([row])) for row in counts] == pytest.approx(of_images, abs=1e-12)
@@ -228,7 +226,6 @@ def test_without_java_captions_are_absent_with_the_reason(monkeypatch, tmp_path)
 
 
 def test_one_missing_jar_fails_only_its_metric(monkeypatch):
-    meteor_module._kept.stop()
     monkeypatch.setattr("downstream.metrics.meteor.JAR_NAME", "gone.jar")
     metrics = score_captions({1: "a", 2: "b"}, {1: ["a"], 2: ["b"]}, JAVA_METRICS)
     assert [metric.name for metric in metrics if metric.value is None] == ["METEOR"]
