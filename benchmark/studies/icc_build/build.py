@@ -151,15 +151,16 @@ class Build:
         }
 
         def work(folder: Path) -> dict[str, float]:
-            reconstructed = read_reconstructions(reconstructions.folder)
-            columns: dict[str, Any] = {"uid": reconstructed.uids, "text": reconstructed.texts}
+            parts = whole_files(reconstructions.folder, "*.parquet")
+            columns: dict[str, Any] = pa.concat_tables(map(pq.read_table, parts)).to_pydict()
+            texts, beams = columns["text"], columns.pop("reconstructions")
             for measure, similarity in deepcopy(measures).items():
                 similarity.setup(self.device)
-                columns[measure] = similarity.best(reconstructed.texts, reconstructed.beams)
-                standardizer = fit_standardizer(reconstructed.texts, columns[measure])
+                columns[measure] = similarity.best(texts, beams)
+                standardizer = fit_standardizer(texts, columns[measure])
                 standardizer.save(folder / standardizer_file(measure))
                 if measure == self.plan.chosen[name]:
-                    columns["score"] = standardizer(reconstructed.texts, columns[measure])
+                    columns["score"] = standardizer(texts, columns[measure])
             _write(folder / "scores.parquet", columns)
             return {f"mean_{measure}": round(float(columns[measure].mean()), 4) for measure in measures}
 
@@ -275,18 +276,3 @@ def reconstruct(captions: Pool, autoencoder: Autoencoder, engine: Engine, folder
             done += count
             advance(1, f"{done / (time.monotonic() - started):.1f} captions/s")
     return {"captions_per_second": round(done / (time.monotonic() - started), 2)}
-
-
-@dataclass(frozen=True)
-class Reconstructed:
-    """n captions with their reconstructions: a list of beams per caption."""
-
-    uids: list[str]
-    texts: list[str]
-    beams: list[list[str]]
-
-
-def read_reconstructions(folder: Path) -> Reconstructed:
-    """Read all files of reconstructions in `folder`, in the order of their names."""
-    table = pa.concat_tables(pq.read_table(path) for path in whole_files(folder, "*.parquet"))
-    return Reconstructed(*(table[name].to_pylist() for name in ("uid", "text", "reconstructions")))
