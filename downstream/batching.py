@@ -51,8 +51,6 @@ def pixel_batches(
         images: RGB images; if `MANY_IMAGES` are stored and this process has more than one core, other processes read
             and preprocess the next images while the caller works on a batch.
         preprocess: picklable; from images to float32 (n, c, h, w), each image independent of the others.
-        size: images at a time; the last batch may be smaller.
-        device: of the model.
     """
     processes = own_cores()
     if isinstance(images, StoredImages) and len(images.items) >= MANY_IMAGES and processes > 1:

@@ -35,10 +35,7 @@ Embeddings = npt.NDArray[np.float32]
 class NearImages:
     """Finds images whose embeddings by one CLIP model have a cosine above `similarity`, which depends on the model.
 
-    Args:
-        features: the pool's embeddings.
-        similarity: cosine above which two images are near-duplicates.
-        device: where evaluation images are embedded.
+    Evaluation images are embedded on `device`; `features` are the pool's.
     """
 
     features: ClipFeatures
@@ -93,12 +90,8 @@ def contamination(
 ) -> dict[str, Contamination]:
     """Count the pairs whose image is in each of the evaluation sets with images, by its name; warn of kept pairs.
 
-    Args:
-        pool: the pool.
-        kept: uids of the selection.
-        tars: the local pool that holds the images of the selection.
-        sets: the evaluation sets.
-        near: finds near-duplicates; None counts only equal bytes.
+    `kept` are the uids of the selection, `tars` the local pool that holds its images; without `near` only equal
+    bytes count.
     """
     images = {of_set.name: files for of_set in sets if (files := of_set.image_files())}
     similar = near.find(pool, images) if near else None

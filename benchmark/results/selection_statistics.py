@@ -44,7 +44,6 @@ def summarise(scores: ScoreSource, kept: ArraySource, scorer: Filter, pool: Pool
 
     Args:
         scores: the scored pairs; a score that is NaN is left out of the histogram.
-        kept: the selected pairs.
         scorer: the filter; if it looked for text in the images, images with text are counted.
         pool: the pool, to read captions from; None leaves out all that depends on them.
     """

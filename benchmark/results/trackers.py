@@ -60,12 +60,7 @@ class Tracker:
         """Log generated captions with their images and references."""
 
     def finish(self, result: Result, folder: Path) -> None:
-        """Log the whole result and close.
-
-        Args:
-            result: the result; its JSON is ``<folder>.json``.
-            folder: the run's folder, with the files of `RunFiles`.
-        """
+        """Log the whole result, whose JSON is ``<folder>.json``, and close; `folder` has the files of `RunFiles`."""
 
 
 class NoTracker(Tracker):

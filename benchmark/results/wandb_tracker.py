@@ -31,13 +31,7 @@ from benchmark.results.trackers import (
 
 
 class WandbTracker(Tracker):
-    """Logs one run.
-
-    Args:
-        project: the W&B project.
-        group: runs of one sweep share it.
-        entity: a team, or None for the user's own.
-    """
+    """Logs one run. Runs of one sweep share `group`; without `entity`, a team, the user is meant."""
 
     def __init__(self, project: str, group: str, entity: str | None = None) -> None:
         self.project = project

@@ -43,11 +43,9 @@ class ClassificationSet:
     """Labelled images, to be classified zero-shot by the names of the classes, or by a linear probe.
 
     Args:
-        name: name of the set in results.
         classes: name of each class, as it appears in prompts.
         templates: prompts with ``{label}`` in place of the name; None uses CLIP's 80 (DS-CLIP, Figure 2).
         score: the metric that papers report for this set: accuracy, or the mean of the classes' accuracies.
-        test: the images that are evaluated.
         train: function that returns the images a linear probe is trained on, called only then; None without any.
         probe_epochs: epochs of the probe over its training images.
         ties: "against" the model, or by "topk" as in CLIP_benchmark; see `class_ranks`.
@@ -177,16 +175,12 @@ def classification_webdataset(
     """Load a classification set of the hub's CLIP benchmark (``clip-benchmark/wds_vtab-cifar10``).
 
     Args:
-        name: name of the set in results.
         url: folder or fsspec URL with ``classnames.txt`` (one name per line), ``test/nshards.txt`` and
             ``test/0.tar``, ``test/1.tar``, ...: per key an image and a ``.cls`` file with the index of its class.
             Remote tars are fetched by `provide`.
-        score: see `ClassificationSet`.
         templates: prompts with ``{label}``; "own" uses the set's ``zeroshot_classification_templates.txt``; None uses
             CLIP's 80.
         train: folder of the tars that a linear probe is trained on, fetched only then; None without any.
-        probe_epochs: see `ClassificationSet`.
-        ties: see `ClassificationSet`.
 
     Raises:
         UserError: the set cannot be reached or has another layout.

@@ -188,13 +188,8 @@ def webdataset(
     """Load a retrieval set of the hub's CLIP benchmark (``clip-benchmark/wds_mscoco_captions``).
 
     Args:
-        name: name of the set in results.
         url: folder or fsspec URL with ``<split>/nshards.txt`` and ``<split>/0.tar``, ``<split>/1.tar``, ...: for each
             key an image and a ``.txt`` file with one caption per line. Remote tars are fetched by `provide`.
-        captioning: whether captioners are evaluated on it.
-        retrieval: whether retrieval is evaluated on it.
-        split: folder of the tars.
-        ties: see `EvaluationSet`.
 
     Raises:
         UserError: the set cannot be reached or has another layout.

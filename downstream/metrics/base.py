@@ -50,8 +50,6 @@ class Request:
         corpus: candidates and references of all domains, each one line of valid text.
         domains: image ids by the domain's name; no domain is empty. ``nocaps/out-domain`` is a part of the evaluation
             set ``nocaps``, if that is a domain too.
-        images: the stored images by id; None if the caller has none.
-        device: where models run.
         of_images: where metrics leave what they compute for single images.
     """
 

@@ -76,8 +76,6 @@ def class_ranks(rows: Rows, labels: Indices, classes: int, ties: Ties = "against
 
     Args:
         rows: function from a slice of c images to their similarities with all classes, (c, classes).
-        labels: class of each image, (n,).
-        classes: number of classes.
         ties: "against" the model, or by "topk", CLIP_benchmark's rule: of equal classes those count that
             ``torch.topk`` happens to return.
     """

@@ -49,9 +49,6 @@ def score_domains(
         candidates: one caption per image; any text, an empty one counts as it is.
         references: at least one per image; images without a candidate are ignored.
         domains: image ids by the domain's name.
-        metrics: what to compute, in the order of the result.
-        images: stored images by id, for Polos and PAC-S.
-        device: where models run, the CPU by default.
         of_images: gets the scores of single images, where metrics have some, and the counts that BLEU sums.
 
     Raises:

@@ -139,13 +139,10 @@ class Downstream(Trainable):
     def evaluate(
         self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
     ) -> Evaluated:
-        """Evaluate the trained model on every set that fits it.
+        """Evaluate the trained model on every set that fits it; `folder` gets the outputs that people may want to
+        see.
 
-        Args:
-            sets: all evaluation sets of the run.
-            metrics: the metrics of captions, for a model that writes some.
-            folder: gets the outputs that people may want to see.
-            device: where the models of metrics run.
+        `metrics` are those of captions, for a model that writes some; their models run on `device`.
         """
 
 

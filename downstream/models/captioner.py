@@ -37,11 +37,7 @@ class Captioner(Downstream):
     Args:
         encoder: hub name or folder of a vision model with its image processor, or of any timm model.
         decoder: hub name or folder of a causal language model with its tokenizer.
-        training: budget and recipe.
         max_tokens: length at which training captions are cut, unless the decoder's own limit is smaller.
-        beams: width of the beam search.
-        max_new_tokens: length limit of generated captions.
-        eval_batch_size: images captioned at once.
         encoder_lr_ratio: the encoder's learning rate, relative to that of the decoder.
     """
 

@@ -62,11 +62,9 @@ class DualEncoder(Downstream):
     Args:
         image_encoder: hub name or folder of a ViT with its image processor.
         text_encoder: hub name or folder of a BERT with its tokenizer.
-        training: budget and recipe.
         locked: whether the image tower is frozen (LiT); False trains both.
         cache_images: with a locked tower, embed each image once instead of once per epoch; the losses are the same.
         max_tokens: length at which texts are cut, unless the text tower's own limit is smaller.
-        eval_batch_size: images or texts embedded at once.
         unlocked: settings that apply if the image tower is not locked.
     """
 

@@ -67,11 +67,7 @@ class Published(Identified, ABC):
 
 
 class PublishedCaptions(Published):
-    """Captions in a file of COCO results, ``[{"image_id", "caption"}]``; each image's first row counts.
-
-    Args:
-        path: the file.
-    """
+    """Captions in a file of COCO results, ``[{"image_id", "caption"}]``; each image's first row counts."""
 
     def __init__(self, path: str) -> None:
         self._path = user_path(path)
@@ -112,11 +108,7 @@ class PublishedCaptioner(Published):
     """A captioner in the hub's format: BLIP, BLIP-2, GIT, or an encoder and a decoder as trained here.
 
     Args:
-        checkpoint: hub name or folder.
         prompt: beginning of every caption, which is removed from the output.
-        beams: width of the beam search.
-        max_new_tokens: length limit of the captions.
-        batch_size: images captioned at once.
     """
 
     def __init__(

@@ -108,7 +108,6 @@ class WeakBackbone(Trainable):
     Args:
         architecture: timm's name of the model.
         image_size: side of the square that images are resized to, uncropped.
-        training: budget and recipe.
         labels: labels of all training samples.
     """
 

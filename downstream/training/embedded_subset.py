@@ -138,14 +138,10 @@ def embed_subset(
     """Embed the images of `subset` at `indices` (every process a part), or reuse `folder` of a killed training.
 
     Args:
-        subset: the samples.
         indices: sorted and distinct.
         folder: where embeddings are written, on a disk that all processes share; named by a hash of their inputs.
         embed: from pixels to features (n, d).
         preprocess: from images to pixels.
-        batch_size: images embedded at once.
-        workers: processes that read and decode images.
-        device: where `embed` computes.
     """
     state = PartialState()
     if state.is_main_process:

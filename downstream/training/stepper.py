@@ -56,12 +56,8 @@ class Stepper:
     up to rounding, except for layers that compute statistics of a batch, which see a part.
 
     Args:
-        accelerator: of all processes.
         model: returns (sum of losses, number of terms).
         optimizer: its groups have an `lr_ratio`, see `make_optimizer`.
-        max_grad_norm: norm to which gradients are clipped.
-        seed: random seed of dropout.
-        precision: fp32 or bf16.
         micro_batch: samples that this process computes at once; None for all.
     """
 

@@ -53,11 +53,8 @@ class TrainConfig:
         lr: peak learning rate, after a linear warm-up of `warmup_ratio` of the steps; then a cosine to 0.
         optimizer: AdamW, or LAMB for batches of thousands (You et al. 2020).
         weight_decay: weight decay of matrices; biases, norms and temperatures have none.
-        max_grad_norm: norm to which gradients are clipped.
         seed: random seed of the sampling order, dropout and new weights.
-        checkpoint_every: samples between checkpoints.
         workers: processes that read and decode samples, in addition to the training process; None, see `workers_on`.
-        log_every: steps between logged losses.
         validate_every: samples between validations; None for none.
         micro_batch: samples that a process computes at once, so that less memory holds a large batch; None for all.
             The gradient is that of the whole batch, see `Stepper`.
@@ -111,13 +108,11 @@ class TrainConfig:
 
 
 def recipe_key(training: Mapping[str, Any], workers: int) -> dict[str, Any]:
-    """Return the settings of a training that belong into cache keys, protocols and run ids.
+    """Return the settings of a training, by the names of `TrainConfig`, that belong into cache keys, protocols and
+    run ids.
 
     Settings that are off (None, False or auto) are left out, and so is `validate_every`, which changes no training.
-
-    Args:
-        training: settings by the names of `TrainConfig`.
-        workers: in place of the number of loader processes, which changes no training either.
+    `workers` replaces the number of loader processes, which changes no training either.
     """
     given = {name: workers if name == "workers" else value for name, value in training.items()}
     off = {name for name, value in given.items() if value is None or value is False or value == "auto"}

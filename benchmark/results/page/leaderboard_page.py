@@ -161,13 +161,7 @@ def _missing(
 
 
 def leaderboard_page(results: Sequence[Result], folders: RunFolders, tables: Sequence[Table]) -> str:
-    """Return the whole page.
-
-    Args:
-        results: of all runs.
-        folders: their folders; what is missing there is said on the page.
-        tables: all tables of the report.
-    """
+    """Return the whole page; it says which files the folders of runs lack."""
     views = leaderboard_views(results, folders)
     panels = [panel for view in views for panel in view.panels]
     images = Images(thumbnails(panels, [captioned for view in views for captioned in view.captioned]))

@@ -25,8 +25,6 @@ class Task:
     """An evaluation set of DataComp (tasklist.yml of its repository) that we have, too.
 
     Args:
-        key: DataComp's key.
-        dataset: DataComp's name.
         images: number of its test images; a set of ours with another number is another set, like the demo's.
         main_metric: the metric that DataComp averages over sets.
     """

@@ -22,8 +22,6 @@ class Describe(FromCheckpoint, Augmenter):
     Args:
         checkpoint: hub name or folder of a model with its processor.
         prompt: the user message for a chat model; a captioner gets no prompt.
-        max_new_tokens: maximum length of a chat model's answer, in tokens.
-        batch_size: images per batch.
     """
 
     def __init__(

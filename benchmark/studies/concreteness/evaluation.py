@@ -32,18 +32,9 @@ class ConcretenessEvaluation:
     The last four fields are those of `provenance`.
 
     Args:
-        benchmark: name of the rated texts.
-        source: name of their file.
-        sha256: hash of their file.
-        filter: name of the filter's config.
-        config: the filter's settings.
         key: the filter's cache key, which covers class, settings and weights.
-        total: texts of the benchmark.
         count: texts that were scored; fewer than `total` for a sample.
         unscored: texts among them without a finite score.
-        correlations: by coefficient.
-        seed: random seed of the sample and of the bootstrap.
-        seconds: of scoring.
     """
 
     SCHEMA: ClassVar[Schema] = Schema(

@@ -18,15 +18,10 @@ WORD, BIGRAM, PART_OF_SPEECH, RATING = "Word", "Bigram", "Dom_Pos", "Conc.M"  # 
 
 @dataclass(frozen=True)
 class RatedTexts:
-    """n texts and their ratings of concreteness.
+    """n words or captions and their ratings of concreteness, shape (n,), of the benchmark `name` from the file
+    `source`.
 
-    Args:
-        name: of the benchmark.
-        source: name of the file.
-        sha256: hash of the file.
-        texts: words or captions.
-        ratings: shape (n,).
-        total: texts before a sample was drawn.
+    There were `total` texts before a sample was drawn.
     """
 
     name: str

@@ -47,16 +47,11 @@ class Plan:
         captions: returns the captions, whose content decides whether finished steps are used again.
         training_captions: number of captions that SBA's bridge is trained on; see `write_split` for None.
         scoring_captions: number of captions that are reconstructed and distilled; see `write_split` for None.
-        frozen: SBA's CLIP and LLM.
-        bridge: recipe of SBA's bridge.
         bridge_max_tokens: maximum tokens of a caption in that training.
         sba: returns the SBA autoencoder for a folder with its bridge.
-        vba: the VBA autoencoder.
-        similarities: all similarity measures by name.
         chosen: the name of the measure for the score of "sba" and of "vba".
         annotations: rated captions that the combination is fitted on; None for the paper's weights.
         base: hub name or folder of the model to distil into.
-        distillation: recipe of all distillations.
     """
 
     captions: Callable[[], CaptionSets]
@@ -78,12 +73,6 @@ class Build:
     """Runs the steps of a plan; every step writes a folder below `root` and takes finished steps as inputs.
 
     All processes of a launch run it together: trainings are spread over them, reconstructions over the engine.
-
-    Args:
-        plan: the settings.
-        root: output folder.
-        engine: runs the reconstructions.
-        device: device of this process.
     """
 
     def __init__(self, plan: Plan, root: Path, engine: Engine, device: torch.device) -> None:

@@ -33,12 +33,7 @@ class FinishedStep:
 
 
 class Steps:
-    """Runs each step once, in a separate folder, in the main process of a launch.
-
-    Args:
-        root: folder of the build.
-        device: device of this process.
-    """
+    """Runs each step once, in a separate folder, in the main process of a launch."""
 
     def __init__(self, root: Path, device: torch.device) -> None:
         self.root = root
@@ -51,7 +46,6 @@ class Steps:
         is never deleted: it is renamed to `name`-FINGERPRINT, and used again when its inputs come back.
 
         Args:
-            name: name of the step and of its folder.
             inputs: everything that the output depends on: plain data, or the finished steps that it uses.
             work: runs the step in a given folder and returns facts for the manifest.
             spread: all processes of a launch run the step together.

@@ -46,11 +46,6 @@ class TextSpottingEvaluation:
     The last four fields are those of `provenance`.
 
     Args:
-        config: settings of the model.
-        key: changes with its weights.
-        source: of the vocabulary.
-        sha256: hash of the vocabulary.
-        ngram: words per n-gram.
         distinct: different n-grams counted.
         occurrences: n-grams counted.
         too_long: n-grams that were too long to count.
@@ -59,12 +54,7 @@ class TextSpottingEvaluation:
         drawn: n-grams evaluated, all of them or a sample.
         left_out: n-grams that could not be rendered, counted by reason: ``no_glyph`` (a character that the font
             lacks), ``too_wide`` (not readable on one line).
-        overall: over all rendered n-grams.
-        styles: by colours.
-        frequency: by frequency.
-        length: by number of characters.
         seed: random seed of the sample and the control.
-        seconds: of the evaluation.
     """
 
     SCHEMA: ClassVar[Schema] = Schema(

@@ -50,12 +50,8 @@ class LabelConfig:
     Args:
         parser: name of an installed spaCy pipeline for English, or folder of one.
         minimum_informativeness: lowest score of a caption that is read, as of filter=informativeness.
-        ngrams: M, the size of the vocabulary.
         max_share: n-grams in at least this fraction of the captions are left out.
         topics: K, the number of topics.
-        passes: passes over the documents to fit the topics.
-        batch_size: documents per update of the topics.
-        seed: random seed of the initial topics.
 
     Raises:
         UserError: if a setting is out of range.

@@ -25,16 +25,8 @@ SHARDS, ROWS = 16, 20_000
 class CaptionProfile:
     """Statistics of a random sample of a pool's captions.
 
-    The last four fields are those of `provenance`.
-
-    Args:
-        pool: name of the pool.
-        url: of the pool.
-        sample: captions asked for.
-        ratings_sha256: hash of the rated words; None without them.
-        likeness: the statistics.
-        run_id: a readable name and a hash of all that the numbers depend on.
-        seed: random seed of the sample.
+    `ratings_sha256` is the hash of the rated words, None without them. The last four fields are those of
+    `provenance`.
     """
 
     SCHEMA: ClassVar[Schema] = Schema("caption_profile", 1, "profile", "python -m benchmark task=profile")

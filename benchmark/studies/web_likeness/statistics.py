@@ -39,7 +39,6 @@ class Likeness:
     """Statistics of captions in random order; shares are from 0 to 1.
 
     Args:
-        captions: number of captions.
         words: number of words of the sample: the first captions that have 35,000 together, or all.
         word_types: distinct words in the sample.
         heaps_exponent: growth of the distinct words from a tenth of the sample to all of it, as an exponent.
