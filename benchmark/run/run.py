@@ -34,7 +34,7 @@ from benchmark.run.output import Finished, failure_text, print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import Selected, select_pairs
 from benchmark.run.train import Trained, train_model
-from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.evaluation.captioning import captioning_sets
 from downstream.models.base import Downstream
 from downstream.models.captioner import Captioner
 from filters.clip import ClipFeatures
@@ -119,8 +119,7 @@ def describe(job: Job, folder: Path, selected: Selected, subset: Subset) -> None
     write_selection_summary(folder, summarise(scores, kept, job.filter, pool if pool.is_local else None))
     write_gallery(folder, gallery(scores, kept, job.seed, subset.pool))
     if any(isinstance(model, Captioner) for model in job.models.values()):
-        sets = [s for s in job.evaluation_sets if isinstance(s, EvaluationSet) and s.captioning]
-        write_examples(folder, examples(sets))
+        write_examples(folder, examples(captioning_sets(job.evaluation_sets)))
 
 
 def _contamination(job: Job, selected: Selected, subset: Subset) -> dict[str, Contamination]:

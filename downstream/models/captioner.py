@@ -15,7 +15,6 @@ from benchmark.core.ranges import NonNegativeFloat, PositiveInt, checked
 from benchmark.models.checkpoints import load_model, load_pretrained, quiet_transformers
 from downstream.batching import pixel_batches, to_pixels
 from downstream.evaluation.captioning import evaluate_captions
-from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.protocols import Evaluated, Sets
 from downstream.metrics.base import CaptionMetric
 from downstream.models.base import Checkpoint, Downstream, model_folder, seeded, start_and_end
@@ -132,8 +131,7 @@ class Captioner(Downstream):
         self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
     ) -> Evaluated:
         """Caption the images of every set for captioning, and score the captions."""
-        described = [s for s in sets if isinstance(s, EvaluationSet) and s.captioning]
-        return evaluate_captions(self, described, metrics, folder, device)
+        return evaluate_captions(self, sets, metrics, folder, device)
 
     def save(self, path: Path) -> None:
         """Write model, image processor and tokenizer to `path`, as transformers loads and runs them.

@@ -27,9 +27,13 @@ from benchmark.models.checkpoints import (
 )
 from benchmark.models.clip_weights import clip_identity
 from downstream.batching import chunks, pixel_batches, stack_pixels, to_pixels
-from downstream.evaluation.captioning import evaluate_captions, read_coco_results, score_captions_of_sets
+from downstream.evaluation.captioning import (
+    captioning_sets,
+    evaluate_captions,
+    read_coco_results,
+    score_captions_of_sets,
+)
 from downstream.evaluation.embedding import evaluate_embeddings
-from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.protocols import Evaluated, Sets
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.tokenizer import one_line
@@ -82,7 +86,7 @@ class PublishedCaptions(Published):
         self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
     ) -> Evaluated:
         """Score the captions of every set whose images the file all has. Raises `UserError` if there is none."""
-        described = [s for s in sets if isinstance(s, EvaluationSet) and s.captioning]
+        described = captioning_sets(sets)
         lacking = {
             s.name: [item.image_id for item in s.items if item.image_id not in self._captions]
             for s in described
@@ -176,8 +180,7 @@ class PublishedCaptioner(Published):
         self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
     ) -> Evaluated:
         """Caption the images of every set for captioning, and score the captions."""
-        described = [s for s in sets if isinstance(s, EvaluationSet) and s.captioning]
-        return evaluate_captions(self, described, metrics, folder, device)
+        return evaluate_captions(self, sets, metrics, folder, device)
 
 
 class PublishedClip(Published):

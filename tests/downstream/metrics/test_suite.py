@@ -22,7 +22,7 @@ from downstream.metrics.coco_metrics import Bleu, Cider, RougeL
 from downstream.metrics.diversity import Diversity
 from downstream.metrics.java import find_java
 from downstream.metrics.meteor import Meteor, MeteorProcess, meteor, meteor_counts
-from downstream.metrics.metric import Corpus, UnavailableError
+from downstream.metrics.metric import Corpus
 from downstream.metrics.polos import Polos
 from downstream.metrics.spice import Spice, SpiceScores
 from downstream.metrics.suite import score_captions, score_domains
@@ -312,15 +312,6 @@ def test_a_bug_costs_its_metric_alone(monkeypatch):
     failed, kept = score_captions({1: "a"}, {1: ["a"]}, [RougeL(), Told("kept", threading.Event(), False)])
     assert (failed.reason, failed.failed) == ("failed: TypeError: a bug", True)
     assert kept.value is not None
-
-
-def test_a_scorer_is_not_available(monkeypatch):
-    def absent(*_):
-        raise UnavailableError("not today")
-
-    monkeypatch.setattr(coco_metrics, "rouge_l", absent)
-    (metric,) = score_captions({1: "a"}, {1: ["a"]}, [RougeL()])
-    assert (metric.value, metric.reason) == (None, "not today")
 
 
 def test_a_domain_with_an_unknown_image_is_an_error():
