@@ -101,20 +101,12 @@ def contamination(
         if similar is not None:
             near_uids = similar[name]
             counts[name] = replace(counts[name], near_pool=len(near_uids), near_kept=_count(kept, near_uids))
-        most = max(counts[name].kept, counts[name].near_kept or 0)
-        same = (
-            f"{counts[name].kept} with the same bytes"
-            if most > counts[name].kept
-            else "all with the same bytes"
-        )
-        if most:
+        same = counts[name].kept
+        if most := max(same, counts[name].near_kept or 0):
             log.warning(
-                "contamination: %d of %s kept pairs have an image of %s (%s)",
-                most,
-                f"{len(kept):,}",
-                name,
-                same,
-            )
+                "contamination: %d of %s kept pairs have an image of %s (%s with the same bytes)",
+                most, f"{len(kept):,}", name, "all" if most == same else same,
+            )  # fmt: skip
     return counts
 
 

@@ -31,12 +31,10 @@ from downstream.metrics.base import CaptionMetric
 from downstream.models.base import Checkpoint, Downstream, model_folder, seeded
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
-from downstream.training.training_data import EpochSamples, SampleOrder, Samples, TrainingData
+from downstream.training.training_data import EmbeddedSample, EpochSamples, SampleOrder, Samples, TrainingData
 
 if TYPE_CHECKING:
     import torch
-
-    from downstream.training.embedded_subset import EmbeddedSample
 
 Vectors = npt.NDArray[np.float32]
 

@@ -20,7 +20,7 @@ from benchmark.core.cached_files import intact
 from benchmark.core.paths import put_in_place
 from benchmark.core.progress import progress
 from downstream.training.batch_loader import loader
-from downstream.training.training_data import IndexArray, Samples, read_samples
+from downstream.training.training_data import EmbeddedSample, IndexArray, Samples, read_samples
 
 Embed = Callable[[torch.Tensor], torch.Tensor]
 # Per sample: index in the subset, captions, reason why it is not readable (or null), float32 embedding.
@@ -33,15 +33,6 @@ ROWS = pa.schema(
         "features": pa.large_binary(),
     }
 )
-
-
-@dataclass(frozen=True, eq=False)
-class EmbeddedSample:
-    """A pair with the embedding of its image, shape (d,), and the other captions of the image."""
-
-    text: str
-    features: npt.NDArray[np.float32]
-    others: tuple[str, ...] = ()
 
 
 class EmbeddedSubset:

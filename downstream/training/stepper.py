@@ -205,9 +205,8 @@ def _by_ratio(model: nn.Module, lr_ratios: Mapping[str, float]) -> dict[float, l
 def checkpoint_activations(model: nn.Module, name: str) -> None:
     """Let `model` compute activations again, with the same dropout, so that gradients stay the same.
 
-    Args:
-        model: its attribute `towers` holds its trained networks; one without it is a network itself.
-        name: of the model, in the line that says which network cannot.
+    Its attribute `towers` holds its trained networks; a model without it is a network itself. A line names the model
+    and a network that cannot.
     """
     towers: Iterable[Any] = getattr(model, "towers", [model])
     for tower in towers:
