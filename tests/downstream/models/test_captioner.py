@@ -1,5 +1,6 @@
 """The captioner: its tokens, its parts, what it learns, and how it writes."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,19 @@ def test_a_finished_training_is_loaded_not_repeated(trained: Any, checkpoints: C
         again.train(unreadable, folder, CPU, Recorder(), "another fingerprint")
 
 
+def test_resume_ends_with_the_same_bits(
+    checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path
+) -> None:
+    whole, cut, resumed = (make(checkpoints, checkpoint_every=16) for _ in range(3))
+    expected = whole.train(eight_pairs, tmp_path / "whole", CPU, Recorder(), "f")
+    with pytest.raises(KeyboardInterrupt):
+        cut.train(eight_pairs, tmp_path / "cut", CPU, Recorder(stop_at=40), "f")
+    report = resumed.train(eight_pairs, tmp_path / "cut", CPU, Recorder(), "f")
+    assert report.resumed_from == 4
+    assert report.final_loss == expected.final_loss
+    assert all(torch.equal(tensor, weights(resumed)[name]) for name, tensor in weights(whole).items())
+
+
 def test_tokens_by_hand(built: Captioner) -> None:
     end = built.tokenizer.eos_token_id
     red = built.tokenizer("a red square")["input_ids"]
@@ -146,6 +160,15 @@ def test_a_cut_caption_gets_no_end(built: Captioner) -> None:
 
 def built_collate(captioner: Captioner, max_tokens: int) -> CaptionCollate:
     return CaptionCollate(captioner.processor, captioner.tokenizer, max_tokens)
+
+
+def test_special_tokens_are_where_transformers_looks(built: Captioner) -> None:
+    end = built.tokenizer.eos_token_id
+    for config in (built.model.config, built.model.generation_config):
+        assert config.decoder_start_token_id == config.bos_token_id == end
+        assert config.pad_token_id == config.eos_token_id == end
+    assert built.model.config.decoder.is_decoder
+    assert built.model.config.decoder.add_cross_attention
 
 
 def test_the_loss_is_the_models_own(built: Captioner, eight_pairs: MemorySubset) -> None:
@@ -242,3 +265,17 @@ def test_unusable_checkpoints_are_said_in_one_line(checkpoints: Checkpoints, tmp
         with pytest.raises(UserError) as caught:
             captioner.build(CPU)
         assert "\n" not in str(caught.value)
+
+
+def test_a_checkpoint_without_its_weights_is_refused(checkpoints: Checkpoints, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(checkpoints.swin, tmp_path / "swin")
+    kept = {
+        name: t
+        for name, t in load_file(tmp_path / "swin/model.safetensors").items()
+        if "layers.1" not in name
+    }
+    save_file(kept, tmp_path / "swin/model.safetensors", {"format": "pt"})
+    with pytest.raises(UserError, match=r"lacks \d+ weights of SwinModel: encoder"):
+        make(Checkpoints(str(tmp_path / "swin"), checkpoints.gpt2, "", "")).build(CPU)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -89,6 +90,19 @@ def encoder(checkpoints: Checkpoints, cache_images: bool) -> DualEncoder:
         samples_seen=64, batch_size=8, lr=3e-3, log_every=1, checkpoint_every=16, workers=0
     )
     return DualEncoder(checkpoints.vit, checkpoints.bert, training, True, cache_images, 16, 5, UNLOCKED)
+
+
+def test_embedded_once_or_every_time_the_losses_are_the_same(
+    checkpoints: Checkpoints, tmp_path: Path
+) -> None:
+    losses = {}
+    for name, subset in {"plain": MemorySubset(CAPTIONS), "many": ManyCaptions(CAPTIONS)}.items():
+        for cached in (True, False):
+            tracker = Recorder()
+            encoder(checkpoints, cached).train(subset, tmp_path / f"{name}{cached}", CPU, tracker, "f")
+            losses[name, cached] = tracker.losses()
+    assert losses["many", True] == pytest.approx(losses["many", False], abs=1e-5)
+    assert not np.allclose(losses["many", True], losses["plain", True], atol=1e-2)
 
 
 @pytest.mark.parametrize("model", ["captioner", "dual_encoder"])
