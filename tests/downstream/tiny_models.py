@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 
 from benchmark.core.batch import Sample, SampleError
-from benchmark.core.metric_logger import CaptionedImage
+from benchmark.core.progress import CaptionedImage
 from downstream.models.dual_encoder import Unlocked
 from downstream.training.trainer import TrainConfig
 
@@ -64,7 +64,9 @@ class MemorySubset:
         return Sample(f"{index:032x}", self.captions[index], draw(self.captions[index]), self.others)
 
 
-def save_gpt2(folder: Path, texts: list[str], width: int = 32, n_positions: int = 64) -> Path:
+def save_gpt2(
+    folder: Path, texts: list[str], width: int = 32, layers: int = 2, heads: int = 4, **config: int
+) -> Path:
     from tokenizers import ByteLevelBPETokenizer
     from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
@@ -75,15 +77,16 @@ def save_gpt2(folder: Path, texts: list[str], width: int = 32, n_positions: int 
     )
     tokenizer.save_pretrained(folder)
     end = tokenizer.eos_token_id
-    config = GPT2Config(
-        vocab_size=len(tokenizer), n_positions=n_positions, n_embd=width, n_layer=2, n_head=4,
-        bos_token_id=end, eos_token_id=end,
-    )  # fmt: skip
-    GPT2LMHeadModel(config).save_pretrained(folder)
+    sizes = {"vocab_size": len(tokenizer), "n_positions": 64} | config
+    GPT2LMHeadModel(
+        GPT2Config(n_embd=width, n_layer=layers, n_head=heads, bos_token_id=end, eos_token_id=end, **sizes)
+    ).save_pretrained(folder)
     return folder
 
 
-def save_bert(folder: Path, texts: list[str]) -> Path:
+def save_bert(
+    folder: Path, texts: list[str], width: int = 32, layers: int = 2, heads: int = 4, **config: int
+) -> Path:
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
     folder.mkdir(parents=True)
@@ -91,10 +94,12 @@ def save_bert(folder: Path, texts: list[str]) -> Path:
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
     (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
     BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
-    config = BertConfig(
-        vocab_size=len(vocabulary), hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128
-    )  # fmt: skip
-    BertModel(config).save_pretrained(folder)
+    sizes = {
+        "vocab_size": len(vocabulary),
+        "num_attention_heads": heads,
+        "intermediate_size": 4 * width,
+    } | config
+    BertModel(BertConfig(hidden_size=width, num_hidden_layers=layers, **sizes)).save_pretrained(folder)
     return folder
 
 
