@@ -55,7 +55,8 @@ def mirrors_dir() -> Path:
 
 def remote_paths(text: str) -> str:
     """Return `text` with URLs for the paths in copies of remote folders."""
-    return re.sub(rf"{re.escape(str(mirrors_dir()))}/([^/\s'\"]+)", lambda match: unquote(match[1]), text)
+    copies = rf"{re.escape(str(mirrors_dir()))}/\.([^/\s'\"]+)\.[0-9a-f]{{32}}"
+    return re.sub(copies, lambda match: unquote(match[1]), text)
 
 
 def portable_paths(text: str) -> str:

@@ -2,27 +2,24 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from threading import Barrier, BrokenBarrierError, local
 from types import ModuleType
 from typing import Any
 
-import fsspec
 import numpy as np
 import pytest
 import torch
 
-from benchmark.core import cached_files, mirror, sharing
+from benchmark.core import cached_files, sharing
 from benchmark.core.cached_files import intact, remove_cached
 from benchmark.core.errors import UserError
 from benchmark.core.mapped_files import save_array
-from benchmark.core.mirror import Mirror
 from benchmark.core.output_folder import OutputFolder
-from benchmark.core.paths import atomic_folder, atomic_write, cache_folder, write_text
-from benchmark.core.storage import upload
+from benchmark.core.paths import atomic_folder, cache_folder
 from benchmark.core.temporaries import _remove_orphans
 from benchmark.models import hub_files
 from benchmark.pool import reshard
@@ -193,47 +190,6 @@ def test_a_launch_maps_its_arrays_though_another_one_ends(monkeypatch: pytest.Mo
             assert received["rows"].tolist() == [0, 1, 2]
         is_main = True
     assert list(cache_folder("launches").iterdir()) == []
-
-
-@pytest.fixture
-def remote() -> Iterator[fsspec.AbstractFileSystem]:
-    filesystem = fsspec.filesystem("memory")
-    filesystem.store.clear()
-    yield filesystem
-    filesystem.store.clear()
-
-
-def test_what_is_written_during_its_upload_is_uploaded_again(
-    remote: fsspec.AbstractFileSystem, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def upload_slowly(path: Path, url: str) -> None:
-        upload(path, url)
-        write_text(path, "of another run")
-
-    folder = Mirror("memory://raced/results").pull()
-    write_text(folder / "a.json", "first")
-    with monkeypatch.context() as patch:
-        patch.setattr(mirror, "upload", upload_slowly)
-        Mirror("memory://raced/results").push()
-    Mirror("memory://raced/results").push()
-    assert remote.cat("/raced/results/a.json") == b"of another run"
-
-
-def test_what_is_written_over_a_copy_is_uploaded(
-    remote: fsspec.AbstractFileSystem, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    @contextmanager
-    def write(path: Path) -> Iterator[Path]:
-        with atomic_write(path) as temporary:
-            yield temporary
-        write_text(path, "of another run")
-
-    remote.pipe("/raced/results/a.json", b"first")
-    with monkeypatch.context() as patch:
-        patch.setattr(mirror, "atomic_write", write)
-        Mirror("memory://raced/results").pull()
-    Mirror("memory://raced/results").push()
-    assert remote.cat("/raced/results/a.json") == b"of another run"
 
 
 @pytest.mark.parametrize("fetched_again", [False, True])

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.core import storage, storage_errors
+from benchmark.core import storage
 from benchmark.core.errors import UserError
 from benchmark.core.uids import UidArray, encode_uids
 from benchmark.pool import fetch
@@ -27,7 +27,7 @@ CHOSEN = [0, 1, 5, 11, 12, 19]
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage_errors, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(storage, "FIRST_WAIT", 0.01)
 
 
 @pytest.fixture
