@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 from benchmark.core.paths import write_text
 from benchmark.core.records import scan_records
-from benchmark.core.redaction import map_texts, redact
+from benchmark.core.sanitize import map_texts, redact
 from benchmark.results.report.run_tables import joint_tables
 from benchmark.results.report.table import Table, plain
 from benchmark.results.result import Result

@@ -12,7 +12,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
 from benchmark.core.paths import atomic_write, cache_folder, mirrors_dir, user_path
 from benchmark.core.prefetch import prefetch_map
-from benchmark.core.redaction import redact
+from benchmark.core.sanitize import redact
 from benchmark.core.storage import (
     CONNECTIONS,
     StorageError,

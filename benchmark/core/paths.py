@@ -11,8 +11,7 @@ from typing import Any, Literal, get_args
 from urllib.parse import unquote
 
 from benchmark.core.cached_files import CACHE_VERSION, PROJECT, cache_home, is_checked, seal, value_crc
-from benchmark.core.disk_errors import disk_errors_as_one_line
-from benchmark.core.errors import UserError
+from benchmark.core.errors import UserError, disk_errors_as_one_line
 from benchmark.core.temporaries import remove_folder, temporary_beside
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent

@@ -8,6 +8,8 @@ import re
 from binascii import unhexlify
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from tokenize import TokenError
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +17,6 @@ import pyarrow as pa
 
 from benchmark.core.arrow import from_numpy, to_numpy
 from benchmark.core.errors import UserError
-from benchmark.core.npy_files import map_npy
 from benchmark.core.paths import atomic_write
 
 # DataComp's subset dtype: (int(uid[:16], 16), int(uid[16:], 16)).
@@ -28,6 +29,9 @@ UID_COLUMNS = ("uid_high", "uid_low")
 _HEX_CHARACTERS = 32
 _AT_ONCE = 1 << 20  # uids that are compared, searched or sorted at a time
 _HEX = re.compile(r"[0-9a-fA-F]{32}")
+
+# What numpy raises for a header that is cut, nested without end, or says what no array can be.
+_ODD_HEADER = (ValueError, TypeError, EOFError, OverflowError, SyntaxError, MemoryError, TokenError)
 
 
 def make_uid(url: str, text: str) -> str:
@@ -245,3 +249,15 @@ def read_subset(path: Path) -> UidArray:
         # DataComp's resharder merges two sorted streams: an unsorted file would be misread in silence.
         raise UserError(f"{path} is not sorted; np.sort it and save it again")
     return array
+
+
+def map_npy(path: Path) -> npt.NDArray[Any]:
+    """Map the array in a file. Raises ValueError unless it is a ``.npy`` file, and as long as its header says.
+
+    Python objects, which would run code, are never read, nor are archives. `np.load` would take all the memory that a
+    header asks for.
+    """
+    try:
+        return np.lib.format.open_memmap(path, mode="r")
+    except _ODD_HEADER:
+        raise ValueError(f"{path} does not hold a numpy array") from None

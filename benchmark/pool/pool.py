@@ -28,7 +28,7 @@ from benchmark.core.locks import locked
 from benchmark.core.paths import cache_folder
 from benchmark.core.pixel_workers import PixelWorkers
 from benchmark.core.ranges import Name, PositiveInt
-from benchmark.core.redaction import redact
+from benchmark.core.sanitize import redact
 from benchmark.core.storage import download, is_remote, open_file
 from benchmark.core.uids import UidArray, UidIndex, unite_uids
 from benchmark.pool.layout import TAR, PoolFields, Shard, find_shards

@@ -16,10 +16,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from benchmark.core.devices import check_computed, device_type, resolve_device
 from benchmark.core.disk import disk_space, require_writable
-from benchmark.core.disk_errors import disk_errors_as_one_line
-from benchmark.core.errors import UserError
-from benchmark.core.launch import is_main_process
-from benchmark.core.lost_processes import lost_processes_as_one_line
+from benchmark.core.errors import UserError, disk_errors_as_one_line
+from benchmark.core.launch import is_main_process, lost_processes_as_one_line
 from benchmark.core.output_folder import DEPTH, writable_folder
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import OnFirstUseError, Requirement, State, look, on_first_use, provide

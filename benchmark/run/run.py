@@ -7,10 +7,10 @@ from functools import cache, partial
 from pathlib import Path
 
 from benchmark.core.disk import writable_results
+from benchmark.core.distributed import main_process_first, require_shared_cache, shared_by_main
 from benchmark.core.errors import UserError
-from benchmark.core.launch import is_main_process, main_process_first
+from benchmark.core.launch import is_main_process
 from benchmark.core.records import read_records, write_record
-from benchmark.core.sharing import require_shared_cache, shared_by_main
 from benchmark.core.usage import peak_rss_bytes
 from benchmark.pool.subset import Subset
 from benchmark.results.contamination import NearImages, contamination

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmark.core.distributed import main_process_first, one_launch, require_shared_cache, shared_by_main
 from benchmark.core.hashes import hash_json
-from benchmark.core.launch import is_main_process, main_process_first, one_launch
+from benchmark.core.launch import is_main_process
 from benchmark.core.paths import cache_folder
-from benchmark.core.sharing import require_shared_cache, shared_by_main
 from benchmark.pool.subset import Subset
 from benchmark.results.trackers import Tracker
 from benchmark.run.identity import make_run_id, run_facts

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import hydra
 
+from benchmark.core.distributed import one_launch, require_shared_cache, shared_by_main
 from benchmark.core.errors import UserError
-from benchmark.core.launch import is_main_process, one_launch
-from benchmark.core.sharing import require_shared_cache, shared_by_main
+from benchmark.core.launch import is_main_process
 from benchmark.core.uids import find_uids
 from benchmark.pool.subset import Subset
 from benchmark.run.identity import make_run_id, run_facts

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pycocoevalcap
 
-from benchmark.core.installation import packages_command
+from benchmark.core.extras import packages_command
 from downstream.metrics.metric import UnavailableError
 
 MIN_VERSION = 8

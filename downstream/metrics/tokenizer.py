@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pycocoevalcap.tokenizer.ptbtokenizer import PUNCTUATIONS
 
-from benchmark.core.model_text import model_text
+from benchmark.core.batch import model_text
 from downstream.metrics.java import JARS, Java, failure_reason, patience
 from downstream.metrics.metric import Corpus, UnavailableError
 

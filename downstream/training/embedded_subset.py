@@ -15,7 +15,7 @@ import torch
 from accelerate import PartialState
 from PIL import Image
 
-from benchmark.core.arrow import from_numpy, from_strings, from_values, to_numpy
+from benchmark.core.arrow import from_numpy, from_strings, to_numpy
 from benchmark.core.batch import Sample, SampleError
 from benchmark.core.cached_files import intact
 from benchmark.core.mapped_files import new_mapped
@@ -140,9 +140,9 @@ def _rows(chunk: _Chunk, indices: IndexArray) -> pa.Table:
     bounds = np.cumsum([0, *map(len, of_samples)], dtype=np.int64)
     columns = [
         from_numpy(indices),
-        from_values([next(texts) if reason is None else None for reason in chunk.reasons]),
+        pa.array([next(texts) if reason is None else None for reason in chunk.reasons]),
         pa.LargeListArray.from_arrays(from_numpy(bounds), captions),
-        from_values(chunk.reasons),
+        pa.array(chunk.reasons),
     ]
     return pa.table(columns, ROWS.names).cast(ROWS)
 

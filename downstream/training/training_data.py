@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.core.batch import SampleError
-from benchmark.core.model_text import model_text
+from benchmark.core.batch import SampleError, model_text
 
 if TYPE_CHECKING:
     import torch

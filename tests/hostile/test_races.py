@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.core import cached_files, sharing
+from benchmark.core import cached_files, distributed
 from benchmark.core.cached_files import intact, remove_cached
 from benchmark.core.errors import UserError
 from benchmark.core.mapped_files import save_array
@@ -179,14 +179,14 @@ def test_a_launch_maps_its_arrays_though_another_one_ends(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(torch.distributed, "broadcast_object_list", broadcast)
     for name, value in {"process_count": 2, "wait_for_all": None, "barrier_group": None}.items():
-        monkeypatch.setattr(sharing, name, lambda *_, value=value: value)
-    monkeypatch.setattr(sharing, "is_main_process", lambda: is_main)
-    other = sharing.shared_by_main(to_share(), CPU)
+        monkeypatch.setattr(distributed, name, lambda *_, value=value: value)
+    monkeypatch.setattr(distributed, "is_main_process", lambda: is_main)
+    other = distributed.shared_by_main(to_share(), CPU)
     other.__enter__()
-    with sharing.shared_by_main(to_share(), CPU):
+    with distributed.shared_by_main(to_share(), CPU):
         other.__exit__(None, None, None)
         is_main = False
-        with sharing.shared_by_main(to_share(), CPU) as received:
+        with distributed.shared_by_main(to_share(), CPU) as received:
             assert received["rows"].tolist() == [0, 1, 2]
         is_main = True
     assert list(cache_folder("launches").iterdir()) == []

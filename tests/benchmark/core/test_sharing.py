@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmark.core.sharing import shared_by_main
+from benchmark.core.distributed import shared_by_main
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = """
@@ -18,7 +18,7 @@ import numpy as np, pyarrow as pa
 from pathlib import Path
 from benchmark.core.launch import is_main_process
 from benchmark.core.paths import cache_folder
-from benchmark.core.sharing import shared_by_main
+from benchmark.core.distributed import shared_by_main
 
 cpu = torch.device("cpu")
 made = None
@@ -78,11 +78,11 @@ def test_two_processes_share_arrays(tmp_path: Path) -> None:
 WITHOUT_A_SHARED_CACHE = """
 import torch
 from benchmark.core.launch import is_main_process
-from benchmark.core.sharing import _mapped, require_shared_cache
-from benchmark.core import sharing
+from benchmark.core.distributed import _mapped, require_shared_cache
+from benchmark.core import distributed
 
 if not is_main_process():  # as on a node that does not see the main process's disk
-    sharing._mapped = lambda path, sizes: _mapped(path.parent / "another disk" / path.name, sizes)
+    distributed._mapped = lambda path, sizes: _mapped(path.parent / "another disk" / path.name, sizes)
 require_shared_cache(torch.device("cpu"))
 """
 
