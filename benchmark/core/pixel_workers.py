@@ -80,7 +80,7 @@ class PixelBatch:
 
 @dataclass(frozen=True)
 class Filled:
-    """The result of a worker process: reasons as in `PixelBatch`, processor seconds since the last one, peak memory."""
+    """Result of a worker process: reasons as in `PixelBatch`, processor seconds since the last one, peak memory."""
 
     reasons: list[str | None]
     processor_seconds: float
