@@ -134,13 +134,12 @@ def _text_of_kind(path: Path, schema: Schema) -> tuple[str, bool] | None:
         data = json.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise UnreadableError(f"not readable as JSON: {error}") from None
-    if isinstance(data, dict) and isinstance(data.get("kind", ""), str):
-        # Records of schema version 1 had no kind.
-        if data.get("kind", schema.kind) != schema.kind:
+    if isinstance(data, dict) and isinstance(data.get("kind"), str):
+        if data["kind"] != schema.kind:
             return None
         if "schema_version" in data:
             _check_version(data["schema_version"], schema)
-            return text, data.get(_CHECKSUM) in (None, _checksum(data))  # older versions wrote none
+            return text, data.get(_CHECKSUM) == _checksum(data)
     raise UnreadableError(f"JSON, but no {schema.kind} record")
 
 

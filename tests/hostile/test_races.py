@@ -23,17 +23,14 @@ from benchmark.core.paths import atomic_folder, cache_folder
 from benchmark.core.temporaries import _remove_orphans
 from benchmark.models import hub_files
 from benchmark.pool import reshard
-from benchmark.pool.pool import Pool
 from benchmark.run import export
 from benchmark.run.plan import disk
-from benchmark.scoring.score_folder import remove_scores, score_folder
 from benchmark.selection.selection import Selection
 from benchmark.studies.augmentation import caption_writer
 from benchmark.studies.icc_build import steps
 from benchmark.studies.icc_build.steps import Steps
-from filters.random import Random
 from tests.hostile.damage import flip
-from tests.pools import numbered_uids, rows, write_pool
+from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
 
@@ -94,19 +91,6 @@ def test_a_folder_is_never_seen_half_removed(
     monkeypatch.setattr(shutil, "rmtree", rmtree)
     end(folder)
     assert removed[0] == set()
-
-
-def test_two_processes_remove_the_same_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def rmtree(path: Path, **settings: Any) -> None:
-        original(path)  # by the other process
-        original(path, **settings)
-
-    pool, scorer = Pool("p", str(write_pool(tmp_path / "pool", [rows(1)]))), Random(0)
-    folder = make_folder(score_folder(pool, scorer))
-    original = shutil.rmtree
-    monkeypatch.setattr(shutil, "rmtree", rmtree)
-    remove_scores(pool, scorer)
-    assert not folder.exists()
 
 
 @pytest.mark.parametrize("write", [lambda path: save_array(path, np.arange(2)), make_folder])

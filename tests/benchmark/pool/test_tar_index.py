@@ -2,8 +2,6 @@ import io
 import tarfile
 from collections import Counter
 
-import numpy as np
-import pyarrow as pa
 import pytest
 from PIL import Image
 
@@ -132,20 +130,6 @@ def test_every_unusable_sample_is_counted_under_its_reason(tmp_path) -> None:
         "image_too_large": 1,
         "metadata_invalid": 2,
     }
-
-
-def test_a_saved_index_is_mapped_and_not_read(tmp_path) -> None:
-    samples = [Row(f"{n}", f"u{n}", f"{n} " + "w" * 10_000, b"image") for n in range(300)]
-    write_tar(tmp_path / "a.tar", samples)
-    index = index_tar(tmp_path / "a.tar", {})
-    save_index(tmp_path / "a.arrow", index)
-    before = pa.total_allocated_bytes()
-    mapped = load_index(tmp_path / "a.arrow")
-    some = mapped.take(np.array([7, 7, 2]))
-    assert pa.total_allocated_bytes() - before < 100_000
-    assert some.texts == [samples[n].text for n in (7, 7, 2)]
-    assert (mapped.uids == index.uids).all()
-    assert mapped.rows.equals(index.rows)
 
 
 def test_drops_are_saved_with_the_index(tmp_path) -> None:

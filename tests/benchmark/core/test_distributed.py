@@ -1,4 +1,4 @@
-"""What the main process of a launch made reaches the others as it was, its arrays mapped from a file."""
+"""Processes of a launch: they wait for one another, and map the arrays that the main one has made."""
 
 import json
 import os
@@ -9,10 +9,27 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmark.core.distributed import shared_by_main
+from benchmark.core.distributed import main_process_first, shared_by_main, wait_for_all
 
 ROOT = Path(__file__).resolve().parents[3]
-SCRIPT = """
+MAIN_FIRST = """
+import sys, time, torch
+from pathlib import Path
+from benchmark.core.launch import is_main_process
+from benchmark.core.distributed import main_process_first, wait_for_all
+
+made = Path(__file__).with_name("made")
+cpu = torch.device("cpu")
+with main_process_first(cpu):
+    found = made.exists()
+    if is_main_process():
+        time.sleep(2)
+        made.touch()
+sys.stdout.write(f"{'main' if is_main_process() else 'other'} found it: {found}\\n")
+sys.stdout.flush()
+wait_for_all(cpu)
+"""
+SHARED = """
 import sys, json, torch
 import numpy as np, pyarrow as pa
 from pathlib import Path
@@ -41,6 +58,13 @@ sys.stdout.write(json.dumps(line) + "\\n")
 """
 
 
+def test_a_single_process_does_not_wait() -> None:
+    with main_process_first(torch.device("cpu")):
+        assert not torch.distributed.is_initialized()
+    wait_for_all(torch.device("cpu"))
+    assert not torch.distributed.is_initialized()
+
+
 def test_without_a_launch_the_value_is_itself() -> None:
     value = object()
     with shared_by_main(value, torch.device("cpu")) as got:
@@ -60,8 +84,15 @@ def launch(script: str, folder: Path) -> "subprocess.CompletedProcess[str]":
 
 
 @pytest.mark.slow
+def test_the_main_process_goes_first(tmp_path: Path) -> None:
+    done = launch(MAIN_FIRST, tmp_path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert sorted(done.stdout.splitlines()) == ["main found it: False", "other found it: True"]
+
+
+@pytest.mark.slow
 def test_two_processes_share_arrays(tmp_path: Path) -> None:
-    done = launch(SCRIPT, tmp_path)
+    done = launch(SHARED, tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     lines = sorted((json.loads(line) for line in done.stdout.splitlines()), key=lambda line: line["main"])
     other, main = lines
