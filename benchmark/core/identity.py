@@ -28,7 +28,7 @@ class Identified:
 
         A class that loads something adds it. Nothing is loaded here, and little is read.
         """
-        for part in self._parts():
+        for part in _parts(self):
             yield from part.requirements()
 
     def key(self) -> str:
@@ -37,21 +37,22 @@ class Identified:
 
     def classes(self) -> set[type]:
         """Return the class, and the classes of its parts."""
-        return {type(self)}.union(*(part.classes() for part in self._parts()))
-
-    def _parts(self) -> Iterator["Identified"]:
-        """Yield the public attributes that are `Identified` themselves, also in lists and dictionaries."""
-        values = [value for name, value in vars(self).items() if not name.startswith("_")]
-        while values:
-            value = values.pop(0)
-            if isinstance(value, Identified):
-                yield value
-            elif isinstance(value, tuple | list | Mapping):
-                values[:0] = value.values() if isinstance(value, Mapping) else value
+        return {type(self)}.union(*(part.classes() for part in _parts(self)))
 
     def _key(self, inputs: Any) -> str:
         """Return the class's name in lower case and a hash of `inputs`."""
         return f"{type(self).__name__.lower()}-{hash_json(inputs, 12)}"
+
+
+def _parts(of: Identified) -> Iterator[Identified]:
+    """Yield the public attributes that are `Identified` themselves, also in lists and dictionaries."""
+    values = [value for name, value in vars(of).items() if not name.startswith("_")]
+    while values:
+        value = values.pop(0)
+        if isinstance(value, Identified):
+            yield value
+        elif isinstance(value, tuple | list | Mapping):
+            values[:0] = value.values() if isinstance(value, Mapping) else value
 
 
 def _identity(value: Any) -> Any:

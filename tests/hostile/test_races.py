@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.core import cached_files, distributed
+from benchmark.core import cached_files
 from benchmark.core.cached_files import intact, remove_cached
 from benchmark.core.errors import UserError
 from benchmark.core.mapped_files import save_array
@@ -146,34 +146,6 @@ def test_all_processes_of_a_launch_agree_on_what_is_finished(
     with ThreadPoolExecutor(2) as threads:
         assert list(threads.map(run, (True, False))) == [{"done": 1}, {"done": 1}]
     assert waited[True] == waited[False]
-
-
-def test_a_launch_maps_its_arrays_though_another_one_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[Any] = []
-    is_main = True
-
-    def broadcast(message: list[Any], **_: Any) -> None:
-        if is_main:
-            sent[:] = message
-        else:
-            message[:] = sent
-
-    def to_share() -> dict[str, Any] | None:
-        return {"rows": np.arange(3)} if is_main else None
-
-    monkeypatch.setattr(torch.distributed, "broadcast_object_list", broadcast)
-    for name, value in {"process_count": 2, "wait_for_all": None, "barrier_group": None}.items():
-        monkeypatch.setattr(distributed, name, lambda *_, value=value: value)
-    monkeypatch.setattr(distributed, "is_main_process", lambda: is_main)
-    other = distributed.shared_by_main(to_share(), CPU)
-    other.__enter__()
-    with distributed.shared_by_main(to_share(), CPU):
-        other.__exit__(None, None, None)
-        is_main = False
-        with distributed.shared_by_main(to_share(), CPU) as received:
-            assert received["rows"].tolist() == [0, 1, 2]
-        is_main = True
-    assert list(cache_folder("launches").iterdir()) == []
 
 
 @pytest.mark.parametrize("fetched_again", [False, True])

@@ -1,4 +1,4 @@
-"""Processes of a launch: they wait for one another, and map the arrays that the main one has made."""
+"""Processes of a launch: they wait for one another, and get what the main one has made."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmark.core.distributed import main_process_first, shared_by_main, wait_for_all
+from benchmark.core.distributed import broadcast_from_main, main_process_first, wait_for_all
 
 ROOT = Path(__file__).resolve().parents[3]
 MAIN_FIRST = """
@@ -31,29 +31,14 @@ wait_for_all(cpu)
 """
 SHARED = """
 import sys, json, torch
-import numpy as np, pyarrow as pa
-from pathlib import Path
+import numpy as np
+from benchmark.core.distributed import broadcast_from_main
 from benchmark.core.launch import is_main_process
-from benchmark.core.paths import cache_folder
-from benchmark.core.distributed import shared_by_main
 
 cpu = torch.device("cpu")
-made = None
-if is_main_process():
-    made = {"rows": np.arange(100_003), "texts": pa.array(["a", "bc"]), "odd": np.ones(3, bool), "name": "n"}
-files = lambda: len(list(cache_folder("launches").iterdir()))
-with shared_by_main(made, cpu) as got:
-    line = {
-        "main": is_main_process(),
-        "sum": int(got["rows"].sum()),
-        "texts": got["texts"].to_pylist() + [got["name"], got["odd"].tolist()],
-        "writable": got["rows"].flags.writeable,
-        "mapped": "launches" in Path("/proc/self/maps").read_text(),
-        "files": files() if is_main_process() else 1,
-    }
-with shared_by_main([] if is_main_process() else None, cpu) as nothing:
-    line["nothing"] = nothing
-line["left"] = files() if is_main_process() else 0
+made = {"rows": np.arange(100_003), "name": "n"} if is_main_process() else None
+got, nothing = broadcast_from_main(made, cpu), broadcast_from_main([] if is_main_process() else None, cpu)
+line = {"main": is_main_process(), "sum": int(got["rows"].sum()), "name": got["name"], "nothing": nothing}
 sys.stdout.write(json.dumps(line) + "\\n")
 """
 
@@ -67,8 +52,7 @@ def test_a_single_process_does_not_wait() -> None:
 
 def test_without_a_launch_the_value_is_itself() -> None:
     value = object()
-    with shared_by_main(value, torch.device("cpu")) as got:
-        assert got is value
+    assert broadcast_from_main(value, torch.device("cpu")) is value
 
 
 def launch(script: str, folder: Path) -> "subprocess.CompletedProcess[str]":
@@ -91,30 +75,23 @@ def test_the_main_process_goes_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_processes_share_arrays(tmp_path: Path) -> None:
+def test_both_processes_have_what_the_main_one_made(tmp_path: Path) -> None:
     done = launch(SHARED, tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     lines = sorted((json.loads(line) for line in done.stdout.splitlines()), key=lambda line: line["main"])
-    other, main = lines
-    shared = {
-        "sum": 100_003 * 100_002 // 2,
-        "texts": ["a", "bc", "n", [True, True, True]],
-        "nothing": [],
-        "left": 0,
-    }
-    assert main == shared | {"main": True, "writable": True, "mapped": False, "files": 1}
-    assert other == shared | {"main": False, "writable": False, "mapped": True, "files": 1}
+    same = {"sum": 100_003 * 100_002 // 2, "name": "n", "nothing": []}
+    assert lines == [same | {"main": False}, same | {"main": True}]
 
 
 WITHOUT_A_SHARED_CACHE = """
 import torch
-from benchmark.core.launch import is_main_process
-from benchmark.core.distributed import _mapped, require_shared_cache
 from benchmark.core import distributed
+from benchmark.core.launch import is_main_process
 
 if not is_main_process():  # as on a node that does not see the main process's disk
-    distributed._mapped = lambda path, sizes: _mapped(path.parent / "another disk" / path.name, sizes)
-require_shared_cache(torch.device("cpu"))
+    broadcast = distributed.broadcast_from_main
+    distributed.broadcast_from_main = lambda *args: broadcast(*args) / "another disk"
+distributed.require_shared_cache(torch.device("cpu"))
 """
 
 
