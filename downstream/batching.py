@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from PIL import Image
 
-from benchmark.core.cores import own_cores
+from benchmark.core.launch import own_cores
 from benchmark.core.pixel_workers import MANY_IMAGES, Loadable, PixelWorkers
 
 if TYPE_CHECKING:

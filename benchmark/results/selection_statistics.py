@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.core.counting import ScoreArrays, ScoreCounts
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
+from benchmark.core.ranks import ScoreArrays, ScoreCounts
 from benchmark.core.ties import hash_uids
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, unite_uids
 from benchmark.pool.pool import Pool

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from benchmark.core.json_text import json_text
 from benchmark.core.paths import write_text
+from benchmark.core.records import json_text
 
 FILE = "selection.json"
 

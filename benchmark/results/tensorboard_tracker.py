@@ -14,8 +14,8 @@ from PIL import Image
 
 from benchmark.core.extras import require
 from benchmark.core.images import THUMBNAIL
-from benchmark.core.metric_logger import CaptionedImage
-from benchmark.core.visible import visible
+from benchmark.core.progress import CaptionedImage
+from benchmark.core.sanitize import visible
 from benchmark.results.result import Result
 from benchmark.results.run_folder import GalleryPair, RunFiles
 from benchmark.results.trackers import RunFacts, Tracker, result_values

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmark.core.metric_logger import CaptionedImage
+from benchmark.core.progress import CaptionedImage
 from benchmark.results.protocol import QUICK_TRY, Protocol
 from benchmark.results.result import Result
 

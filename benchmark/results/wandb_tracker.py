@@ -14,8 +14,8 @@ from urllib.parse import urlparse
 import numpy as np
 from PIL import Image
 
-from benchmark.core.metric_logger import CaptionedImage
-from benchmark.core.visible import visible
+from benchmark.core.progress import CaptionedImage
+from benchmark.core.sanitize import visible
 from benchmark.results.result import Result
 from benchmark.results.run_folder import GalleryPair, RunFiles
 from benchmark.results.selection_summary import Histogram

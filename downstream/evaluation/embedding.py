@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.batch import model_text
 from benchmark.core.errors import UserError
-from benchmark.core.model_text import model_text
 from downstream.batching import StoredImages
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet

@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from benchmark.core.images import THUMBNAIL
-from benchmark.core.metric_logger import CaptionedImage
+from benchmark.core.progress import CaptionedImage
 from downstream.evaluation.captioning import captioning_sets
 from downstream.evaluation.embedding import evaluate_retrieval
 from downstream.evaluation.evaluation_sets import EvaluationSet

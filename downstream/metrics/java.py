@@ -12,7 +12,7 @@ from typing import Any
 
 import pycocoevalcap
 
-from benchmark.core.installation import packages_command
+from benchmark.core.extras import packages_command
 from downstream.metrics.metric import UnavailableError
 
 MIN_VERSION = 8

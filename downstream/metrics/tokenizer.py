@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pycocoevalcap.tokenizer.ptbtokenizer import PUNCTUATIONS
 
-from benchmark.core.model_text import model_text
+from benchmark.core.batch import model_text
 from downstream.metrics.java import JARS, Java, run_jar
 from downstream.metrics.metric import Corpus, UnavailableError
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchmark.core.batch import Sample
 from benchmark.core.devices import autocast
+from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
-from benchmark.core.launch import make_accelerator
-from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.paths import atomic_folder
+from benchmark.core.progress import MetricLogger
 from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import (
     checkpoint_requirement,

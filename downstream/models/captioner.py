@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from benchmark.core.batch import Sample
-from benchmark.core.metric_logger import MetricLogger
+from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import NonNegativeFloat, PositiveInt, checked
 from benchmark.models.checkpoints import load_model, load_pretrained, quiet_transformers
 from downstream.batching import pixel_batches, to_pixels

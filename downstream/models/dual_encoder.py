@@ -18,10 +18,10 @@ from PIL import Image
 from safetensors.numpy import load_file, save_file
 
 from benchmark.core.batch import Sample
+from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
-from benchmark.core.launch import make_accelerator
-from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.paths import write_text
+from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import load_model, load_pretrained
 from downstream.batching import chunks, pixel_batches, to_pixels

@@ -14,8 +14,8 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from benchmark.core.cached_files import intact
-from benchmark.core.json_text import json_text
 from benchmark.core.paths import atomic_folder, write_text
+from benchmark.core.records import json_text
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ import torch
 from accelerate import PartialState
 from PIL import Image
 
-from benchmark.core.arrow import from_numpy, from_strings, from_values, to_numpy
+from benchmark.core.arrow import from_numpy, from_strings, to_numpy
 from benchmark.core.batch import Sample, SampleError
 from benchmark.core.cached_files import intact
 from benchmark.core.paths import put_in_place
@@ -108,9 +108,9 @@ def _rows(chunk: _Chunk, indices: IndexArray, vectors: Iterable[npt.NDArray[np.f
     captions = from_strings([text.encode() for text in chain(*others)], pa.large_string())
     columns = [
         from_numpy(indices),
-        from_values(texts),
+        pa.array(texts),
         pa.LargeListArray.from_arrays(from_numpy(bounds), captions),
-        from_values(chunk.reasons),
+        pa.array(chunk.reasons),
         from_strings(features, pa.large_binary()),
     ]
     return pa.table(columns, ROWS.names).cast(ROWS)

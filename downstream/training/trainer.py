@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from benchmark.core.devices import check_precision, default_precision
+from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
-from benchmark.core.launch import make_accelerator
-from benchmark.core.metric_logger import MetricLogger
-from benchmark.core.progress import progress
+from benchmark.core.progress import MetricLogger, progress
 from benchmark.core.ranges import (
     NonNegativeFloat,
     PositiveFloat,

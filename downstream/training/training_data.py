@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.core.batch import Sample, SampleError
-from benchmark.core.model_text import model_text
+from benchmark.core.batch import Sample, SampleError, model_text
 
 if TYPE_CHECKING:
     import torch

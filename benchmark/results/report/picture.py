@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmark.core.visible import visible_html
+from benchmark.core.sanitize import visible_html
 from benchmark.results.report.certainty import Compared
 from benchmark.results.report.leaderboard import REFERENCE
 

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from benchmark.core.batch import Batch
+from benchmark.core.batch import Batch, model_text
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
-from benchmark.core.model_text import model_text
 from benchmark.core.progress import progress
 from benchmark.core.records import Schema
 from benchmark.core.uids import encode_uids, make_uid

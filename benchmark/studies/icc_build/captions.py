@@ -10,10 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmark.core.batch import SampleError
+from benchmark.core.batch import SampleError, model_text
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.hashes import hash_text
-from benchmark.core.model_text import model_text
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import make_uid
 from benchmark.pool.sample_fields import check_caption

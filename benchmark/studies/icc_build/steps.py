@@ -12,9 +12,10 @@ from typing import Any
 
 import torch
 
+from benchmark.core.distributed import wait_for_all
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_text
-from benchmark.core.launch import is_main_process, wait_for_all
+from benchmark.core.launch import is_main_process
 from benchmark.core.paths import write_text
 from benchmark.results.provenance import library_versions
 

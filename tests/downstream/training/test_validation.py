@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from benchmark.core.errors import UserError
-from benchmark.core.metric_logger import CaptionedImage
+from benchmark.core.progress import CaptionedImage
 from downstream.evaluation.protocols import Validate, Validated
 from tests.downstream.tiny_models import Recorder
 from tests.downstream.training.test_trainer import Guess, config, fit, same, weights
