@@ -26,13 +26,13 @@ from omegaconf import DictConfig
 from benchmark.cli.jobs import SweepJob, check_jobs, make_job, print_plan
 from benchmark.cli.mistakes import name_job
 from benchmark.cli.process import end_with, is_stop, raise_if_stopped
-from benchmark.core.disk_errors import disk_errors_as_one_line
-from benchmark.core.errors import UserError
+from benchmark.core.errors import UserError, disk_errors_as_one_line
 from benchmark.core.launch import is_main_process, process_count
-from benchmark.core.paths import cache_folder, write_text
+from benchmark.core.output_folder import local_copy
+from benchmark.core.paths import cache_folder, remote_paths, write_text
 from benchmark.core.progress import configure_logging, log_to_file
 from benchmark.core.records import scan_records
-from benchmark.core.redaction import map_texts, redact
+from benchmark.core.sanitize import map_texts, redact
 from benchmark.results.report.run_tables import joint_tables
 from benchmark.results.report.table import Table, plain
 from benchmark.results.report.terminal import print_tables
@@ -128,7 +128,7 @@ class Sweep:
             HydraConfig.instance().set_config(composed.composed)
             with log_to_file(self._file(number, "log")):
                 log.info("%s; %s", self._title(number), self._progress())
-                outcome = self._run(job.run, number)
+                outcome = self.run_job(job.run, number)
             if outcome.exit_code and process_count() > 1:
                 sys.exit(outcome.exit_code)  # ends the launch: its other processes would wait for this one
         self._first += len(jobs)
@@ -162,7 +162,7 @@ class Sweep:
             redirect_stderr(errors),
             log_to_file(file, alone=True),
         ):
-            outcome = self._run(lambda: make_job(cfg, hydra).run(), number)
+            outcome = self.run_job(lambda: make_job(cfg, hydra).run(), number)
         log.info("%s; %s after %.0f s", self._title(number), outcome.state, outcome.seconds)
 
     def collect(self, jobs: int) -> None:
@@ -176,10 +176,11 @@ class Sweep:
             if outcome.exit_code:
                 log.error("error: %s", name_job(outcome.run, outcome.text))
 
-    def _run(self, run: Callable[[], Finished | None], number: int) -> Outcome:
-        """Run a job and write how it ended, without credentials."""
-        outcome = run_job(self.names[number], run)
-        write_text(self._file(number, "json"), json.dumps(map_texts(asdict(outcome), redact)))
+    def run_job(self, run: Callable[[], Finished | None], number: int) -> Outcome:
+        """Run a job and write how it ended, without credentials and with the URLs of remote folders."""
+        outcome = _ended(self.names[number], run)
+        texts = map_texts(asdict(outcome), lambda text: redact(remote_paths(text)))
+        write_text(self._file(number, "json"), json.dumps(texts))
         if outcome.exit_code:
             log.error("error: %s", name_job(outcome.run, outcome.text))
         return outcome
@@ -212,7 +213,7 @@ class Sweep:
         return f"{counts(ended)}, {left - 1} remaining{eta}"
 
 
-def run_job(name: str, run: Callable[[], Finished | None]) -> Outcome:
+def _ended(name: str, run: Callable[[], Finished | None]) -> Outcome:
     """Run a job; an error that is no mistake of the user is logged with its traceback."""
     started = time.monotonic()
     state: State = "failed"
@@ -241,11 +242,13 @@ def outcome_tables(outcomes: Sequence[Outcome]) -> list[Table]:
     """Return a row per job with its state, seconds, and result or error; then the metrics of the results."""
     rows = [plain(o.run, o.state, f"{o.seconds:.1f}", o.text) for o in outcomes]
     title = f"Sweep of {len(outcomes)} runs: {counts(outcomes)}"
-    names = {Path(o.text): o.run for o in outcomes if o.state in ("done", "skipped") and o.text}
-    records: dict[Path, Result] = {}
-    for folder in sorted({path.parent for path in names}):
-        records |= scan_records(folder, Result)[0]
-    results = [(name, records[path]) for path, name in names.items() if path in records]
+    finished = [o for o in outcomes if o.state in ("done", "skipped") and o.text]
+    names = {o.text.rpartition("/")[::2]: o.run for o in finished}  # by folder, which may be a URL, and file
+    records: dict[tuple[str, ...], Result] = {}
+    for folder in sorted({folder for folder, _ in names}):
+        with local_copy(folder, 0) as copy:
+            records |= {(folder, path.name): r for path, r in scan_records(copy, Result)[0].items()}
+    results = [(name, records[place]) for place, name in names.items() if place in records]
     return [Table(title, ["run", "state", "seconds", "result or error"], rows), *joint_tables(results)]
 
 

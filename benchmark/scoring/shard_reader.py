@@ -8,12 +8,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmark.core.batch import Batch
+from benchmark.core.batch import Batch, model_text
 from benchmark.core.cached_files import intact
-from benchmark.core.cores import own_cores
 from benchmark.core.devices import resolve_device
+from benchmark.core.launch import own_cores
 from benchmark.core.locks import locked
-from benchmark.core.model_text import model_text
 from benchmark.core.paths import cache_folder
 from benchmark.core.pixel_workers import PixelWorkers, Preprocesses
 from benchmark.core.usage import Seconds, now, since

@@ -14,6 +14,10 @@ import pytest
 from benchmark.cli import sweep_runs
 from benchmark.cli.jobs import job_overrides, planned_sweeps
 from benchmark.core.errors import UserError
+from benchmark.core.output_folder import writable_folder
+from benchmark.core.records import write_record
+from benchmark.run.output import Finished
+from tests.benchmark.results.report.made_results import result
 from tests.benchmark.run.test_demo_chain import DEMO, SMALL
 from tests.command_line import Run, assert_one_line
 from tests.conftest import BuildOnce
@@ -89,6 +93,16 @@ def test_progress_errors_and_the_exit_code(
         "seed=5 failed 0.0 seed=5 must be another",
         "seed=4 done 60.0 seed4.json",
     ]
+
+
+def test_results_of_a_remote_folder_are_in_the_table(cache: Path) -> None:
+    sweep = sweep_runs.Sweep(["filter=icc"])
+    with writable_folder("memory://sweep/results") as folder:
+        path = write_record(folder, result("icc"))
+        sweep.run_job(lambda: Finished(path), 0)
+    (outcome,) = sweep.outcomes()
+    assert outcome.text == f"memory://sweep/results/{path.name}"
+    assert len(sweep_runs.outcome_tables([outcome])) == 2
 
 
 @pytest.mark.slow
