@@ -1,10 +1,10 @@
 """Sweeps: what a command expands to, what a failed run does to the others, and what the terminal says."""
 
-import json
 import logging
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +15,8 @@ from benchmark.cli import sweep_runs
 from benchmark.cli.jobs import job_overrides, planned_sweeps
 from benchmark.core.errors import UserError
 from benchmark.core.output_folder import writable_folder
-from benchmark.core.records import write_record
+from benchmark.core.records import scan_records, write_record
+from benchmark.results.result import Result
 from benchmark.run.output import Finished
 from tests.benchmark.results.report.made_results import result
 from tests.benchmark.run.test_demo_chain import DEMO, SMALL
@@ -171,10 +172,9 @@ def test_a_second_sweep_does_what_is_missing(
     assert caplog.text.count("delete it to make it again") == 2
     assert [path.stat().st_mtime_ns for path in (random, oracle)] == made
 
-    changed = json.loads(random.read_text())
-    del changed["checksum"]  # as an older version wrote it
-    changed["protocol"]["facts"]["metric.zero_shot"] = "an older version"
-    random.write_text(json.dumps(changed))
+    record = scan_records(tmp_path, Result)[0][random]
+    facts = record.protocol.facts | {"metric.zero_shot": "an older version"}
+    write_record(tmp_path, replace(record, protocol=replace(record.protocol, facts=facts)))
     with caplog.at_level(logging.INFO):
         assert "1 done, 1 skipped" in run(*sweep, "filter=random,oracle").stderr
     assert "is made again: metric.zero_shot" in caplog.text
