@@ -121,10 +121,10 @@ class SweepJob:
 
     @property
     def runs_here(self) -> bool:
-        """Whether it runs in this process; Hydra runs it if another launcher or kind of job is chosen."""
+        """Whether it runs in this process; Hydra runs it if another launcher, sweeper or kind of job is chosen."""
         hydra = self.composed.hydra
-        is_basic = hydra.runtime.choices["hydra/launcher"] == "basic"
-        return is_basic and not (hydra.callbacks or hydra.job.env_set or hydra.job.chdir)
+        chosen = {hydra.runtime.choices[f"hydra/{part}"] for part in ("launcher", "sweeper")}
+        return chosen == {"basic"} and not (hydra.callbacks or hydra.job.env_set or hydra.job.chdir)
 
 
 def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[SweepJob]:
