@@ -17,7 +17,7 @@ from benchmark.core.prefetch import prefetch_map
 from benchmark.core.uids import UID_COLUMNS, UID_DTYPE, UidArray, UidIndex, read_uid_columns, sort_uids
 from benchmark.core.usage import Seconds
 from benchmark.scoring.repeated_uids import Block, Words, find_repeated
-from benchmark.scoring.score_parts import SCORE, Costs, PartInfo, read_part, read_part_block, total_cost
+from benchmark.scoring.score_parts import SCORE, Costs, PartInfo, read_columns, read_part, total_cost
 from filters.base import Scores
 
 Keep = Callable[[Scores], npt.NDArray[np.bool_]]
@@ -50,12 +50,17 @@ class ScoreSource(ABC):
         """Yield all scores, a block at a time."""
 
     @abstractmethod
-    def arrays(self) -> Block:
-        """Return all uids (n,), sorted, and their scores (n,)."""
-
-    @abstractmethod
     def read(self, file: str) -> Block:
         """Return the uids (m,) and scores (m,) of one of the `files`; a uid may be in several, or twice in one."""
+
+    def arrays(self) -> Block:
+        """Return all uids (n,), sorted, and their scores (n,)."""
+        uids, scores, end = np.empty(len(self), UID_DTYPE), np.empty(len(self), self.dtype), 0
+        for some_uids, some_scores in self.blocks():
+            start, end = end, end + len(some_uids)
+            uids[start:end], scores[start:end] = some_uids, some_scores
+        order = sort_uids(uids)
+        return uids[order], scores[order]
 
     def of_uids(self, uids: UidArray, lowest: float) -> "ArraySource":
         """Return the scores of k of the samples, (k,) sorted, none of which has a lower score than `lowest`."""
@@ -100,16 +105,13 @@ class ArraySource(ScoreSource):
 class PartSource(ScoreSource):
     """Scores of parts in one folder; a uid that occurs more than once in them counts once, with its best score.
 
-    `superfluous` is how many rows that leaves out. A block is read while the one before is worked on: at most two
-    million rows are in memory, in addition to the repeated uids.
+    `superfluous` is how many rows that leaves out. A part is read while the one before is worked on: two are in
+    memory, in addition to the repeated uids.
     """
 
     def __init__(self, paths: Sequence[Path], infos: Sequence[PartInfo]) -> None:
         self._paths = {path.name: path for path in paths}
         self.files = self._paths.keys()
-        self._block_numbers = [
-            (path, n) for path, info in zip(paths, infos, strict=True) for n in range(info.blocks)
-        ]
         rows = sum(info.rows for info in infos)
         self.dtype = np.result_type(*(info.dtype for info in infos))
         self._repeated = find_repeated(self._words, self._rows, rows)
@@ -139,17 +141,6 @@ class PartSource(ScoreSource):
         if len(self._repeated.uids):
             yield self._repeated.scores
 
-    def arrays(self) -> Block:
-        """Read everything."""
-        uids, scores = np.empty(len(self), UID_DTYPE), np.empty(len(self), self.dtype)
-        start = 0
-        for some_uids, some_scores in self.blocks():
-            end = start + len(some_uids)
-            uids[start:end], scores[start:end] = some_uids, some_scores
-            start = end
-        order = sort_uids(uids)
-        return uids[order], scores[order]
-
     def read(self, file: str) -> Block:
         """Read one part."""
         uids, scores = read_part(self._paths[file])
@@ -161,11 +152,10 @@ class PartSource(ScoreSource):
             yield high, low
 
     def _rows(self) -> Iterator[Block]:
-        for table in self._tables(*UID_COLUMNS, SCORE):
-            yield read_uid_columns(table), self._scores_of(table)
+        return map(self.read, self.files)
 
     def _tables(self, *columns: str) -> Iterator[pa.Table]:
-        return prefetch_map(lambda block: read_part_block(*block, columns), self._block_numbers, 1)
+        return prefetch_map(lambda path: read_columns(path, *columns), self._paths.values(), 1)
 
     def _scores_of(self, table: pa.Table) -> Scores:
         return np.asarray(to_numpy(table[SCORE]), self.dtype)
