@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
-from benchmark.core.devices import Device
 from benchmark.core.disk_buckets import Buckets
 from benchmark.core.extras import require
 from benchmark.core.mapped_files import LazyArray, MappedArray, MappedUids
@@ -17,13 +16,12 @@ from filters.base import Scores
 from filters.clip import ClipFeatures, cosines
 from filters.composite import Cascade
 from filters.embeddings.clusters import AssignChunks, ImageClusters, fit_by_worker
-from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, Rows, Subset, chunks
+from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, PieceWork, Rows, Subset, chunks
 from filters.random import Random
 
 BLOCK = 4096  # rows of a cluster that are compared at a time
 MAX_DISTANCE = 2.0  # of cosines
 PIECE = 16384  # images of the clusters that a worker compares at a time
-LIGHT_ROWS = 1 << 18  # so many are compared in less time than starting a worker process takes
 
 
 class NearDuplicates(CorpusFilter):
@@ -116,7 +114,7 @@ class ClusterMembers:
             buckets.add(of_chunk.values, records)
 
 
-class _CompareClusters:
+class _CompareClusters(PieceWork):
     """Distances within clusters; a piece is some clusters, of about `PIECE` images together.
 
     Args:
@@ -126,15 +124,11 @@ class _CompareClusters:
     """
 
     def __init__(self, members: ClusterMembers, uids: MappedUids, seed: int) -> None:
-        self.light = len(uids) < LIGHT_ROWS
         # The ends of each piece's clusters.
         self.pieces = np.split(members.ends, np.flatnonzero(np.diff(members.ends // PIECE)) + 1)
         self._array = members.array
         self._uids = uids
         self._seed = seed
-
-    def setup(self, device: Device) -> None:
-        """Load nothing."""
 
     def members(self, piece: int) -> npt.NDArray[np.void]:
         """Return the records of the images in one piece, (n,), mapped."""

@@ -45,7 +45,8 @@ def find_repeated(
         count: number of rows.
     """
     suspects = _repeated_hashes(words(), count)
-    rows, uids, scores = list[npt.NDArray[np.int64]](), [np.empty(0, UID_DTYPE)], [np.empty(0, np.float32)]
+    rows, uids = list[npt.NDArray[np.int64]](), [np.empty(0, UID_DTYPE)]
+    scores: list[Scores] = [np.empty(0, np.float32)]
     for ids, values in blocks() if len(suspects) else ():
         hashes = hash_words(ids["f0"], ids["f1"])
         positions = np.minimum(np.searchsorted(suspects, hashes), len(suspects) - 1)
