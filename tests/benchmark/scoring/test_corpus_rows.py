@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 from benchmark.core.mapped_files import MappedUids
-from benchmark.core.uids import UidArray, encode_uids
+from benchmark.core.uids import UidArray, encode_uids, write_subset
 from benchmark.core.usage import Seconds
 from benchmark.engine.local import LocalEngine
-from benchmark.pool.pool import Pool
 from benchmark.scoring import corpus_fit
 from benchmark.scoring.corpus_fit import MappedCorpus
 from benchmark.scoring.feature_cache import save_features
-from benchmark.scoring.survivors import save_survivors
+from benchmark.scoring.survivors import Survivors
 from tests.pools import hashed_uids, numbered_uids
 
 A, B, C = ("1" * 32, "2" * 32, "3" * 32)
@@ -27,7 +26,10 @@ def gather(
     for path, (uids, values) in zip(paths, shards, strict=True):
         columns: dict[str, Any] = {"image": np.array([values], np.float32).T} if values else {}
         save_features(path, uids, columns, {}, Seconds())
-    survivors = None if among is None else save_survivors(Pool("p", str(folder)), among)
+    survivors = None
+    if among is not None:
+        survivors = Survivors(folder / "survivors.npy")
+        write_subset(survivors.path, among)
     corpus = MappedCorpus(paths, folder, LocalEngine("cpu", 1), survivors)
     return corpus.uids, corpus.embeddings("image")[:].ravel().tolist()
 
