@@ -41,12 +41,10 @@ class ImageBased(CorpusFilter):
     this one in a `Cascade`. K-means has a file of the image embeddings in single precision meanwhile.
 
     Args:
-        model: an open_clip model, see `load_clip`.
-        pretrained: open_clip's tag of the weights.
+        model, pretrained, precision: the CLIP, see `ClipReader`.
         target: path of a ``.npy`` of image embeddings of that model, (m, d); ImageNet's in DataComp.
         clusters: number of clusters of the pool's images.
         seed: random seed of k-means.
-        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
 
     needs = frozenset({"text"})

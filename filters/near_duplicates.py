@@ -32,11 +32,9 @@ class NearDuplicates(CorpusFilter):
     SemDeDup, removed images still remove others.
 
     Args:
-        model: an open_clip model, see `load_clip`.
-        pretrained: open_clip's tag of the weights.
+        model, pretrained, precision: the CLIP, see `ClipReader`.
         clusters: number of image clusters; only images of the same cluster are compared.
         seed: random seed of k-means and of the order of equal CLIP scores.
-        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
 
     needs = frozenset()
@@ -175,12 +173,10 @@ def distinct(
     """Return SemDeDup as a filter: one image per group of near-duplicates; of more than k that pass, a random k.
 
     Args:
-        model: an open_clip model, see `load_clip`.
-        pretrained: open_clip's tag of the weights.
+        model, pretrained, precision: the CLIP, see `ClipReader`.
         clusters: number of image clusters; only images of the same cluster are compared.
         duplicate_similarity: cosine from which two images are near-duplicates.
         seed: random seed of k-means and of the random k.
-        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
     distances = NearDuplicates(model, pretrained, clusters, seed, precision)
     return Cascade({"distinct": distances, "random": Random(seed)}, {"distinct": 1 - duplicate_similarity})
